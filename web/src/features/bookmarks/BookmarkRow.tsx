@@ -1,4 +1,4 @@
-/** A marked sample in the list: where it is, how it begins, what was noted, and a way to take the mark away. */
+/** A bookmarked sample in the list: its place, its beginning, its note, and a button to remove the bookmark. */
 
 import { useSession } from "../../state/useSession";
 import type { MarkedSample, StateItem, StateOwner } from "../../api/types.gen";
@@ -14,7 +14,7 @@ import style from "./BookmarksPage.module.css";
 interface Props {
   item: StateItem;
   owner: StateOwner | null;
-  /** Undefined while the run is asked, and where it is not open. */
+  /** Undefined while it loads, and if its run is not open. */
   now: MarkedSample | undefined;
   hasRun: boolean;
 }

@@ -1,4 +1,4 @@
-/** What a person marked and noted on samples, of all runs; narrowed by words, exported, gone to. */
+/** The bookmarks and notes on samples, of all runs: filter them, export them, open them. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -36,7 +36,7 @@ export function BookmarksPage() {
     return () => {
       isCurrent = false;
     };
-    // Asked again when a mark or a run has changed.
+    // Reload when a mark or a run has changed.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [marks, version]);
 

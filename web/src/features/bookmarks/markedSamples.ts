@@ -1,9 +1,9 @@
-/** The marked samples of a run as it has them now, and the words of a mark. */
+/** The marked samples of a run in their current state, and the search in marks. */
 
 import { getMarked } from "../../api";
 import type { MarkedSample, StateItem, StateOwner } from "../../api/types.gen";
 
-/** By the id under which a sample was marked. */
+/** By the id under which the sample was marked. */
 export type MarkedSamples = ReadonlyMap<string, MarkedSample>;
 
 export interface Mark {
@@ -12,8 +12,8 @@ export interface Mark {
 }
 
 /**
- * Ask for the marked samples of runs, one run after the other and those marked last first, for as long as `tell` says
- * that they are wanted; a run that cannot be asked is passed over.
+ * Load the marked samples of runs, one run after the other and the last marked first, as long as `tell` returns true; a
+ * run that cannot be loaded is skipped.
  */
 export async function loadMarkedSamples(
   runs: readonly string[],
@@ -28,12 +28,12 @@ export async function loadMarkedSamples(
         ({ before } = reply);
       }
     } catch {
-      // Its marks are shown without what the run says of them.
+      // Its marks are shown without the data of the run.
     }
   }
 }
 
-/** The marks in which every word stands somewhere. */
+/** The marks that contain every word. */
 export function matchingMarks(
   marks: readonly Mark[],
   text: string,

@@ -1,4 +1,4 @@
-/** The curves of the run beside what it wrote. */
+/** The curves of the run beside its samples. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
@@ -20,14 +20,14 @@ import style from "./Charts.module.css";
 
 const curves = new WeakMap<StepsReply, Curve>();
 
-/** The rewards of a run as a curve: the same one each time, so that nothing is drawn anew. */
+/** The rewards of a run as a curve: always the same object, so that nothing is redrawn. */
 function rewardCurve(reply: StepsReply): Curve {
   const curve = curves.get(reply) ?? rewardOf(reply);
   curves.set(reply, curve);
   return curve;
 }
 
-/** `isAside`: in a pane of their own, which can be folded away. */
+/** `isAside`: in a separate pane that folds. */
 export function Charts({ isAside = true }: { isAside?: boolean }) {
   const session = useSession();
   const known = session.steps.reply.value;
@@ -117,12 +117,12 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   );
 }
 
-/** Offers what else there is by step. */
+/** Offers further charts. */
 function More() {
   const session = useSession();
   const shown = session.charts.shown.value;
   const id = session.run.now.value?.id ?? null;
-  // A run may have very many numbers, and those of the trainer are read from its files: only once somebody comes near.
+  // A run may have very many metrics, and those of the trainer are read from its files: the menu loads on demand.
   const [isNear, setNear] = useState(false);
   const known = useLoaded(isNear ? id : null, () => getMetricNames(id ?? ""));
   const logged = known.value?.names ?? [];
@@ -169,7 +169,7 @@ function More() {
   );
 }
 
-/** A run in the legend, with its mean at the step; those drawn over another can be taken away. */
+/** A run in the legend, with its mean at the step; overlaid runs can be removed. */
 function Line({
   item,
   value,

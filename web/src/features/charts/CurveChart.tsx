@@ -1,4 +1,4 @@
-/** The mean of something by step: raw line faint, smoothed line firm, spread as a band, a line at the current step. */
+/** A mean by step: a faint raw line, a firm smoothed line, the spread as a band, and a line at the current step. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -12,20 +12,20 @@ import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
-/** Steps that the smoothed line spans. */
+/** The span of the smoothed line in steps. */
 export const SPAN = 10;
 
 interface Props {
-  /** What it is of, as the middle of a sentence. */
+  /** The subject, as the middle of a sentence. */
   what: string;
   curve: Curve;
   /** The number of the run's colour. */
   colour: number;
-  /** The runs that are drawn over it, each with its colour. */
+  /** The overlaid runs, each with its colour. */
   others: readonly { curve: Curve | null; colour: number }[];
   bounds?: Bounds;
   current: number | null;
-  /** Told which step the pointer is at; null when it leaves. */
+  /** Called with the step under the pointer; null when it leaves. */
   hover: (step: number | null) => void;
 }
 
@@ -37,7 +37,7 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
   const drawn = others.map((one) => one.curve);
   const curves = useMemo(
     () => curvesOf(curve, SPAN, drawn, bounds),
-    // The runs that are drawn count one by one: their list is another each time.
+    // Compares the overlaid runs one by one: their list is another object each time.
     // oxlint-disable-next-line react/exhaustive-deps
     [curve, bounds.low, bounds.high, drawn.length, ...drawn],
   );
@@ -84,8 +84,8 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
       observer.disconnect();
       made.destroy();
     };
-    // The chart is made anew when the colours change, as with another run over it; new data and another step only
-    // redraw it, below.
+    // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
+    // below.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scheme, colours]);
 

@@ -1,4 +1,4 @@
-/** A curve by step, chosen by the reader; of samples the mean over those that were trained on, and its spread. */
+/** A curve by step that the reader chose; for samples the mean over the trained ones, and its spread. */
 
 import { useMemo, useState } from "preact/hooks";
 import { getCurve } from "../../api/curves";
@@ -17,7 +17,7 @@ import style from "./Charts.module.css";
 
 interface Props {
   chart: Chart;
-  /** Take it away, or put it before the one above it; null for the first. */
+  /** Removes the chart, or moves it up; null for the first. */
   remove: () => void;
   raise: (() => void) | null;
 }
@@ -35,7 +35,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
   const over = session.overlays.runs.value;
   const [pointed, point] = useState<number | null>(null);
   const ids = [run?.id ?? "", ...over.map(({ id }) => id)];
-  // What the trainer logged is asked for with each step, not with each sample.
+  // Logged metrics reload with each step, not with each sample.
   const isByStep = !kind.isOfSplit && session.steps.last.value !== null;
   const versions = isByStep ? [session.steps.last.value] : [run?.version ?? "", ...over.map(({ version }) => version)];
   const what = JSON.stringify([ids, split, textOf(chart)]);

@@ -1,6 +1,5 @@
 /**
- * The columns that a chart draws: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other
- * runs.
+ * The columns of a chart: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs.
  */
 
 import type { StepsReply, WireNumber } from "../../api/types.gen";
@@ -23,7 +22,7 @@ export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve 
   std: reward_std,
 });
 
-/** The least and the greatest value that there is: a band of standard deviations reaches no further. */
+/** The least and the greatest value: a band of standard deviations does not go beyond them. */
 export interface Bounds {
   low: number;
   high: number;
@@ -31,13 +30,13 @@ export interface Bounds {
 
 export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
 
-/** Bounds of what is known to lie between two numbers; a number that is not known bounds nothing. */
+/** The known bounds of the values; an unknown number is no bound. */
 export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined): Bounds => ({
   low: finite(low) ?? NO_BOUNDS.low,
   high: finite(high) ?? NO_BOUNDS.high,
 });
 
-/** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
+/** The columns of a run have `undefined` at steps of other runs: its line continues over them. */
 export function curvesOf(
   { steps, mean: means, std: stds }: Curve,
   span: number,
@@ -60,7 +59,7 @@ export function curvesOf(
   return [all, ...drawn.map((column) => spread(all, steps, column)), ...rest];
 }
 
-/** A column of some steps over all of them. */
+/** A column of some steps, spread over all steps. */
 function spread(all: readonly number[], steps: readonly number[], column: Column): Column {
   const places = new Map(steps.map((step, i) => [step, i]));
   return all.map((step) => {

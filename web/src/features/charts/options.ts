@@ -1,4 +1,6 @@
-/** How a small chart looks: three grid lines, quiet axes, the line at the current step. All colours are the tokens'. */
+/**
+ * The look of a small chart: three grid lines, quiet axes, a line at the current step. All colours are design tokens.
+ */
 
 import uPlot from "uplot";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
@@ -19,13 +21,13 @@ export interface Inks {
   grid: string;
   label: string;
   mark: string;
-  /** Those of the runs that are drawn over it. */
+  /** The colours of the overlaid runs. */
   others: readonly string[];
 }
 
 interface Given {
   width: number;
-  /** The numbers that are drawn have so many digits less than those that are meant. */
+  /** The number of digits that the drawn numbers lack. */
   digits: () => number;
   /** The last step. */
   last: () => number;
@@ -35,7 +37,7 @@ interface Given {
   open: (index: number) => void;
 }
 
-/** The colours of the theme as the canvas takes them. */
+/** The colours of the theme for the canvas. */
 export function inksOf(element: HTMLElement, colour: number, others: readonly number[]): Inks {
   const probe = document.createElement("i");
   element.append(probe);
@@ -113,7 +115,7 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
   };
 }
 
-/** A number beside an axis, where there is little room; `digits` more than what is drawn. */
+/** A number on an axis, where there is little room; `digits` more than drawn. */
 function tickOf(tick: number, digits: number): string {
   if (digits > 0 && tick !== 0) {
     const [mantissa, exponent] = tick.toExponential(1).split("e");
@@ -125,18 +127,18 @@ function tickOf(tick: number, digits: number): string {
   return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
 }
 
-/** A range that has a width: around a single value it has one on either side. */
+/** A range with a width: a single value gets one on either side. */
 function apart(low: number, high: number): [number, number] {
-  const by = Math.max(1, Math.abs(low) / 100); // of a large number 1 is nothing
+  const by = Math.max(1, Math.abs(low) / 100); // adding 1 to a large number changes nothing
   return low === high ? [low - by, high + by] : [low, high];
 }
 
-/** The points that no line leads to: they are drawn by themselves. */
+/** Points without a line to them: they are drawn as dots. */
 function alone(plot: uPlot, series: number): number[] {
   return lonely(plot.data[series] ?? []);
 }
 
-/** The labels of the steps, none over another. The scale may reach further than the steps do. */
+/** The labels of the steps, without overlap. The scale may extend beyond the steps. */
 function steps(plot: uPlot, low: number, high: number, px: number): number[] {
   const all = plot.data[0];
   const [first, last] = [Math.max(low, all[0] ?? low), Math.min(high, all.at(-1) ?? high)];
@@ -145,7 +147,7 @@ function steps(plot: uPlot, low: number, high: number, px: number): number[] {
 
 let ruler: CanvasRenderingContext2D | null = null;
 
-/** How wide a step is beside the axis. */
+/** The width of a step's label on the axis. */
 function widthOf(step: number): number {
   ruler ??= document.createElement("canvas").getContext("2d");
   if (ruler === null) return 0;
@@ -158,7 +160,7 @@ function roundRange(low: number, high: number): [number, number] {
   return [ticks[0] ?? low, ticks.at(-1) ?? high];
 }
 
-/** uPlot passes on clicks in its legend alone, so the plot listens by itself; the listener goes with the plot. */
+/** uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. */
 function onClick(plot: uPlot, open: (index: number) => void): (event: MouseEvent) => void {
   return (event) => open(plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left));
 }

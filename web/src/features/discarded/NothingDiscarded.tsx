@@ -1,4 +1,4 @@
-/** What stands where discarded samples would, if there are none: at this step, or anywhere. */
+/** Explains that there are no discarded samples: at this step, or anywhere. */
 
 import { useSession } from "../../state/useSession";
 import { figure } from "../../lib/numbers/numbers";

@@ -1,4 +1,4 @@
-/** Why samples were not trained on, in the trainer's own word. */
+/** The reason for discarding samples, in the trainer's words. */
 
 import { harmless } from "../../lib/text/invisible";
 import { Text } from "../../ui/text/Text";

@@ -1,4 +1,4 @@
-/** Why samples were not trained on: shares by step, and counts by reason over the run and at this step. */
+/** The reasons for discarding samples: shares by step, and counts over the run and at this step. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -84,7 +84,7 @@ export function Reasons() {
   );
 }
 
-/** A link to what was discarded for a reason. */
+/** A link to the samples discarded for a reason. */
 function to(session: Session, reason: string, extent: "step" | "run") {
   const change = {
     discarded: true,
@@ -100,7 +100,7 @@ const colour = (number: number): string => `var(--run-${(number % COLOURS) + 2})
 
 const HEIGHT = 72;
 
-/** Bars that a mouse can go to; the steps themselves are reached by keys, and the numbers stand in the table. */
+/** Bars for the mouse; the keyboard has the steps, and the table has the numbers. */
 function Chart({
   bars: all,
   names,

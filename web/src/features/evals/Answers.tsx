@@ -1,4 +1,4 @@
-/** The samples of a cell: each with its value, and the way to it. */
+/** The samples of a cell: each with its value, and a link to it. */
 
 import { useSession } from "../../state/useSession";
 import { getCell } from "../../api";

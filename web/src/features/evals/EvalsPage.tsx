@@ -1,6 +1,4 @@
-/**
- * Evaluations: how each came out by step, and how each prompt fared. Training prompts that come again are here, too.
- */
+/** Evaluations: scores by step, and the results of each prompt. It also covers training prompts that recur. */
 
 import { useSession } from "../../state/useSession";
 import { getEvals } from "../../api";
@@ -101,7 +99,7 @@ function Controls({ reply }: { reply: EvalsReply | null }) {
   );
 }
 
-/** A field whose value goes into the address when it is left, or with Enter. */
+/** A field that writes its value into the address when it loses the focus, or on Enter. */
 function Typed({ label, name, hint, title }: { label: string; name: string; hint: string; title: string }) {
   const session = useSession();
   const take = (value: string): void => {

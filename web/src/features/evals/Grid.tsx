@@ -1,4 +1,4 @@
-/** Prompts by steps. Only the cells on the screen are drawn; arrow keys walk through all of them. */
+/** Prompts by steps. Only the visible cells are drawn; arrow keys move through all of them. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PromptRow } from "../../api/types.gen";
@@ -14,10 +14,10 @@ import style from "./Evals.module.css";
 
 interface Props {
   steps: readonly number[];
-  /** Prompts whose common words no row repeats. */
+  /** The prompts; rows leave out the words that they share. */
   alike: readonly PromptRow[];
   total: number;
-  /** Undefined while its page is on its way. */
+  /** Undefined while its page is loading. */
   rowAt: (row: number) => PromptRow | undefined;
   need: (page: number) => void;
   page: number;
@@ -43,7 +43,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
   });
   const isAtEnd = useRef(true);
   useEffect(() => {
-    // The newest steps are what one looks for first; who has gone elsewhere stays there while new ones come.
+    // The grid starts at the newest steps; a reader who has scrolled away stays there while new steps arrive.
     if (scroller.current !== null && isAtEnd.current) scroller.current.scrollLeft = scroller.current.scrollWidth;
   }, [steps.length]);
   useEffect(() => {
@@ -54,7 +54,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     return () => document.removeEventListener("pointerdown", stop);
   }, []);
   useLayoutEffect(() => {
-    // A cell that has the focus may leave the screen before the one that takes it over is drawn.
+    // The focused cell may leave the screen before its successor is drawn.
     if (!isWalking.current) return;
     scroller.current?.querySelector<HTMLElement>('[role="gridcell"][tabindex="0"]')?.focus({ preventScroll: true });
   });
@@ -89,7 +89,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     stand(to);
     if ((row.n[to.column] ?? -1) >= 0) choose(row.name, step);
   };
-  // The grid is entered at the cell where one stood, or, where that is not on the screen, at the nearest that is.
+  // Tab enters the grid at the last focused cell or, if that is not visible, at the nearest visible one.
   const stop: Spot = {
     row: Math.min(Math.max(spot.row, rows[0]?.index ?? 0), rows.at(-1)?.index ?? 0),
     column: Math.min(Math.max(spot.column, columns.first), Math.max(0, columns.stop - 1)),
@@ -252,7 +252,7 @@ function intoView(scroller: HTMLElement | null, column: number): void {
   else if (left + CELL_PX > scroller.scrollLeft + room) scroller.scrollLeft = left + CELL_PX - room;
 }
 
-/** The columns on the screen, as it is scrolled and sized. */
+/** The columns on the screen, for its scroll position and size. */
 function useColumns(scroller: { current: HTMLDivElement | null }, count: number): Span {
   const [span, show] = useState<Span>({ first: Math.max(0, count - 80), stop: count });
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** How each prompt fared: which grid is shown, which prompts of it, and the samples of the cell that is open. */
+/** The results of each prompt: the choice of grid and prompts, and the samples of the open cell. */
 
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
@@ -109,7 +109,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
   );
 }
 
-/** The kinds of prompts with how many there are: each narrows the grid to its own. */
+/** The kinds of prompts with their counts: each narrows the grid. */
 function Kinds({ reply }: { reply: GridReply }) {
   const session = useSession();
   const chosen = evalOption(session, "only");

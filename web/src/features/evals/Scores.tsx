@@ -10,7 +10,7 @@ import { useEdges } from "../../ui/hooks/useEdges";
 import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
-/** All evaluations, beside each other. */
+/** All evaluations side by side. */
 export function AllScores({ evals }: { evals: readonly EvalItem[] }) {
   const scroller = useRef<HTMLDivElement>(null);
   useEdges(scroller);
@@ -111,7 +111,7 @@ function Scores({ of }: { of: EvalItem }) {
   );
 }
 
-/** A mean over those prompts alone that have at least k answers. */
+/** A mean over only those prompts with at least k answers. */
 function Estimate({ value, graded, of, k }: { value: WireNumber; graded: number; of: number; k: number }) {
   const isPart = graded < of && graded > 0;
   return (
@@ -128,7 +128,7 @@ function Estimate({ value, graded, of, k }: { value: WireNumber; graded: number;
 
 function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
   const at = steps.map(({ step }) => step);
-  // The largest k for which every step has an estimate: a line of one step says nothing.
+  // The largest k for which every step has an estimate: a line of one step would say nothing.
   const whole = ks.findLastIndex((_, i) => steps.every(({ pass_at }) => pass_at[i] !== null));
   const last = whole < 0 ? ks.length - 1 : whole;
   const k = ks[last] ?? 1;

@@ -1,11 +1,11 @@
-/** What the page is asked: kept in the address. */
+/** The options of the page, stored in the address. */
 
 import type { Session } from "../../state/session";
 
-/** The value of one of them, empty where the address leaves it to the run. */
+/** The value of an option; empty if the run decides. */
 export const evalOption = (session: Session, name: string): string => session.place.now.value.ask[name] ?? "";
 
-/** Ask for something else; what is empty goes. The cell that was open is closed unless it is asked for. */
+/** Change options; empty ones are removed. The open cell closes unless the change names it. */
 export function setEvalOptions(session: Session, change: Readonly<Record<string, string>>): void {
   const { prompt: _, ...rest } = session.place.now.peek().ask;
   session.place.go({

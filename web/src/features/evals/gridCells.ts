@@ -1,4 +1,4 @@
-/** The grid of prompts by steps: what a cell says, which columns are on the screen, where a key leads. */
+/** The grid of prompts by steps: the text of a cell, the visible columns, and the effect of keys. */
 
 import { figure } from "../../lib/numbers/numbers";
 
@@ -29,15 +29,14 @@ export interface Span {
   stop: number;
 }
 
-/** The columns that are on the screen, and a few beyond. */
+/** The visible columns, and a few beyond. */
 export function columnsOn(scrollLeft: number, width: number, count: number): Span {
   const first = Math.max(0, Math.floor(scrollLeft / CELL_PX) - BEYOND);
   return { first: Math.min(first, count), stop: Math.min(count, Math.ceil((scrollLeft + width) / CELL_PX) + BEYOND) };
 }
 
 /**
- * Every how manieth column has its number, so that numbers do not run into each other. Steps ascend: an end has the
- * longest.
+ * Label every how many columns, so that labels do not overlap. Steps ascend, so one of the ends has the longest label.
  */
 export function labelEvery(steps: readonly number[]): number {
   const digits = Math.max(figure(steps[0] ?? 0).length, figure(steps.at(-1) ?? 0).length);
@@ -60,7 +59,7 @@ const MOVES: Record<string, (at: Spot, rows: number, columns: number) => Spot> =
   End: ({ row }, _, columns) => ({ row, column: columns - 1 }),
 };
 
-/** Where a key leads in a grid; null for a key that leads nowhere. */
+/** The target of a key in a grid; null for other keys. */
 export function moved(key: string, at: Spot, rows: number, columns: number): Spot | null {
   const to = MOVES[key]?.(at, rows, columns);
   if (to === undefined) return null;
@@ -68,7 +67,7 @@ export function moved(key: string, at: Spot, rows: number, columns: number): Spo
   return { row: within(to.row, rows), column: within(to.column, columns) };
 }
 
-/** The points of a line over its steps, in a box of 1 by 1, for SVG; parts where there is no value are left open. */
+/** The points of a line over its steps, in a box of 1 by 1, for SVG; it has gaps where values are missing. */
 export function line(values: readonly (number | null)[], steps: readonly number[]): string {
   const [low, high] = [steps[0] ?? 0, steps.at(-1) ?? 1];
   let isOpen = false;
@@ -82,7 +81,7 @@ export function line(values: readonly (number | null)[], steps: readonly number[
       const at = `${x.toFixed(4)} ${(1 - Math.min(1, Math.max(0, value))).toFixed(4)}`;
       const wasOpen = isOpen;
       isOpen = true;
-      return [wasOpen ? `L${at}` : `M${at}h0`]; // a line of no length, with round ends, is a dot
+      return [wasOpen ? `L${at}` : `M${at}h0`]; // a line without length, with round ends, is a dot
     })
     .join("");
 }

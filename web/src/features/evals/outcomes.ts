@@ -1,4 +1,4 @@
-/** The verdicts on prompts: as an address has them, in words, and what each means. */
+/** The verdicts on prompts: their names in addresses, on the page, and their meanings. */
 export const KINDS: readonly [string, string, string][] = [
   ["solved", "solved", "More than half of the answers are correct at the last step, but not at some earlier step"],
   ["lost", "lost", "More than half of the answers were correct at some step, but not at the last"],
@@ -8,7 +8,7 @@ export const KINDS: readonly [string, string, string][] = [
   ["unbeaten", "never beat the reference", "No answer ever had a higher reward than the reference answer"],
 ];
 
-/** A verdict in words, and what it means. */
+/** The name of a verdict on the page, and its meaning. */
 export function kindOf(verdict: string): { words: string; meaning: string } {
   const [, words = verdict, meaning = ""] = KINDS.find(([name]) => name === verdict) ?? [];
   return { words, meaning };

@@ -1,4 +1,4 @@
-/** Taking samples out of the page: as a file, or as the Python call that gives the same. */
+/** Exports samples: as a file, or as the Python call that returns the same. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";

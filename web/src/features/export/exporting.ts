@@ -1,4 +1,4 @@
-/** What is to be taken out of the page, and the address of its file. */
+/** The samples to export, and the address of their file. */
 
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
@@ -9,10 +9,10 @@ import { queryOf } from "../../state/list/loadList";
 export type Of = "samples" | "bookmarks";
 export type Kind = "jsonl" | "parquet" | "csv";
 
-/** What the card is open for; null while it is closed. */
+/** The subject of the open card; null while it is closed. */
 export const exportOpen = signal<Of | null>(null);
 
-/** The samples of the list as it is asked for: what the file and the Python call are of. */
+/** The samples of the current list, for the file and the Python call. */
 export function selectionNow(session: Session): Selection {
   const of = session.list.scope.value;
   if (of === null) return {};

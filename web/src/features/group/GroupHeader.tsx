@@ -1,4 +1,4 @@
-/** What stands above a group: which it is, how to look at it, what it is compared with, and its figures. */
+/** The header of a group: its name, the ways to view it, the sample to compare with, and its figures. */
 
 import { useSession } from "../../state/useSession";
 import type { SampleItem } from "../../api/types.gen";
@@ -53,8 +53,8 @@ export function GroupHeader() {
 }
 
 /**
- * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As
- * in the list, means are of what was trained on, and of what was discarded only where that is all of the group.
+ * Sums over the group, as far as it is loaded: reward with deviation and range, lengths, and statuses. As in the list,
+ * means cover the trained samples, or the discarded ones if the whole group was discarded.
  */
 function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
   const session = useSession();
@@ -127,7 +127,7 @@ function Length({ name, values }: { name: string; values: readonly number[] }) {
   );
 }
 
-/** Which sample the others are compared with. */
+/** The sample to compare the others with. */
 function Against({ items }: { items: readonly SampleItem[] }) {
   const session = useSession();
   const reply = session.group.isShown.value ? session.group.answers.value : null;
@@ -182,7 +182,7 @@ function Against({ items }: { items: readonly SampleItem[] }) {
 }
 
 function meanOf(values: readonly number[]): number | null {
-  // Each is divided before they are added: the sum of numbers near the largest is infinite.
+  // Divide before adding: the sum of numbers near the largest would be infinite.
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value / values.length, 0);
 }
 

@@ -1,4 +1,4 @@
-/** The middle pane over a group: its samples side by side, as a table, or two of them word by word. */
+/** The middle pane with a group: its samples side by side, as a table, or two of them word by word. */
 
 import { useSession } from "../../state/useSession";
 import { Failure, Missing, State } from "../../ui/layout/EmptyState";

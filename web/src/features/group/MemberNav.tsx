@@ -1,4 +1,4 @@
-/** The small navigator below a group: which of its samples is looked at. */
+/** The small navigator below a group, which shows the current sample's place. */
 
 import { useSession } from "../../state/useSession";
 import { Pager } from "../../ui/controls/Pager";

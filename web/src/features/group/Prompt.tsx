@@ -1,4 +1,4 @@
-/** What was asked, above the answers: one line of it, and all on demand; and the golden answer. */
+/** The prompt above the answers: one line of it, and the whole on demand; and the golden answer. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
@@ -12,7 +12,7 @@ import style from "./Prompt.module.css";
 
 const OPENING_CHARS = 200;
 
-/** As much of the prompt as the list knows, until the answers are here. */
+/** The beginning of the prompt from the list, until the answers are loaded. */
 export function Gist() {
   const session = useSession();
   const [first] = session.group.membersHere.value;

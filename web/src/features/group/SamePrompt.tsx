@@ -1,4 +1,4 @@
-/** The same prompt at other steps, and in other runs: how answers to it changed through training. */
+/** The same prompt at other steps and in other runs: how its answers changed during training. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -15,13 +15,13 @@ import { asApiError } from "../../state/browser/login";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import style from "./SamePrompt.module.css";
 
-/** More bars than these side by side are not looked at: those around the step that is shown. */
+/** The most bars side by side: those around the current step. */
 const MOST = 400;
-/** So many runs are asked without being told to. */
+/** The most other runs to search without a request. */
 const FEW_RUNS = 8;
 const BAR_PX = 40;
 
-/** Open or folded, for as long as the page is: it stays as it was from group to group. */
+/** Open or folded, from group to group, while the page is open. */
 const isOpen = signal(false);
 
 export function SamePrompt() {
@@ -52,7 +52,7 @@ export function SamePrompt() {
   );
 }
 
-/** The split of the sample that is looked at: the list may be of several. */
+/** The split of the current sample: the list may cover several. */
 function splitHere(session: Session): string | null {
   const sample = session.place.field.sample.value;
   const split = session.place.field.split.value;
@@ -93,7 +93,7 @@ function Strips({ same }: { same: SameReply }) {
   );
 }
 
-/** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
+/** One bar for each step, with the height and colour of its mean reward; a press goes there. */
 function Strip({
   of,
   split,
@@ -188,7 +188,7 @@ interface Elsewhere {
 
 const NOTHING: Elsewhere = { searched: 0, replies: [], error: null };
 
-/** The prompt in the other open runs: a few are asked at once, many on demand, one after the other. */
+/** The prompt in the other open runs: a few are searched at once, many on demand, one after the other. */
 function OtherRuns({ prompt }: { prompt: string }) {
   const session = useSession();
   const others = (runs.value ?? []).filter(({ id }) => id !== session.run.now.value?.id).map(({ id }) => id);

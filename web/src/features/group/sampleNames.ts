@@ -1,4 +1,4 @@
-/** What the samples of a group are called on the page: by their place in it. */
+/** The names of a group's samples on the page: by their place in it. */
 
 import { figure } from "../../lib/numbers/numbers";
 

@@ -1,4 +1,4 @@
-/** The left pane: what is in the scope, as groups, as samples or as a table; narrowed, sorted, counted. */
+/** The left pane: its scope as groups, as samples or as a table; filtered, sorted, counted. */
 
 import { useSession } from "../../state/useSession";
 import { count, figure } from "../../lib/numbers/numbers";
@@ -64,7 +64,7 @@ export function List() {
   );
 }
 
-/** How many there are, exactly: `37 of 512 samples` where a filter holds, with groups `5 groups · 37 of 512`. */
+/** The exact counts: `37 of 512 samples` with a filter, with groups `5 groups · 37 of 512`. */
 function Total() {
   const session = useSession();
   const list = session.list.now.value;

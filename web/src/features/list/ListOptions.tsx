@@ -1,4 +1,4 @@
-/** What the list shows: which columns, which preview, tooltips; and the way to take it out. */
+/** The options of the list: columns, preview, tooltips; and its export. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
@@ -18,7 +18,7 @@ const PREVIEWS = [
   { value: "prompt", label: "Prompt", title: "The last question of the prompt" },
 ] as const;
 
-/** More than these are found by typing. */
+/** A longer list of columns has a search field. */
 const MOST = 200;
 
 export function Gear({ mode }: { mode: Mode }) {
@@ -35,7 +35,7 @@ export function Gear({ mode }: { mode: Mode }) {
   );
 }
 
-/** The focus goes to the gear first, so that the card gives it back there. */
+/** The focus moves to the gear first, so that the card returns it there. */
 function openExport(close: () => void): void {
   close();
   exportOpen.value = "samples";

@@ -1,4 +1,4 @@
-/** What stands in place of rows: why there are none, and what leads on. */
+/** Fills the place of missing rows: the reason for their absence, and links. */
 
 import { useSession } from "../../state/useSession";
 import { getAbout, getMetricNames } from "../../api";
@@ -11,7 +11,7 @@ import { useLoaded } from "../../ui/hooks/useLoaded";
 import { NothingDiscarded } from "../discarded";
 import { Text } from "../../ui/text/Text";
 
-/** Nothing to show but a filter that cannot be read; why stands below its field. */
+/** Nothing but an invalid filter; the error is below its field. */
 export function Unread() {
   const session = useSession();
   return (
@@ -52,7 +52,7 @@ export function Waiting() {
   );
 }
 
-/** What a run holds that has no samples. */
+/** The content of a run without samples. */
 function Beside({ id }: { id: string }) {
   const session = useSession();
   const about = useLoaded(id, () => getAbout(id)).value;
@@ -81,7 +81,7 @@ function Beside({ id }: { id: string }) {
   );
 }
 
-/** A filter that nothing on this page can fulfil, and the page where something may. */
+/** A filter that nothing on this page can match, and the page where something may. */
 function OfDiscarded({ where }: { where: string }) {
   const session = useSession();
   return (
@@ -105,7 +105,7 @@ function OfDiscarded({ where }: { where: string }) {
   );
 }
 
-/** Why there is nothing: because of the filter, or because the scope holds nothing. */
+/** The reason for the empty list: the filter, or an empty scope. */
 export function Empty({ list }: { list: Listing }) {
   const session = useSession();
   const step = session.place.field.step.value;

@@ -1,4 +1,4 @@
-/** Of which steps the list is: the one that is looked at, a range, or all of the split. */
+/** The steps of the list: the current one, a range, or all of the split. */
 
 import { useSession } from "../../state/useSession";
 import type { Extent } from "../../lib/address/address";

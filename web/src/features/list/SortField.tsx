@@ -1,4 +1,4 @@
-/** By what the list is sorted, and which way round. */
+/** The sort order of the list, and its direction. */
 
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
@@ -7,7 +7,7 @@ import type { ColumnItem } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import style from "./List.module.css";
 
-/** What is asked for most stands first; a run without such a column does not offer it. */
+/** The most popular columns come first; a run without such a column does not offer it. */
 const FIRST = [
   "reward",
   "advantage",
@@ -38,7 +38,7 @@ export function SortField() {
   const session = useSession();
   const sort = session.place.field.sort.value;
   const descending = session.place.field.descending.value;
-  // A run may have hundreds of columns: they are there once somebody comes near.
+  // A run may have hundreds of columns: they load when the pointer comes near.
   const [isNear, setNear] = useState(false);
   const known = session.columns.all.value;
   const first = FIRST.flatMap((name) => known.find((column) => column.name === name) ?? []);

@@ -1,4 +1,4 @@
-/** How far the index of the run has come, in bytes, while it is being made. The page can be used meanwhile. */
+/** The progress of the run's index, in bytes. The page is usable in the meantime. */
 
 import { useSession } from "../../state/useSession";
 import { size } from "../../lib/numbers/numbers";

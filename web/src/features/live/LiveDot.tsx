@@ -1,4 +1,4 @@
-/** How live the run is: a dot, a word and a time. Pressed, the page follows the run. */
+/** The state of the run: a dot, a word and a time. On a press, the page follows the run. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useReducer } from "preact/hooks";

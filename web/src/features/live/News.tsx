@@ -1,4 +1,4 @@
-/** What came since the list was loaded. It waits to be asked: what is being read does not move. */
+/** News since the list was loaded. It waits for a press, so that nothing moves while someone reads. */
 
 import { useSession } from "../../state/useSession";
 import { count } from "../../lib/numbers/numbers";

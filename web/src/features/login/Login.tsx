@@ -1,4 +1,4 @@
-/** The door: this server wants its token. */
+/** The login: this server requires its token. */
 
 import { useState } from "preact/hooks";
 import { sentence } from "../../lib/text/sentence";
@@ -6,7 +6,7 @@ import { loginError, unlock } from "../../state/browser/login";
 import { start } from "../../state/start";
 import style from "./Login.module.css";
 
-/** The token out of what was pasted: itself, or the address that ends in it. */
+/** The token in a pasted text: the text itself, or an address that ends with it. */
 export function tokenIn(text: string): string {
   const match = /#token=([^\s#]+)/.exec(text)?.[1];
   if (match === undefined) return text.trim();

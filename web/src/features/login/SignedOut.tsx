@@ -1,4 +1,4 @@
-/** The server no longer lets this page in, as after a start with another token. What is on the page can be read on. */
+/** The server no longer accepts this page, as after a start with another token. The loaded content stays readable. */
 
 import { isLocked } from "../../state/browser/login";
 import { Notice } from "../../ui/overlay/Notice";

@@ -1,4 +1,4 @@
-/** Two changes of one thing at once: what was changed here, what there, and which to keep. */
+/** Two conflicting changes: the one made here, the other one, and the choice between them. */
 
 import { isRunMark, isSampleMark, valueOf, type MarkValue } from "../../lib/marks";
 import { conflict, resolve } from "../../state/marks";
@@ -6,7 +6,7 @@ import { Dialog } from "../../ui/overlay/Dialog";
 import { announce } from "../../ui/overlay/announce";
 import style from "./Conflict.module.css";
 
-/** To close the card is to keep the other, which is there already. */
+/** Closing the card keeps the other change, which is stored already. */
 function keepTheirs(): void {
   if (conflict.peek() !== null) announce("Kept the other change");
   void resolve("theirs");

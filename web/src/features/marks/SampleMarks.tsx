@@ -42,7 +42,7 @@ export function MarkButtons({ run, id }: Props) {
   );
 }
 
-/** The note, where there is one or where one is being written. */
+/** The note, if there is one or if one is being written. */
 export function Note({ run, id }: Props) {
   const { note } = sampleMark(run, id);
   const key = noteKey(run, id);
@@ -67,7 +67,7 @@ export function Note({ run, id }: Props) {
 const MAX_CHARS = 20_000;
 const MAX_ROWS = 10;
 
-/** Leaving the field keeps what was written; Escape leaves the note as it was, and puts aside what was written. */
+/** Leaving the field saves the text; Escape restores the note and sets the text aside. */
 function NoteField({
   draftOf,
   note,
@@ -83,12 +83,12 @@ function NoteField({
   const before = useRef(note).current;
   const now = useRef({ text, save });
   now.current = { text, save };
-  // Before the next key: what is typed at once belongs to the field.
+  // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
     const element = field.current;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);
-    // What was written is kept, too, when the reader goes to another sample.
+    // The text is also saved when the reader goes to another sample.
     return () => now.current.save(now.current.text, before);
   }, [before]);
   const end = (isSaved: boolean): void => {

@@ -1,4 +1,4 @@
-/** Changes that could not be kept: why, and the ways on. They stay on the screen as they were written. */
+/** Changes that could not be saved: the reason, and what to do. They stay on the screen as written. */
 
 import type { Subject } from "../../lib/marks";
 import { count } from "../../lib/numbers/numbers";

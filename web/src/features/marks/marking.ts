@@ -1,14 +1,14 @@
-/** Marking the sample that is looked at: a bookmark by key, a note that opens for writing. */
+/** Marks the current sample: a bookmark by key, a note that opens for writing. */
 
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { changeSample, isUnsaved, ofSample, sampleMark } from "../../state/marks";
 import { announce } from "../../ui/overlay/announce";
 
-/** The sample, with its run, whose note is being written; null for none. */
+/** The sample whose note is being written, with its run; null for none. */
 export const noteOpen = signal<string | null>(null);
 
-/** What was written and put aside, by the same key: it stands in the field again when that is opened. */
+/** Text that was set aside, by the same key: it returns when the field opens again. */
 export const drafts = new Map<string, string>();
 
 export const noteKey = (run: string | null, sample: string | null): string => `${run ?? ""}\n${sample ?? ""}`;

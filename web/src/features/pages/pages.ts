@@ -1,4 +1,4 @@
-/** The pages of the app, in the order of the rail: what each is called, and whether it can be gone to now. */
+/** The pages of the app, in the order of the rail: their names, and whether they are available. */
 
 import type { Session } from "../../state/session";
 import type { Page } from "../../lib/address/address";
@@ -7,26 +7,26 @@ import type { Sign } from "../../ui/controls/Icon";
 
 export interface PageEntry {
   page: Page;
-  /** True for the samples that were not trained on, which the page of the rollouts shows, too. */
+  /** True for discarded samples, which the rollouts page shows, too. */
   discarded?: boolean;
   sign: Sign;
   label: string;
-  /** What is on it. */
+  /** Its content. */
   more: string;
-  /** A count at its sign, 0 for none. */
+  /** A count at its icon, 0 for none. */
   badge?: number;
-  /** True where the run has nothing for it. */
+  /** True if the run has nothing for it. */
   isEmpty?: boolean;
 }
 
-/** What stands where the name of a run would, on pages that have none. */
+/** The title of pages without a run. */
 export const PAGE_TITLES: Partial<Record<Page, string>> = {
   settings: "Settings",
   search: "Search",
   bookmarks: "Bookmarks",
 };
 
-/** Those of a run are there only while one is looked at. */
+/** Pages of a run are available only with a current run. */
 export function pages(session: Session): PageEntry[] {
   const problems = session.run.now.value?.problems ?? 0;
   const splits = session.run.now.value?.splits ?? [];

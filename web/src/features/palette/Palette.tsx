@@ -28,7 +28,7 @@ function Card() {
   const choose = (one: Found | undefined): void => {
     if (one === undefined) return;
     close();
-    // After the dialog has given the focus back: what is done may take it.
+    // After the dialog has returned the focus: the action may move it.
     queueMicrotask(one.choice.act);
   };
   return (
@@ -46,7 +46,7 @@ function Card() {
         {results.map((one, i) => (
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
           <div
-            // By its place: what is moved and marked at once keeps its old colours in Chromium 156.
+            // By its index: in Chromium 156, a row that moves and is marked at once keeps its old colours.
             key={i}
             id={rowId("found", i)}
             role="option"
@@ -79,7 +79,7 @@ function Card() {
   );
 }
 
-/** The words with the letters that were typed standing out. */
+/** The words with the matching letters emphasised. */
 function lettered({ choice: { words }, at }: Found) {
   const marks = new Set(at);
   const parts: { text: string; isMark: boolean; from: number }[] = [];

@@ -1,4 +1,4 @@
-/** What the palette finds: pages, runs, steps, samples, metrics, bookmarks, and everything that can be done. */
+/** The entries of the palette: pages, runs, steps, samples, metrics, bookmarks, and all actions. */
 
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
@@ -15,7 +15,7 @@ import { pages } from "../pages";
 
 export const paletteOpen = signal(false);
 
-/** Something to choose. */
+/** An entry. */
 export interface Choice {
   key: string;
   kind: string;
@@ -31,10 +31,10 @@ export interface Found {
 
 export const MOST = 50;
 
-/** A sample by its number in the step that is looked at: `#40`. */
+/** A sample by its number in the current step: `#40`. */
 const NUMBERED = /^#(\d{1,12})$/;
 
-/** What fits, the best first; without a pattern what is at hand here. */
+/** The matching entries, the best first; without a pattern, those for the current place. */
 export function find(session: Session, pattern: string): Found[] {
   const direct = directly(session, pattern.trim());
   const fitting = choices(session).flatMap((choice) => {
@@ -45,7 +45,7 @@ export function find(session: Session, pattern: string): Found[] {
   return [...direct.map((choice) => ({ choice, at: [] })), ...fitting].slice(0, MOST);
 }
 
-/** Letters may also fit what stands behind the words: the kind, the path of a run, the id of a sample. */
+/** Letters may also match the text after the words: the kind, the path of a run, the id of a sample. */
 function fitted(pattern: string, choice: Choice): { score: number; at: readonly number[] } | null {
   const match = fit(pattern, `${choice.words} ${choice.kind} ${choice.more}`);
   return match === null
@@ -53,7 +53,7 @@ function fitted(pattern: string, choice: Choice): { score: number; at: readonly 
     : { score: match.score / 2, at: match.at.filter((letter) => letter < choice.words.length) };
 }
 
-/** What is a step's number, or a sample's id, is gone to. */
+/** A pattern that is a step's number or a sample's id goes there. */
 function directly(session: Session, text: string): Choice[] {
   const result: Choice[] = [];
   const here = session.place.now.peek();
@@ -166,7 +166,7 @@ function openSample(session: Session, of: string, id: string): void {
     });
 }
 
-/** Go to a sample by its number in its step; where the step has fewer, nothing happens. */
+/** Go to a sample by its number in its step; if the step has fewer samples, nothing happens. */
 async function openNumbered(session: Session, of: string, split: string, step: number, number: string): Promise<void> {
   const query = { split, step, where: `number = ${number}`, sort: "index", descending: false, offset: 0, limit: 1 };
   const id = await getSamples(of, query).then(

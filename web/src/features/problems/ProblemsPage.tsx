@@ -1,4 +1,4 @@
-/** What of the run could not be read: which file, which bytes, why, and how the record begins. */
+/** Unreadable records of the run: the file, the bytes, the reason, and the beginning of the record. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -35,8 +35,7 @@ export function ProblemsPage() {
       if (thisRound === round.current) setError(asApiError(problem));
     }
   };
-  // A problem that came while the page is open: the first page says it. Who has read on stays there, and the count
-  // stands above.
+  // The first page shows new problems while it is open. A reader on a later page stays there, and the count is above.
   useEffect(() => {
     if (reply === null || reply.problems.length <= PAGE) void load([]);
     else setEnd(false);

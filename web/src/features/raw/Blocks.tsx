@@ -1,4 +1,4 @@
-/** The way through a text that comes in blocks. */
+/** The navigation of a text that comes in blocks. */
 
 import { figure } from "../../lib/numbers/numbers";
 import style from "./RawRecord.module.css";
@@ -9,7 +9,7 @@ interface Props {
   total: number;
   /** A number of bytes or characters, in words. */
   words: (count: number) => string;
-  /** About how long a block is. */
+  /** The approximate length of a block. */
   block: number;
   go: (start: number) => void;
 }

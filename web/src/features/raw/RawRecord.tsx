@@ -1,4 +1,4 @@
-/** The record as it stands in its file, and where that is. */
+/** The record as in its file, and its place there. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useState } from "preact/hooks";
@@ -65,7 +65,7 @@ export function Raw() {
   );
 }
 
-/** A text laid out by the worker; null as long as it is not, or where nothing is to be laid out. */
+/** A text indented by the worker; null until it is, or if nothing is to be indented. */
 function useIndented(text: string | null): string | null {
   const [laid, lay] = useState<{ of: string; text: string } | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Where a step has no report: why, and the way to those that have one. */
+/** Explains why a step has no report, and links to those that have one. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
@@ -81,7 +81,7 @@ function Go({ to, children }: { to: Partial<Place>; children: preact.ComponentCh
   );
 }
 
-/** The reports of each split, the newest first, to go to. */
+/** Links to the reports of each split, the newest first. */
 export function Others({ reports }: Props) {
   return (
     <ul class={style["others"]}>

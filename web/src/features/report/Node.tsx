@@ -1,4 +1,4 @@
-/** A piece of a report: a section that folds, a table, a conversation, a text. Nothing in it is markup. */
+/** A node of a report: a section that folds, a table, a conversation, a text. None of its content becomes markup. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -10,34 +10,34 @@ import { Text } from "../../ui/text/Text";
 import { Turn } from "../sample";
 import style from "./ReportPage.module.css";
 
-/** Sections are open down to here; deeper ones when they are asked for, so that large reports stay quick. */
+/** Sections are open to this depth; deeper ones open on demand, so that large reports stay quick. */
 export const OPEN_DEPTH = 2;
 const OPEN_PIECES = 1000;
 const ROWS = 200;
 const CHILDREN = 100;
 const TURNS = 100;
 
-/** Each piece says as what it was logged, and all that it says of itself. */
+/** Shows the element of each node, and all its attributes. */
 export const tagsShown = signal(false);
 
 interface Props {
   node: ReportNode;
   depth: number;
-  /** The numbers of the children that lead here, as the address has it. */
+  /** The numbers of the children that lead here, as in the address. */
   at: string;
 }
 
-/** True where a piece that the address names lies below; the report itself is at "". */
+/** True if the node of the address is below this one; the report itself is at "". */
 const leadsOn = (session: Session, at: string): boolean =>
   at === "" ? session.place.field.at.value !== "" : session.place.field.at.value.startsWith(`${at}.`);
 
-/** The number of the child that leads on to the piece that the address names; -1 where none does. */
+/** The number of the child that leads to the node of the address; -1 for none. */
 function towards(session: Session, at: string): number {
   const rest = at === "" ? session.place.field.at.value : session.place.field.at.value.slice(at.length + 1);
   return leadsOn(session, at) ? Number.parseInt(rest, 10) : -1;
 }
 
-/** False where the address names a piece that the report has not. */
+/** False if the report lacks the node of the address. */
 export function hasGoal(session: Session, root: ReportNode): boolean {
   let here: ReportNode | undefined = root;
   for (const number of session.place.field.at.value === "" ? [] : session.place.field.at.value.split("."))
@@ -45,7 +45,7 @@ export function hasGoal(session: Session, root: ReportNode): boolean {
   return here !== undefined;
 }
 
-/** True for a report with so many pieces that its sections stand folded: to draw all of it would take seconds. */
+/** True for a report with so many nodes that its sections start folded: drawing all would take seconds. */
 export function isLarge(root: ReportNode): boolean {
   let left = OPEN_PIECES;
   const walk = (node: ReportNode): void => {
@@ -65,7 +65,7 @@ export function Node(of: Props) {
   );
 }
 
-/** The element that a piece was logged as, with its attributes, as text. */
+/** The element of a node with its attributes, as text. */
 export function Tag({ node: { tag, attrs } }: { node: ReportNode }) {
   const words = Object.entries(attrs).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
   if (tag === "" && words.length === 0) return null;
@@ -93,7 +93,7 @@ function Piece({ node, depth, at }: Props) {
   );
 }
 
-/** A conversation; the one that the address names comes into sight, and has the focus. */
+/** A conversation; the one of the address scrolls into view, and gets the focus. */
 function Talk({ node, at }: { node: ReportNode; at: string }) {
   const session = useSession();
   const box = useRef<HTMLDivElement>(null);
@@ -157,7 +157,7 @@ function Fold({ node, depth, at }: Props) {
 export function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
   const session = useSession();
   const goal = Math.min(towards(session, at), nodes.length - 1);
-  // Of many pieces only those around the one that a link leads to.
+  // Of many nodes, only those around the one of the address.
   const [[from, to], show] = useState(() =>
     goal < CHILDREN ? [0, CHILDREN] : [goal - CHILDREN / 2, goal + CHILDREN / 2],
   );
@@ -171,7 +171,7 @@ export function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; d
         >{`${count(from, "earlier piece")}: show`}</button>
       )}
       {nodes.slice(from, to).map((node, i) => (
-        // The pieces of a report never change their order: their place is their identity.
+        // The nodes of a report never change their order, so their index identifies them.
         <Node key={from + i} node={node} depth={depth} at={at === "" ? String(from + i) : `${at}.${from + i}`} />
       ))}
       {nodes.length > to && (

@@ -1,4 +1,4 @@
-/** What the trainer logged for a step, as a folding outline. All of it is drawn as text. */
+/** The trainer's report of a step, as a folding outline. All of it is drawn as text. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect } from "preact/hooks";
@@ -18,7 +18,7 @@ export function ReportPage() {
   const about = useLoaded(`${id}\n${version}`, () => getAbout(id), id);
   const steps = about.value?.reports.find((one) => one.split === split)?.steps ?? [];
   const has = step !== null && steps.includes(step);
-  // The last one may still be written; what is read stays until it is there again.
+  // The last report may still grow; the old one stays until the new one is loaded.
   const key = `${id}\n${split}\n${step}`;
   const report = useLoaded(
     has ? `${key}\n${step === steps.at(-1) ? version : ""}` : null,
@@ -26,7 +26,7 @@ export function ReportPage() {
     key,
   );
 
-  // A run without samples has no split of its own to be at.
+  // A run without samples has no current split.
   const first = about.value?.reports[0];
   useEffect(() => {
     if (split === null && first !== undefined)

@@ -1,4 +1,4 @@
-/** The page to read on: the samples of a step, one of them, and the curve of the run. */
+/** The main page: the samples of a step, one of them, and the curves of the run. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -19,7 +19,7 @@ export function Rollouts() {
   const isNarrow = useMatch(NARROW);
   const isSlim = useMatch(SLIM);
   const hasList = leftOpen || isNarrow;
-  // Where there is room for one pane and no sample to show, the list says why.
+  // With room for one pane and without a sample to show, the list explains why.
   const isList =
     session.place.field.list.value || (isNarrow && session.place.field.sample.value === null && hasNothing(session));
   const isTable =
@@ -76,7 +76,7 @@ export function Rollouts() {
   );
 }
 
-/** The curves, where there is no room for them beside the sample. */
+/** The curves, if there is no room for them beside the sample. */
 function Curves() {
   const [isOpen, open] = useState(false);
   return (
@@ -87,7 +87,7 @@ function Curves() {
   );
 }
 
-/** There is no sample to come: none was read, none is in the list, or the list cannot be had. */
+/** True if no sample will come: none was read, the list is empty, or it cannot be loaded. */
 function hasNothing(session: Session): boolean {
   return (
     session.list.now.value?.total === 0 ||
@@ -96,7 +96,7 @@ function hasNothing(session: Session): boolean {
   );
 }
 
-/** The strip that is left of a folded pane. */
+/** The remaining strip of a folded pane. */
 function Folded({ label, side, open }: { label: string; side: "left" | "right"; open: () => void }) {
   return (
     <button type="button" class={`${style["folded"]} ${style[side]}`} aria-label={label} title={label} onClick={open}>

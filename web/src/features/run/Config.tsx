@@ -1,4 +1,4 @@
-/** The configuration of a run: a tree that folds; a search opens what it finds. Both are drawn in batches. */
+/** The configuration of a run: a tree that folds; a search opens the matches. Both are drawn in batches. */
 
 import { useMemo, useState } from "preact/hooks";
 import { shown } from "../../lib/data/json";
@@ -10,10 +10,10 @@ import { Text } from "../../ui/text/Text";
 import { Part } from "./Part";
 import style from "./Config.module.css";
 
-/** So many of a branch are drawn at first, and so many of what is found. */
+/** The number of children, and of matches, to draw at first. */
 const BATCH = 100;
 const FOUND = 200;
-/** A configuration with no more values is open from the start. */
+/** A configuration with no more values starts unfolded. */
 const FEW = 80;
 
 export function Config({ config }: { config: unknown }) {
@@ -72,7 +72,7 @@ function Tree({ tree, config }: { tree: Twig; config: unknown }) {
       {results.tree === null ? (
         <p class="quiet">No key or value matches.</p>
       ) : (
-        // Another search begins with all that it found open.
+        // A new search starts with all matches unfolded.
         <Children key={`${isSearch ? wanted : ""} ${fold?.round}`} of={results.tree} isOpen={isOpen} depth={0} />
       )}
       {isSearch && results.count > most && (
@@ -86,7 +86,7 @@ function Tree({ tree, config }: { tree: Twig; config: unknown }) {
   );
 }
 
-/** `isOpen`: branches are open as long as nobody folds them. */
+/** `isOpen`: branches stay unfolded until the reader folds them. */
 function Children({ of, isOpen, depth }: { of: Twig; isOpen: boolean; depth: number }) {
   const [most, more] = useState(BATCH);
   const all = of.children ?? [of];

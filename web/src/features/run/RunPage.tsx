@@ -1,4 +1,4 @@
-/** What a run holds beside its samples: configuration, checkpoints, code, files, problems. */
+/** The contents of a run besides its samples: configuration, checkpoints, code, files, problems. */
 
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
@@ -16,7 +16,7 @@ import { Part } from "./Part";
 import style from "./RunPage.module.css";
 
 const ROWS = 200;
-/** More checkpoints than these are folded: what comes after them is asked for as often. */
+/** With more checkpoints, the list is folded: readers often want what follows it. */
 const FEW = 12;
 
 export function RunPage() {

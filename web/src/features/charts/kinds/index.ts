@@ -1,4 +1,4 @@
-/** The kinds of charts, in the order in which the menu lists them. */
+/** The kinds of charts, in the order of the menu. */
 
 import type { ChartKind } from "./kind";
 import { sample } from "./sample";
@@ -8,5 +8,5 @@ import { trainer } from "./trainer";
 
 export const KINDS: Readonly<Record<string, ChartKind>> = { sample, token, share, trainer };
 
-/** The kind of a chart; an address may name one that this version does not know. */
+/** The kind of a chart; an address may name one unknown to this version. */
 export const kindOf = (name: string): ChartKind => KINDS[name] ?? sample;

@@ -1,23 +1,23 @@
-/** What a kind of charts says of itself. A new kind is a module beside this one and a line in `index.ts`. */
+/** The properties of a kind of charts. A new kind is a module beside this one and a line in `index.ts`. */
 
 import type { Chart } from "../../../lib/charts/chart";
 import type { Session } from "../../../state/session";
 
 export interface ChartKind {
-  /** Its heading in the menu that adds charts. */
+  /** Its heading in the menu of further charts. */
   group: string;
-  /** The charts that can be added; `logged` are the metrics of the trainer. */
+  /** The charts to choose from; `logged` are the metrics of the trainer. */
   offered: (session: Session, logged: readonly string[]) => readonly Chart[];
-  /** The chart in words, and in fewer where there is little room. */
+  /** The title of the chart, and a shorter one for narrow places. */
   words: (chart: Chart, session: Session) => string;
   short: (chart: Chart, session: Session) => string;
-  /** What its numbers are: `mean`, `share`. */
+  /** The meaning of its numbers: `mean`, `share`. */
   figure: string;
-  /** Between which numbers all values lie, where that is known. */
+  /** The bounds of all values, if known. */
   bounds: (chart: Chart, session: Session) => readonly [low: number | null, high: number | null];
-  /** False for what is of no split. */
+  /** False for charts that do not depend on the split. */
   isOfSplit: boolean;
-  /** Why a run has no such curve. */
+  /** The reason why a run lacks such a curve. */
   none: string;
 }
 

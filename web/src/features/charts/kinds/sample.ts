@@ -1,10 +1,10 @@
-/** Numbers of samples: the mean over those that were trained on, and its spread. */
+/** Numbers of samples: the mean over the trained ones, and its spread. */
 
 import { chart } from "../../../lib/charts/chart";
 import { finite } from "../../../lib/numbers/numbers";
 import type { ChartKind } from "./kind";
 
-/** The chart above all others draws the one; the other is no number to draw by step. */
+/** The first chart shows one of these; the other does not belong in a curve. */
 const OTHERS: ReadonlySet<string> = new Set(["reward", "step"]);
 
 export const sample: ChartKind = {

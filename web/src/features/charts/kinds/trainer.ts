@@ -1,4 +1,4 @@
-/** What the trainer logged. */
+/** Metrics that the trainer logged. */
 
 import { chart } from "../../../lib/charts/chart";
 import { type ChartKind, UNBOUNDED } from "./kind";

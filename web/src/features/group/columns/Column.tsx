@@ -1,4 +1,4 @@
-/** One answer of a group: its figures on top, and its text with the place marked at which it parts from another. */
+/** One answer of a group: its figures on top, and its text with a mark where it departs from another answer. */
 
 import { useSession } from "../../../state/useSession";
 import { useRef } from "preact/hooks";
@@ -16,7 +16,7 @@ import style from "./Columns.module.css";
 interface Props {
   answer: MemberText;
   reply: MembersReply;
-  /** What the list knows of it; undefined while that is on its way. */
+  /** The sample as in the list; undefined while it is loading. */
   item: SampleItem | undefined;
   items: readonly SampleItem[];
   isHere: boolean;
@@ -121,7 +121,7 @@ function Verdict({ answer, other, to }: { answer: MemberText; other: string; to:
   if (verdict === "ends") return <span>ends where {other} goes on</span>;
   if (verdict !== "parts") return null;
   const words = at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`;
-  if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place was not sent
+  if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place is not loaded
   return (
     <button type="button" class="action" title="Go to that place" onClick={to}>
       {words}

@@ -1,4 +1,4 @@
-/** The answers of a group side by side: as many as the width has room for, the others beyond the edge. */
+/** The answers of a group side by side: as many as fit, the others beyond the edge. */
 
 import { useSession } from "../../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -14,7 +14,7 @@ export function Columns({ reply }: { reply: MembersReply }) {
   const items = session.group.membersHere.value;
   const shown = reply.answers;
 
-  // The column of the sample that is looked at comes into view when another is chosen, never while the reader scrolls.
+  // The column of the current sample scrolls into view when another is chosen, never while the reader scrolls.
   useLayoutEffect(() => {
     const box = root.current;
     const column = box?.querySelector<HTMLElement>('[aria-current="true"]');
@@ -52,7 +52,7 @@ export function Columns({ reply }: { reply: MembersReply }) {
   );
 }
 
-/** Which samples of a very large group are here, and the ways to the others. */
+/** The loaded samples of a very large group, and the ways to the others. */
 function Pages({ reply, ids }: { reply: MembersReply; ids: readonly string[] }) {
   const session = useSession();
   const { offset, total, answers } = reply;

@@ -1,4 +1,4 @@
-/** Two answers of a group beside each other, with the words marked that the other has not. */
+/** Two answers of a group side by side, with marks on the words that the other lacks. */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -21,11 +21,11 @@ import { Pieces, Turns } from "./Pieces";
 import columns from "./Columns.module.css";
 import style from "./Pieces.module.css";
 
-/** Blocks that are drawn in a frame. */
+/** The number of blocks to draw in a frame. */
 const A_FRAME = 2;
-/** A difference in more stretches is drawn without them: nobody looks at so many marks. */
+/** With more differing stretches, nothing is marked: nobody looks at so many marks. */
 const MOST_STRETCHES = 20_000;
-/** So much of a long stretch that is the same in both is shown at either end. */
+/** The number of characters at either end of a long common stretch to show. */
 const ENDS_CHARS = 400;
 
 export function Difference({ reply }: { reply: MembersReply }) {
@@ -132,7 +132,7 @@ function stretch({ text, isSame }: { text: string; isSame: boolean }, i: number)
   );
 }
 
-/** What is the same in both; of much the middle is folded, as nobody is looking for it. */
+/** Text that both share; the middle of a long one is folded. */
 function Same({ text }: { text: string }) {
   const [isOpen, open] = useState(false);
   if (isOpen || text.length < 4 * ENDS_CHARS)
@@ -156,7 +156,7 @@ function Same({ text }: { text: string }) {
   );
 }
 
-/** The place behind the next white space, where no character is cut in two. */
+/** The place after the next white space, without splitting a character. */
 function opens(text: string, from: number): number {
   const result = text.slice(from, from + ENDS_CHARS).search(/\s/);
   return result < 0 ? from : from + result + 1;

@@ -1,4 +1,6 @@
-/** What is long stands in blocks, which a browser lays out as they come near, and many blocks come frame by frame. */
+/**
+ * Draws long content in blocks: the browser lays them out as they come near, and many blocks are added frame by frame.
+ */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -8,7 +10,7 @@ import style from "./Pieces.module.css";
 const LINE_CHARS = 45;
 const LINE_PX = 24;
 
-/** A block that is as high as its text may be until it is laid out. */
+/** A block with an estimated height until it is laid out. */
 export function Block({ chars, children }: { chars: string; children: ComponentChildren }) {
   return (
     <div class={style["block"]} style={{ containIntrinsicBlockSize: `auto ${lines(chars, LINE_CHARS) * LINE_PX}px` }}>
@@ -23,7 +25,7 @@ interface Props<T> {
   renderItem: (item: T, place: number) => ComponentChildren;
 }
 
-/** So many things at once, and as many more in each frame. */
+/** Draw some items at once, and as many more in each frame. */
 export function Gradual<T>({ items, by, renderItem }: Props<T>) {
   const [state, setState] = useState({ items, shown: by });
   const shown = state.items === items ? state.shown : by;

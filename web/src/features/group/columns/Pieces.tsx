@@ -1,4 +1,4 @@
-/** The text of an answer, verbatim, turn by turn: what all share is dim, and the first word that differs is marked. */
+/** The text of an answer, verbatim, turn by turn: text common to all is dim, and the first differing word is marked. */
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -9,10 +9,10 @@ import { Gradual } from "./Gradual";
 import { roleOf } from "../sampleNames";
 import style from "./Pieces.module.css";
 
-/** The first word of what differs, with what cannot be seen in front of it; of a very long one the beginning. */
+/** The first differing word, with invisible characters before it; only the beginning of a very long one. */
 const WORD = /^[\s\p{Cc}\p{Cf}]*(?:[^\s\p{M}][\p{M}\p{Cf}]*){0,40}/u;
 
-/** Stretches that are drawn in a frame. */
+/** The number of stretches to draw in a frame. */
 const A_FRAME = 60;
 
 interface Stretch {
@@ -49,7 +49,7 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; i
 
 const STRETCHES = ["common", "shared", "own"] as const;
 
-/** Without the blank lines at its edges, which stand around thoughts. */
+/** Without the blank lines at its edges, as around thoughts. */
 function trimmed(piece: MemberPiece): MemberPiece {
   const result = { ...piece };
   const front = STRETCHES.find((name) => result[name] !== "");
@@ -71,7 +71,7 @@ function Parting({ text }: { text: string }) {
   );
 }
 
-/** Stretches of text below the roles that they are of; a role stands there where there are several turns. */
+/** Stretches of text below their roles; roles are shown if there are several turns. */
 export function Turns<P extends Stretch>({
   pieces,
   renderPiece,
@@ -85,7 +85,7 @@ export function Turns<P extends Stretch>({
       items={pieces}
       by={A_FRAME}
       renderItem={(piece, i) => (
-        // The stretches of an answer never change their order: their place is their identity.
+        // The stretches of an answer never change their order, so their index identifies them.
         <Stretched key={i} piece={piece} isNew={hasRoles && piece.turn !== pieces[i - 1]?.turn}>
           {renderPiece(piece, i)}
         </Stretched>

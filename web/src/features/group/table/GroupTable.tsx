@@ -1,4 +1,7 @@
-/** All samples of a group as a table: their figures, how they ended, how they begin; and which stand side by side. */
+/**
+ * All samples of a group as a table: their figures, statuses and beginnings, and the choice of samples for side by
+ * side.
+ */
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
@@ -14,7 +17,7 @@ import { useEdges } from "../../../ui/hooks/useEdges";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./GroupTable.module.css";
 
-/** So many more are drawn at a time. */
+/** The number of further rows to draw at a time. */
 const ROWS = 200;
 
 interface Shown {
@@ -40,7 +43,7 @@ export function GroupTable() {
   const total = session.group.members.value?.total ?? 0;
   const pick = (id: string): void =>
     session.place.go({ only: only.includes(id) ? only.filter((one) => one !== id) : [...only, id] }, "replace");
-  // The sample that is looked at comes into view once, when the table opens, and when another is gone to.
+  // The current sample scrolls into view once, when the table opens, and when another is chosen.
   useLayoutEffect(
     () => box.current?.querySelector('[aria-current="true"] > td')?.scrollIntoView({ block: "nearest" }),
     [sample, items.length],
@@ -137,7 +140,7 @@ interface RowProps {
   shown: readonly Shown[];
   isPicked: boolean;
   isHere: boolean;
-  /** Null where no more can be chosen. */
+  /** Null if no more can be chosen. */
   pick: ((id: string) => void) | null;
 }
 
@@ -196,7 +199,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
   );
 }
 
-/** The columns that at least one sample has something in. */
+/** The columns in which at least one sample has a value. */
 function columnsOf(session: Session, items: readonly SampleItem[]): Shown[] {
   const chosen = session.group.members.value?.columns ?? [];
   const all: Shown[] = [
@@ -214,7 +217,7 @@ function columnsOf(session: Session, items: readonly SampleItem[]): Shown[] {
   return all.filter(({ name, of }) => name === "reward" || items.some((item) => of(item) !== null));
 }
 
-/** What is missing comes last either way. */
+/** Missing values come last in either direction. */
 function compared(a: WireNumber, b: WireNumber, descending: boolean): number {
   const [x, y] = [toNumber(a), toNumber(b)];
   if (x === null || y === null || Number.isNaN(x) || Number.isNaN(y))

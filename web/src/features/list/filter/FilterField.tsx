@@ -1,6 +1,6 @@
 /**
- * The filter: a field that completes names and values, and says where it stands what cannot be understood. Nothing that
- * is typed stands there unused: Enter and leaving the field use it, Escape takes it back.
+ * The filter: a field that completes names and values, and shows where an error is. Typed text never stays unused:
+ * Enter and leaving the field apply it, Escape restores the previous filter.
  */
 
 import { useSession } from "../../../state/useSession";
@@ -12,7 +12,7 @@ import { queryOf } from "../../../state/list/loadList";
 import { useAfterPress } from "../../../ui/hooks/useAfterPress";
 import style from "./FilterField.module.css";
 
-/** So long after a key the server is asked what may follow. */
+/** The time after a key until the server is asked for completions. */
 const PAUSE_MS = 120;
 
 const MOVES: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
@@ -30,20 +30,20 @@ export function FilterField() {
   const [marked, mark] = useState(-1);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const round = useRef(0);
-  /** The offer that is marked: it stays so where it is among offers that come while nothing is typed. */
+  /** The marked completion: it stays marked among later completions as long as nothing is typed. */
   const markedWords = useRef<string | undefined>(undefined);
-  /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
+  /** The position of the cursor after a completion is inserted; null to leave it. */
   const cursorTo = useRef<number | null>(null);
-  /** What was typed and not used yet; null for nothing. */
+  /** Typed text that is not applied yet; null for none. */
   const typed = useRef<string | null>(null);
   const afterPress = useAfterPress();
 
-  // At once: later it would take away what was typed meanwhile.
+  // At once: later it would overwrite newly typed text.
   useLayoutEffect(() => {
     typed.current = null;
     setText(where);
   }, [run, where]);
-  // Before the next key: what is typed at once goes on behind the offer.
+  // Before the next key: text typed right away follows the completion.
   useLayoutEffect(() => {
     if (cursorTo.current !== null) input.current?.setSelectionRange(cursorTo.current, cursorTo.current);
     cursorTo.current = null;
@@ -71,7 +71,7 @@ export function FilterField() {
           offer(reply.found.length === 0 ? null : reply);
           mark(here);
         },
-        () => close(), // what is wrong shows when the filter is used
+        () => close(), // errors show when the filter is applied
       );
     }, PAUSE_MS);
   };
@@ -100,7 +100,7 @@ export function FilterField() {
   };
 
   const leave = (event: FocusEvent): void => {
-    // The window was left, and the field has the focus again when it is come back to.
+    // The window lost the focus, and the field will have it again on return.
     if (document.activeElement === input.current) return close();
     if (event.relatedTarget instanceof Element && event.relatedTarget.closest(`#${OFFERS_ID}`) !== null) return;
     close();
@@ -116,7 +116,7 @@ export function FilterField() {
   };
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (MOVES.has(event.key)) close(); // what was offered is for where the cursor was
+    if (MOVES.has(event.key)) close(); // the completions were for an earlier cursor
     const rows = offered?.found.length ?? 0;
     if (event.key === "ArrowDown" && rows > 0) mark((marked + 1) % rows);
     else if (event.key === "ArrowUp" && rows > 0)
@@ -211,7 +211,7 @@ export function FilterField() {
   );
 }
 
-/** The filter with a mark where it was not understood, and why. */
+/** The filter with a mark at its error, and the reason. */
 function Wrong({ text, at, message }: { text: string; at: number; message: string }) {
   const rest = text.slice(at);
   return (
