@@ -33,6 +33,7 @@ async function draw(root: Element): Promise<void> {
   session.steps.start();
   session.overlays.start();
   session.list.start();
+  session.browse.start();
   session.group.start();
   session.columns.start();
   startListView();

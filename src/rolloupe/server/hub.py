@@ -9,15 +9,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
 
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies, views, wire
 from rolloupe.server.replies import InThread
 from rolloupe.state import State
-
-T = TypeVar("T")
 
 PAUSE_S = 0.2
 PAUSE_SHARE = 4

@@ -92,7 +92,7 @@ function showSample(session: Session): boolean {
  * list.
  */
 function goBeside(session: Session, by: number): void {
-  if (session.place.now.peek().view !== "group" || !session.group.goMember(by)) void session.list.goOn(by);
+  if (session.place.now.peek().view !== "group" || !session.group.goMember(by)) void session.browse.goOn(by);
 }
 
 /** The filter field, with the list in view. */

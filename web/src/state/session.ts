@@ -6,9 +6,9 @@
 import { effect } from "@preact/signals";
 import { type Place, START } from "../lib/address/address";
 import { GroupStore } from "./group";
+import { BrowseStore } from "./list/browse";
 import { FilterStore } from "./list/filter";
 import { ListStore } from "./list/list";
-import { ListLoader } from "./list/loadList";
 import { StripsStore } from "./list/strips";
 import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
@@ -37,8 +37,8 @@ export class Session {
   readonly ranges = new RangesStore(this);
   readonly live = new LiveStore(this);
   readonly charts = new ChartsStore(this);
-  readonly lists = new ListLoader(this);
   readonly list = new ListStore(this);
+  readonly browse = new BrowseStore(this);
   readonly filter = new FilterStore(this);
   readonly strips = new StripsStore(this);
   readonly sample = new SampleStore(this);

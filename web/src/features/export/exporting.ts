@@ -4,7 +4,7 @@ import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { exportAddress } from "../../api";
 import { bookmarksCall, samplesCall, type Selection } from "../../lib/address/python";
-import { queryOf } from "../../state/list/loadList";
+import { queryOf } from "../../lib/list/scope";
 
 export type Of = "samples" | "bookmarks";
 export type Kind = "jsonl" | "parquet" | "csv";

@@ -4,7 +4,7 @@ import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import { samplesCsv } from "../../api";
 import type { Mode } from "../../lib/address/address";
-import { queryOf } from "../../state/list/loadList";
+import { queryOf } from "../../lib/list/scope";
 import { chooseView, view } from "../../state/browser/listView";
 import { Icon } from "../../ui/controls/Icon";
 import { Popover } from "../../ui/overlay/Popover";

@@ -2,7 +2,8 @@
 
 import { useSession } from "../../state/useSession";
 import { getAbout, getMetricNames } from "../../api";
-import { holds, type Listing } from "../../lib/list/listing";
+import { holds } from "../../lib/list/scope";
+import type { Listing } from "../../state/list/list";
 import { asksForReason } from "../../lib/list/filter";
 import { count, figure } from "../../lib/numbers/numbers";
 import { activityOf } from "../../state/run/activity";

@@ -6,8 +6,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply } from "../../api/types.gen";
 import { type Labelled, labelled } from "../../lib/sample/facts";
 import { figure } from "../../lib/numbers/numbers";
-import { share, shareOf, stop } from "../../lib/colour/rewardColour";
-import { isDoubtful } from "../../lib/colour/scales";
+import { isDoubtful, share, shareOf, stop } from "../../lib/colour/scales";
 import { Text } from "../../ui/text/Text";
 import { harmless } from "../../lib/text/invisible";
 import style from "./Facts.module.css";
@@ -23,7 +22,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
   const [hides, setHides] = useState(false);
   const [shown, show] = useState(FOLDED);
   const isOpen = shown > FOLDED;
-  const group = reply.advantage === null ? session.list.groupHere.value : null;
+  const group = reply.advantage === null ? session.browse.groupHere.value : null;
   const facts = useMemo(() => labelled(reply, group), [reply, group]);
 
   useLayoutEffect(() => {

@@ -2,7 +2,7 @@ import { createSession } from "../../state/session";
 import { expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/listing";
+import { keyOf } from "../../lib/list/scope";
 import { drawn } from "../../testing/page";
 import { MiniNav } from "./MiniNav";
 

@@ -12,7 +12,7 @@ export function MiniNav() {
   // Among its group where whole groups are listed, and leafed through one after another; otherwise among what is
   // listed.
   const isWhole = list.scope.sort === "index" && list.scope.where === "" && !list.scope.discarded;
-  const group = isWhole ? session.list.groupHere.value : null;
+  const group = isWhole ? session.browse.groupHere.value : null;
   const [at, of] = group === null ? [here + 1, list.total] : [here - group.first + 1, group.samples];
   return (
     <Pager
@@ -22,7 +22,7 @@ export function MiniNav() {
       title={`Sample ${figure(here + 1)} of ${figure(list.total)} in the list`}
       isFirst={here <= 0}
       isLast={here >= list.total - 1}
-      go={(by) => void session.list.goOn(by)}
+      go={(by) => void session.browse.goOn(by)}
     />
   );
 }

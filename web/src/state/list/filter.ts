@@ -27,14 +27,14 @@ export class FilterStore extends Store {
   filterBy(where: string): void {
     const { sample, where: now } = this.session.place.now.peek();
     if (where === now) return;
-    this.session.list.keepIfHeld(sample, where);
+    this.session.browse.keepIfHeld(sample, where);
     this.session.place.go({ where });
   }
 
   /** Look at other steps. What is read stays where it is one of theirs. */
   widen(extent: Extent): void {
     const { sample, where } = this.session.place.now.peek();
-    this.session.list.keepIfHeld(sample, where);
+    this.session.browse.keepIfHeld(sample, where);
     this.session.place.go({ extent });
   }
 

@@ -3,11 +3,10 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as api from "../../api";
 import type { SamplesQuery } from "../../api";
 import { type Place, START } from "../../lib/address/address";
-import { MOST_PAGES } from "../../lib/list/listing";
 import { settled } from "../../testing/page";
 import { item, runItem } from "../../testing/records";
 import { startComplete } from "../place/placeDefaults";
-import { itemAt, PAGE } from "./list";
+import { itemAt, MOST_PAGES, PAGE } from "./list";
 import { runs } from "../runs";
 
 const session = createSession();
@@ -85,6 +84,7 @@ async function groups(_: string, query: SamplesQuery) {
 vi.mocked(api.getSamples).mockImplementation(samples);
 vi.mocked(api.getGroups).mockImplementation(groups);
 session.list.start();
+session.browse.start();
 startComplete(session);
 
 /** Load the page at an address. */
@@ -150,16 +150,16 @@ describe("the list", () => {
   });
   it("goes from sample to sample over groups and pages of them, and back", async () => {
     await opened({ ...AT, sample: "train/1/99/198" });
-    await session.list.goOn(1);
+    await session.browse.goOn(1);
     expect(session.place.now.value.sample).toBe("train/1/99/199");
-    await session.list.goOn(1);
+    await session.browse.goOn(1);
     expect(session.place.now.value.sample).toBe("train/1/100/200");
-    await session.list.goOn(-1);
+    await session.browse.goOn(-1);
     expect(session.place.now.value.sample).toBe("train/1/99/199");
-    await session.list.goToRow(124);
+    await session.browse.goToRow(124);
     expect(session.place.now.value.sample).toBe("train/1/124/248");
-    await session.list.goOn(1);
-    await session.list.goOn(1);
+    await session.browse.goOn(1);
+    await session.browse.goOn(1);
     expect(session.list.position.value).toBe(249);
   });
   it("goes on once it is there, where somebody wished to before", async () => {
@@ -168,8 +168,8 @@ describe("the list", () => {
       async (run, query) => new Promise((resolve) => (answer = () => resolve(groups(run, query)))),
     );
     await opened({ ...AT, sample: "train/1/99/198" });
-    void session.list.goOn(1);
-    void session.list.goOn(1);
+    void session.browse.goOn(1);
+    void session.browse.goOn(1);
     expect(session.place.now.value.sample).toBe("train/1/99/198");
     answer();
     await settled();
@@ -177,7 +177,7 @@ describe("the list", () => {
   });
   it("forgets a wish to go on from what is nowhere in the list", async () => {
     await opened({ ...AT, mode: "samples", sample: "train/1/9/gone" });
-    void session.list.goOn(1);
+    void session.browse.goOn(1);
     await settled();
     session.place.now.value = { ...session.place.now.value, sample: "train/1/0/0" };
     await settled();
@@ -221,12 +221,12 @@ describe("the list", () => {
   });
   it("fetches the next page when somebody goes there, once", async () => {
     await opened({ ...AT, mode: "samples" });
-    await session.list.goToRow(PAGE - 1);
-    await Promise.all([session.list.goOn(1), session.list.need(1), session.list.need(1)]);
+    await session.browse.goToRow(PAGE - 1);
+    await Promise.all([session.browse.goOn(1), session.list.need(1), session.list.need(1)]);
     expect(session.place.now.value.sample).toBe(`train/1/50/${PAGE}`);
     expect(vi.mocked(api.getSamples).mock.calls.filter(([, { offset }]) => offset === PAGE)).toHaveLength(1);
-    await session.list.goToRow(249);
-    await session.list.goOn(1);
+    await session.browse.goToRow(249);
+    await session.browse.goOn(1);
     expect(session.list.position.value).toBe(249);
   });
   it("asks for what the address says: range, filter, order and columns", async () => {

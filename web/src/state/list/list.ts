@@ -1,31 +1,42 @@
 /** The list of what is in the scope: the pages of it that were looked at. It changes only when it is asked to. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import type { ApiError } from "../../api";
-import type { GroupItem, SampleItem } from "../../api/types.gen";
-import type { Place } from "../../lib/address/address";
-import {
-  groupAt,
-  idAt,
-  idOfRow,
-  itemAt,
-  keyOf,
-  type Listing,
-  PAGE,
-  placesOf,
-  rowOf,
-  type Scope,
-  scopeAt as scopeOf,
-} from "../../lib/list/listing";
+import { type ApiError, getGroups, getSamples } from "../../api";
+import type { GroupItem, GroupsReply, SampleItem, SamplesReply } from "../../api/types.gen";
+import type { Mode, Place } from "../../lib/address/address";
 import { Lru } from "../../lib/data/lru";
-import { added, fits, isAlike, type Page, pageOf } from "./loadList";
+import { keyOf, queryOf, type Scope, scopeAt as scopeOf } from "../../lib/list/scope";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
 
-export { itemAt, type Listing, PAGE, type Scope } from "../../lib/list/listing";
+const KEPT_PAGES = 120; // of all lists together
 
-/** Pages of all lists that are kept. */
-const KEPT_PAGES = 120;
+export interface Listing {
+  scope: Scope;
+  key: string;
+  version: string;
+  mode: Mode;
+  /** What is known of each row, in the order of its values. */
+  columns: readonly string[];
+  /** Samples that fulfil the filter, and those that there are in the scope. */
+  total: number;
+  of: number;
+  /** Rows of the list: groups or samples. */
+  rows: number;
+  pages: ReadonlyMap<number, readonly SampleItem[]>;
+  groups: ReadonlyMap<number, readonly GroupItem[]>;
+  /** What was asked for, of this list: a Set of its own, as lists are made anew. */
+  asked: Set<string>;
+  /** Another number where the samples of the step are others; 0 for several steps. */
+  stamp: number;
+  /** Samples without a value yet of a derived metric that the list is sorted or filtered by. */
+  pending: number;
+}
+
+/** Rows of a page. */
+export const PAGE = 100;
+/** More pages of a list are not held: who scrolls through millions of rows looks at few of them. */
+export const MOST_PAGES = 60;
 
 export class ListStore extends Store {
   readonly #kept = new Lru<Listing>(KEPT_PAGES, ({ pages, groups }) => pages.size + groups.size);
@@ -35,6 +46,9 @@ export class ListStore extends Store {
   readonly error = signal<ApiError | null>(null);
 
   readonly scopeAt = (at: Place): Scope | null => scopeOf(at, this.session.view.shownColumns.peek());
+
+  /** Splits of which a group was seen that has more samples than one: a step that begins is no other kind of step. */
+  readonly #grouped = new Set<string>();
 
   /** What the address asks for; null where it leaves that open. One value for as long as that is the same. */
   readonly #scopeKey = computed(() =>
@@ -50,12 +64,12 @@ export class ListStore extends Store {
   readonly isBehind = computed(() => this.scope.value !== null && this.now.value?.key !== keyOf(this.scope.value));
 
   /** Places of the samples in the list, as far as they are known. */
-  readonly #places = computed(() => (this.now.value === null ? new Map<string, number>() : placesOf(this.now.value)));
+  readonly places = computed(() => (this.now.value === null ? new Map<string, number>() : placesOf(this.now.value)));
 
   /** The place of the sample that is looked at; null where it is not known. */
   readonly position = computed<number | null>(() => {
     const { sample } = this.session.place.now.value;
-    return sample === null ? null : (this.#places.value.get(sample) ?? null);
+    return sample === null ? null : (this.places.value.get(sample) ?? null);
   });
 
   /** The row of the sample that is looked at; null where it is not known. */
@@ -64,22 +78,14 @@ export class ListStore extends Store {
     return list === null || this.position.value === null ? null : rowOf(list, this.position.value);
   });
 
-  /** The group of the sample that is looked at, where the list is of groups. */
-  readonly groupHere = computed<GroupItem | null>(() =>
-    this.now.value?.mode === "groups" && this.rowHere.value !== null
-      ? (groupAt(this.now.value, this.rowHere.value) ?? null)
-      : null,
-  );
-
   /** The list's knowledge of a sample. */
   itemOf(id: string): SampleItem | null {
-    const at = this.#places.value.get(id);
-    return at === undefined ? null : (itemAt(this.now.value, at) ?? null);
+    return itemAt(this.now.value, this.places.value.get(id) ?? -1) ?? null;
   }
 
   /** A list, from memory or from the server. */
   async listOf(of: Scope, around?: string | undefined): Promise<Listing> {
-    return this.#kept.get(keyOf(of), () => this.session.lists.load(of, around));
+    return this.#kept.get(keyOf(of), () => this.#load(of, around));
   }
 
   /** Bring the list up to date. */
@@ -88,14 +94,11 @@ export class ListStore extends Store {
     if (of !== null) await this.#show(of, true);
   }
 
-  /**
-   * Look whether the list still says what it said, though its step has another stamp: what is learned of samples later
-   * may be of any step. Where it does, the list takes that stamp.
-   */
+  /** Fetch the list again after its stamp has changed; if it says the same as before, it takes that stamp. */
   async confirm(): Promise<void> {
     const list = this.now.peek();
     if (list === null) return;
-    const fresh = await this.session.lists.load(list.scope, this.session.place.now.peek().sample ?? undefined);
+    const fresh = await this.#load(list.scope, this.session.place.now.peek().sample ?? undefined);
     if (this.now.peek() !== list || !isAlike(list, fresh)) return;
     const now = { ...list, stamp: fresh.stamp };
     this.#kept.put(list.key, now);
@@ -104,7 +107,7 @@ export class ListStore extends Store {
 
   forget(): void {
     this.#kept.clear();
-    this.session.lists.forget();
+    this.#grouped.clear();
   }
 
   /** Fetch a page of rows, where it is missing. */
@@ -114,76 +117,25 @@ export class ListStore extends Store {
     await this.#add(list, `page ${page}`, () => pageOf(list.scope, list.mode, page));
   }
 
-  /** A wish to go on that came before the list knew where the sample stands. It is granted once the list does. */
-  #wish: { sample: string; by: number } | null = null;
-
-  /** Go so many samples on in the order of the list. */
-  async goOn(difference: number): Promise<void> {
-    const here = this.position.peek();
-    const list = this.now.peek();
-    const row = this.rowHere.peek();
-    if (here === null || list === null || row === null) {
-      const { sample } = this.session.place.now.peek();
-      if (sample !== null)
-        this.#wish = { sample, by: difference + (this.#wish?.sample === sample ? this.#wish.by : 0) };
-      return;
-    }
-    const at = here + difference;
-    if (at < 0 || at >= list.total) return;
-    // Samples of a group stand together, so that the next one is in this row or in one beside it.
-    if (list.mode !== "groups") await this.goToRow(at);
-    else if (idAt(list, at) !== undefined) this.session.place.go({ sample: idAt(list, at) ?? null });
-    else await this.goToRow(row + Math.sign(difference), difference < 0);
-  }
-
-  /**
-   * What was read when the list was narrowed. The first sample of the list takes its place where the list has not got it.
-   */
-  #narrowed: { sample: string; where: string } | null = null;
-
-  keepIfHeld(sample: string | null, where: string): void {
-    this.#narrowed = sample === null ? null : { sample, where };
-  }
-
-  /** Go to a row: to its sample, or to the first one of its group, or the last. */
-  async goToRow(row: number, atEnd = false): Promise<void> {
-    const list = this.now.peek();
-    if (list === null || row < 0 || row >= list.rows) return;
-    await this.need(Math.floor(row / PAGE));
-    const now = this.now.peek();
-    if (now === null || now.key !== list.key) return;
-    const group = now.groups.get(Math.floor(row / PAGE))?.[row % PAGE];
-    const id = atEnd && group !== undefined ? group.prefix + (group.members.at(-1) ?? "") : idOfRow(now, row);
-    if (id !== undefined) this.session.place.go({ sample: id });
-  }
-
-  /** Go to the first sample of the list. */
-  goFirst(list: Listing): void {
-    const first = idOfRow(list, 0);
-    if (first === undefined) void this.need(0);
-    else this.session.place.go({ sample: first }, "replace");
+  /** Fetch the page around a sample. True where it was added. */
+  async find(list: Listing, sample: string): Promise<boolean> {
+    return this.#add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
   }
 
   start(): void {
     this.effect(() => {
       const of = this.scope.value;
-      this.#wish = null;
       if (of !== null && this.#isRunKnown.value) untracked(() => void this.#show(of, false));
     });
-    this.effect(() => {
-      const isKnown = this.position.value !== null;
-      const { sample } = this.session.place.now.value;
-      if (this.#wish === null || (this.#wish.sample === sample && !isKnown)) return;
-      const { sample: of, by } = this.#wish;
-      this.#wish = null;
-      if (of === sample) untracked(() => void this.goOn(by));
-    });
-    this.effect(() => {
-      const list = this.now.value;
-      const { sample } = this.session.place.now.value;
-      if (list === null || sample === null || this.isBehind.value || this.#places.value.has(sample)) return;
-      untracked(() => void this.#find(list, sample));
-    });
+  }
+
+  async #load(of: Scope, around: string | undefined): Promise<Listing> {
+    const first = await pageOf(of, of.mode ?? "groups", 0, around);
+    const split = JSON.stringify([of.run, of.split]);
+    if (first.kind === "groups" && first.reply.total < first.reply.samples) this.#grouped.add(split);
+    // Where no group has a second sample, groups say nothing that samples do not.
+    const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && !this.#grouped.has(split);
+    return listed(of, isAlone ? await pageOf(of, "samples", 0, around) : first);
   }
 
   async #show(of: Scope, isAsked: boolean): Promise<void> {
@@ -193,9 +145,7 @@ export class ListStore extends Store {
     if (known !== undefined) this.error.value = null;
     if (!isAsked && known !== undefined && known.version === this.session.run.now.peek()?.version) return;
     try {
-      const list = await this.#kept.renew(key, () =>
-        this.session.lists.load(of, this.session.place.now.peek().sample ?? undefined),
-      );
+      const list = await this.#kept.renew(key, () => this.#load(of, this.session.place.now.peek().sample ?? undefined));
       if (keyOf(this.scope.peek() ?? of) !== key) return;
       this.error.value = null;
       this.now.value = list;
@@ -204,26 +154,10 @@ export class ListStore extends Store {
     }
   }
 
-  async #find(list: Listing, sample: string): Promise<void> {
-    const isAnswered = await this.#add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
-    const now = this.now.peek();
-    if (this.position.peek() !== null || now === null) return;
-    if (this.#wish?.sample === sample) this.#wish = null; // the list has not got it
-    if (
-      !isAnswered ||
-      now.key !== list.key ||
-      this.#narrowed?.sample !== sample ||
-      this.#narrowed.where !== now.scope.where
-    )
-      return;
-    this.#narrowed = null;
-    if (this.session.place.now.peek().sample === sample && !this.isBehind.peek()) this.goFirst(now);
-  }
-
   /**
    * Add a page to a list that is still shown. Nothing is asked for twice of one list: the page around a sample may lack
-   * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew.
-   * True where it was added.
+   * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew. True
+   * where it was added.
    */
   async #add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<boolean> {
     if (list.asked.has(what)) return false;
@@ -249,4 +183,96 @@ export class ListStore extends Store {
       return false;
     }
   }
+}
+
+type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
+
+/** One page of rows; with `around` the one in which that sample stands. */
+async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: string): Promise<Page> {
+  const query = { ...queryOf(of), offset: page * PAGE, limit: PAGE, around };
+  return mode === "groups"
+    ? { kind: "groups", reply: await getGroups(of.run, { ...query, usual: of.usual || undefined }) }
+    : { kind: "samples", reply: await getSamples(of.run, query) };
+}
+
+function listed(of: Scope, page: Page): Listing {
+  const { version, of: all, stamp, total, pending } = page.reply;
+  const isGroups = page.kind === "groups";
+  const bare: Listing = {
+    scope: of,
+    key: keyOf(of),
+    version,
+    mode: isGroups ? "groups" : of.mode === "table" ? "table" : "samples",
+    columns: isGroups ? page.reply.columns : of.columns,
+    total: isGroups ? page.reply.samples : total,
+    of: all,
+    rows: total,
+    pages: new Map(),
+    groups: new Map(),
+    asked: new Set(),
+    stamp,
+    pending,
+  };
+  return { ...bare, ...added(bare, page) };
+}
+
+/** The pages of a list with one more. Of too many those go that are furthest from it, but for the one that `stays`. */
+function added(list: Listing, { kind, reply }: Page, stays = -1): Pick<Listing, "pages" | "groups"> {
+  const at = Math.floor(reply.offset / PAGE);
+  if (kind === "groups")
+    return { pages: list.pages, groups: near(new Map(list.groups).set(at, reply.groups), at, stays) };
+  return { pages: near(new Map(list.pages).set(at, reply.samples), at, stays), groups: list.groups };
+}
+
+function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, T> {
+  const furthest = [...pages.keys()]
+    .filter((page) => page !== stays)
+    .toSorted((a, b) => Math.abs(b - at) - Math.abs(a - at));
+  for (const page of furthest.slice(0, Math.max(0, pages.size - MOST_PAGES))) pages.delete(page);
+  return pages;
+}
+
+/** True where two lists hold the same, in the same pages. */
+function isAlike(one: Listing, other: Listing): boolean {
+  const current = ({ total, of, rows, columns, pages, groups }: Listing): string =>
+    JSON.stringify([total, of, rows, columns, [...pages], [...groups]]);
+  return current(one) === current(other);
+}
+
+/** True where a page is of the same list: not of a step that was written again, or has other numbers by now. */
+function fits(list: Listing, { kind, reply }: Page): boolean {
+  if (reply.stamp !== list.stamp || reply.total !== list.rows) return false;
+  return kind === "samples" || (reply.samples === list.total && reply.columns.join("\n") === list.columns.join("\n"));
+}
+
+export const groupIds = (group: GroupItem): string[] => group.members.map((member) => group.prefix + member);
+
+/** The place of each sample that is known, in the order of the list. */
+function placesOf(list: Listing): Map<string, number> {
+  const result = new Map<string, number>();
+  for (const [page, items] of list.pages) items.forEach((item, i) => result.set(item.id, page * PAGE + i));
+  for (const groups of list.groups.values()) {
+    for (const group of groups) groupIds(group).forEach((id, i) => result.set(id, group.first + i));
+  }
+  return result;
+}
+
+export function itemAt(list: Listing | null, at: number): SampleItem | undefined {
+  return list?.pages.get(Math.floor(at / PAGE))?.[at % PAGE];
+}
+
+export function groupAt(list: Listing | null, row: number): GroupItem | undefined {
+  return list?.groups.get(Math.floor(row / PAGE))?.[row % PAGE];
+}
+
+/** The row in which the sample at a place stands; null where that is not known. */
+export function rowOf(list: Listing, at: number): number | null {
+  if (list.mode !== "groups") return at;
+  for (const [page, groups] of list.groups) {
+    const first = groups[0];
+    const last = groups.at(-1);
+    if (first === undefined || last === undefined || at < first.first || at >= last.first + last.samples) continue;
+    return page * PAGE + groups.findLastIndex((group) => group.first <= at);
+  }
+  return null;
 }

@@ -2,7 +2,7 @@ import { createSession } from "../session";
 import { beforeEach, expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/listing";
+import { keyOf } from "../../lib/list/scope";
 
 const session = createSession();
 

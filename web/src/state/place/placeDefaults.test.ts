@@ -1,7 +1,7 @@
 import { createSession } from "../session";
 import { expect, it } from "vitest";
 import { type Place, START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/listing";
+import { keyOf } from "../../lib/list/scope";
 import { item, reply } from "../../testing/records";
 import { startComplete } from "./placeDefaults";
 

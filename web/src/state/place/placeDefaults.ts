@@ -40,7 +40,7 @@ export function startComplete(session: Session): void {
     const { page, sample } = session.place.now.value;
     const list = session.list.now.value;
     if (page !== "rollouts" || sample !== null || session.list.isBehind.value || list === null) return;
-    untracked(() => session.list.goFirst(list));
+    untracked(() => session.browse.goFirst(list));
   });
   // A sample that was in the list stays open: it may have been discarded since.
   let current = "";

@@ -4,7 +4,8 @@ import { expect, it, vi } from "vitest";
 import * as api from "../../api";
 import type { GroupsReply, StepsReply } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
-import { keyOf, type Listing } from "../../lib/list/listing";
+import { keyOf } from "../../lib/list/scope";
+import type { Listing } from "../list/list";
 import { settled } from "../../testing/page";
 
 const session = createSession();

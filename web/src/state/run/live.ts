@@ -1,7 +1,7 @@
 /** The live side of a run: changes since the list was loaded, and following the run. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { holds } from "../../lib/list/listing";
+import { holds } from "../../lib/list/scope";
 import { isConnected } from "../connection";
 import { Store } from "../store";
 

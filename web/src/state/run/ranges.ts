@@ -6,7 +6,7 @@
 import { computed } from "@preact/signals";
 import type { MetricRange } from "../../api/types.gen";
 import { finite } from "../../lib/numbers/numbers";
-import { type Range, rangeOf } from "../../lib/colour/rewardColour";
+import { type Range, rangeOf } from "../../lib/colour/scales";
 import { Store } from "../store";
 
 export class RangesStore extends Store {

@@ -2,7 +2,7 @@
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
-import { idAt, idOfRow } from "../../lib/list/listing";
+import { idAt, idOfRow } from "../list/browse";
 import { isVisible } from "../browser/visibility";
 
 const BESIDE = [1, -1, 2];

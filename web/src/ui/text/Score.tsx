@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import type { WireNumber } from "../../api/types.gen";
 import { exact, score, toNumber } from "../../lib/numbers/numbers";
-import { colour, share } from "../../lib/colour/rewardColour";
+import { colour, share } from "../../lib/colour/scales";
 import style from "./Score.module.css";
 
 export function Score({ value }: { value: WireNumber }) {

@@ -8,7 +8,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getCompletion } from "../../../api";
 import type { CompleteReply } from "../../../api/types.gen";
 import { sentence } from "../../../lib/text/sentence";
-import { queryOf } from "../../../state/list/loadList";
+import { queryOf } from "../../../lib/list/scope";
 import { useAfterPress } from "../../../ui/hooks/useAfterPress";
 import style from "./FilterField.module.css";
 

@@ -4,7 +4,7 @@ import { useSession } from "../../../state/useSession";
 import type { GroupItem, WireNumber } from "../../../api/types.gen";
 import { without } from "../../../lib/diff/commonWords";
 import { bare } from "../../../lib/sample/preview";
-import { groupIds } from "../../../lib/list/listing";
+import { groupIds } from "../../../state/list/list";
 import { count, exact, figure, finite, score, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour, inkOf } from "../../../lib/colour/scales";
 import { MOST_CELLS } from "../../../lib/list/strips";

@@ -2,12 +2,11 @@
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { groupAt, type Listing } from "../../../lib/list/listing";
 import { commonOf } from "../../../lib/diff/commonWords";
 import { commonBeside, NOTHING_COMMON } from "../../../lib/diff/commonInSamples";
 import { bare } from "../../../lib/sample/preview";
 import { groupPx } from "../../../lib/list/strips";
-import { itemAt, PAGE } from "../../../state/list/list";
+import { groupAt, itemAt, type Listing, PAGE } from "../../../state/list/list";
 import { Failure, Missing } from "../../../ui/layout/EmptyState";
 import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
 import { useRows } from "../../../ui/hooks/useRows";
@@ -93,7 +92,7 @@ function Drawn({ list }: { list: Listing }) {
     const to = target(event.key, here, list.rows, inView);
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    void session.list.goToRow(to);
+    void session.browse.goToRow(to);
   };
 
   const columns = mode === "table" ? tableColumns(session, list.columns) : null;

@@ -5,11 +5,12 @@ import type { Session } from "../../../state/session";
 import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { without } from "../../../lib/diff/commonWords";
 import type { Common } from "../../../lib/diff/commonInSamples";
-import { figure } from "../../../lib/numbers/numbers";
+import { exact, figure, score, signed, toNumber } from "../../../lib/numbers/numbers";
+import { cellColour } from "../../../lib/colour/scales";
+import { SHORT } from "../../../state/run/columns";
 import { bare, ending, preview } from "../../../lib/sample/preview";
 import { isPlainPress } from "../../../state/place/place";
 import { type Preview, view } from "../../../state/browser/listView";
-import { Value } from "./Value";
 import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Row.module.css";
@@ -157,5 +158,46 @@ function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; co
       )}
       <Text text={text} />
     </>
+  );
+}
+
+/** A value in words, as its column has it. */
+export function said(session: Session, name: string, value: WireNumber): string {
+  if (session.columns.named(name)?.kind === "text") return value === null ? "" : String(value);
+  const { kind } = session.columns.scale(name);
+  if (kind === "score") return score(value, "–");
+  return kind === "signed" ? signed(value, "–") : figure(value, "–");
+}
+
+/** A name where there is little room: the last part of a path. */
+const short = (session: Session, name: string): string =>
+  SHORT.get(name) ??
+  (session.columns.label(name) === name
+    ? (name.split(/[./]/).at(-1) ?? name)
+    : session.columns.label(name).toLowerCase());
+
+/** A dot in the colour of a value, and the number in ink; pressed, it offers to filter by it. */
+function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
+  const session = useSession();
+  const background = cellColour(session.columns.scale(name), toNumber(value));
+  return (
+    <span
+      class={`${style["value"]} ${isFirst ? style["first"] : ""}`}
+      data-column={name}
+      title={`${session.columns.label(name)}: ${exact(value)}. Press to filter by it`}
+    >
+      {session.columns.named(name)?.kind !== "text" && (
+        <i
+          class={background === null ? style["none"] : undefined}
+          style={background === null ? undefined : { background }}
+        />
+      )}
+      {!isFirst && (
+        <span class="quiet">
+          <Text text={short(session, name)} />{" "}
+        </span>
+      )}
+      <Text text={said(session, name, value)} />
+    </span>
   );
 }

@@ -3,7 +3,7 @@
 import { useSession } from "../../../state/useSession";
 import type { Reference } from "../../../api/types.gen";
 import { exact, finite, score, signed } from "../../../lib/numbers/numbers";
-import { share, stop } from "../../../lib/colour/rewardColour";
+import { share, stop } from "../../../lib/colour/scales";
 import { OF_REFERENCE } from "../../../state/sample/differences";
 import { Turn } from "../transcript/Turn";
 import style from "./ReferenceSection.module.css";

@@ -1,0 +1,97 @@
+/** Which samples a list is of, in which order, and what is shown of each: from the address to what the server is asked. */
+
+import type { Extent, Mode, Place } from "../address/address";
+
+/** Which samples, in which order, shown how. */
+export interface Scope {
+  run: string;
+  split: string;
+  /** Null where the list is of several steps. */
+  step: number | null;
+  /** First and last step of a range; null for an open end. */
+  low: number | null;
+  high: number | null;
+  where: string;
+  sort: string;
+  descending: boolean;
+  /** Null: groups, or samples where every group has one alone. */
+  mode: Mode | null;
+  columns: readonly string[];
+  /** The reader chose no columns: groups come with the most informative ones, behind these. */
+  usual: boolean;
+  /** Of the samples that were not trained on, in place of those that were. */
+  discarded: boolean;
+}
+
+/** What is shown of a row as long as the reader chose nothing; of groups it is the server that adds what says more. */
+const LEAST: readonly string[] = ["reward"];
+
+/** `chosen`: the columns that the reader wants; null for the usual ones. */
+export function scopeAt(at: Place, chosen: readonly string[] | null): Scope | null {
+  const { run, split, step, sort, descending, where, mode, extent, discarded } = at;
+  if (at.page !== "rollouts" || run === null || split === null || (step === null && extent === "step")) return null;
+  const [low, high] = ends(extent);
+  const columns = chosen ?? LEAST;
+  const shown = mode === "table" && columns.includes(sort) ? columns : led(columns, sort);
+  return {
+    run,
+    split,
+    step: extent === "step" ? step : null,
+    low,
+    high,
+    where,
+    sort,
+    descending,
+    mode,
+    columns: shown,
+    usual: chosen === null,
+    discarded,
+  };
+}
+
+/** What is shown of each row: first what the list is sorted by, so that its order can be seen. */
+function led(columns: readonly string[], sort: string): readonly string[] {
+  return sort === "index" || sort === "length" ? columns : [sort, ...columns.filter((name) => name !== sort)];
+}
+
+function ends(extent: Extent): readonly [number | null, number | null] {
+  return typeof extent === "string" ? [null, null] : extent;
+}
+
+export function keyOf(of: Scope): string {
+  return JSON.stringify([
+    of.run,
+    of.split,
+    of.step,
+    of.low,
+    of.high,
+    of.where,
+    of.sort,
+    of.descending,
+    of.mode,
+    of.columns,
+    of.usual,
+    of.discarded,
+  ]);
+}
+
+/** True where a step is one of the list's. */
+export function holds({ step, low, high }: Scope, one: number): boolean {
+  return step === null ? (low === null || one >= low) && (high === null || one <= high) : one === step;
+}
+
+/** What the server is asked for a list, its pages aside. */
+export function queryOf(of: Scope) {
+  const { split, sort, descending } = of;
+  return {
+    split,
+    step: of.step ?? undefined,
+    step_min: of.low ?? undefined,
+    step_max: of.high ?? undefined,
+    where: of.where.trim() === "" ? undefined : of.where,
+    sort,
+    descending,
+    trained: !of.discarded,
+    column: of.columns,
+  };
+}

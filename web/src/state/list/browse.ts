@@ -1,0 +1,121 @@
+/** Going from sample to sample in the order of the list, also while the list does not know yet where they stand. */
+
+import { computed, untracked } from "@preact/signals";
+import type { GroupItem } from "../../api/types.gen";
+import { Store } from "../store";
+import { groupAt, groupIds, itemAt, type Listing, type ListStore, PAGE, rowOf } from "./list";
+
+export class BrowseStore extends Store {
+  get #list(): ListStore {
+    return this.session.list;
+  }
+
+  /** The group of the sample that is looked at, where the list is of groups. */
+  readonly groupHere = computed<GroupItem | null>(() =>
+    this.#list.now.value?.mode === "groups" && this.#list.rowHere.value !== null
+      ? (groupAt(this.#list.now.value, this.#list.rowHere.value) ?? null)
+      : null,
+  );
+
+  /** A wish to go on that came before the list knew where the sample stands. It is granted once the list does. */
+  #wish: { sample: string; by: number } | null = null;
+
+  /** Go so many samples on in the order of the list. */
+  async goOn(difference: number): Promise<void> {
+    const here = this.#list.position.peek();
+    const list = this.#list.now.peek();
+    const row = this.#list.rowHere.peek();
+    if (here === null || list === null || row === null) {
+      const { sample } = this.session.place.now.peek();
+      if (sample !== null)
+        this.#wish = { sample, by: difference + (this.#wish?.sample === sample ? this.#wish.by : 0) };
+      return;
+    }
+    const at = here + difference;
+    if (at < 0 || at >= list.total) return;
+    // Samples of a group stand together, so that the next one is in this row or in one beside it.
+    if (list.mode !== "groups") await this.goToRow(at);
+    else if (idAt(list, at) !== undefined) this.session.place.go({ sample: idAt(list, at) ?? null });
+    else await this.goToRow(row + Math.sign(difference), difference < 0);
+  }
+
+  /**
+   * What was read when the list was narrowed. The first sample of the list takes its place where the list has not got it.
+   */
+  #narrowed: { sample: string; where: string } | null = null;
+
+  keepIfHeld(sample: string | null, where: string): void {
+    this.#narrowed = sample === null ? null : { sample, where };
+  }
+
+  /** Go to a row: to its sample, or to the first one of its group, or the last. */
+  async goToRow(row: number, atEnd = false): Promise<void> {
+    const list = this.#list.now.peek();
+    if (list === null || row < 0 || row >= list.rows) return;
+    await this.#list.need(Math.floor(row / PAGE));
+    const now = this.#list.now.peek();
+    if (now === null || now.key !== list.key) return;
+    const group = now.groups.get(Math.floor(row / PAGE))?.[row % PAGE];
+    const id = atEnd && group !== undefined ? group.prefix + (group.members.at(-1) ?? "") : idOfRow(now, row);
+    if (id !== undefined) this.session.place.go({ sample: id });
+  }
+
+  /** Go to the first sample of the list. */
+  goFirst(list: Listing): void {
+    const first = idOfRow(list, 0);
+    if (first === undefined) void this.#list.need(0);
+    else this.session.place.go({ sample: first }, "replace");
+  }
+
+  start(): void {
+    this.effect(() => {
+      void this.#list.scope.value;
+      this.#wish = null;
+    });
+    this.effect(() => {
+      const isKnown = this.#list.position.value !== null;
+      const { sample } = this.session.place.now.value;
+      if (this.#wish === null || (this.#wish.sample === sample && !isKnown)) return;
+      const { sample: of, by } = this.#wish;
+      this.#wish = null;
+      if (of === sample) untracked(() => void this.goOn(by));
+    });
+    this.effect(() => {
+      const list = this.#list.now.value;
+      const { sample } = this.session.place.now.value;
+      if (list === null || sample === null || this.#list.isBehind.value || this.#list.places.value.has(sample)) return;
+      untracked(() => void this.#find(list, sample));
+    });
+  }
+
+  async #find(list: Listing, sample: string): Promise<void> {
+    const isAnswered = await this.#list.find(list, sample);
+    const now = this.#list.now.peek();
+    if (this.#list.position.peek() !== null || now === null) return;
+    if (this.#wish?.sample === sample) this.#wish = null; // the list has not got it
+    if (
+      !isAnswered ||
+      now.key !== list.key ||
+      this.#narrowed?.sample !== sample ||
+      this.#narrowed.where !== now.scope.where
+    )
+      return;
+    this.#narrowed = null;
+    if (this.session.place.now.peek().sample === sample && !this.#list.isBehind.peek()) this.goFirst(now);
+  }
+}
+
+/** The id of the sample that stands at a place, where that is known. Of large groups the last ones are not. */
+export function idAt(list: Listing, at: number): string | undefined {
+  if (list.mode !== "groups") return itemAt(list, at)?.id;
+  const group = groupAt(list, rowOf(list, at) ?? -1);
+  const member = group?.members[at - group.first];
+  return group === undefined || member === undefined ? undefined : group.prefix + member;
+}
+
+/** The first sample of a row, where it is known. */
+export function idOfRow(list: Listing, row: number): string | undefined {
+  if (list.mode !== "groups") return itemAt(list, row)?.id;
+  const group = groupAt(list, row);
+  return group === undefined ? undefined : groupIds(group)[0];
+}
