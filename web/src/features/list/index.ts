@@ -1,4 +1,4 @@
-/** What other rooms may use of this feature. */
+/** The parts of this feature that others may use. */
 
 export { List } from "./List";
 export { FILTER_ID } from "./filter/FilterField";

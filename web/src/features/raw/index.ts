@@ -1,4 +1,4 @@
-/** What other rooms may use of this feature. */
+/** The parts of this feature that others may use. */
 
 export { Raw } from "./RawRecord";
 export { WholeText } from "./WholeText";

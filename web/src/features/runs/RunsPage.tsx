@@ -1,4 +1,4 @@
-/** All the runs that the server shows, and the places it looked at and did not open. */
+/** All runs of the server, and the paths that it did not open. */
 
 import { useSession } from "../../state/useSession";
 import { signal } from "@preact/signals";
@@ -14,12 +14,12 @@ import { RunTable } from "./table/RunTable";
 import { matchingRuns } from "./runSearch";
 import style from "./RunsPage.module.css";
 
-/** Fewer runs are seen at a glance. */
+/** Fewer runs need no filter. */
 const MANY = 6;
 const FIND_ID = "find-run";
 const NONE: readonly string[] = [];
 
-/** Kept while the page is open: who comes back finds the list as it was. */
+/** Stays while the page is open: a reader who returns finds the list unchanged. */
 const wanted = signal("");
 const order = signal<Sort | null>(null);
 
@@ -46,7 +46,7 @@ export function RunsPage() {
       columns.find(({ key }) => key === sort?.key),
       sort?.isDescending === true,
     ).map(({ id }) => id);
-    // Rows stay where they are while runs grow; once another is indexed all are put in order again.
+    // Rows keep their places while runs grow; after another run is indexed, all are sorted again.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed]);
   const byId = new Map(all.map((item) => [item.id, item]));
@@ -121,7 +121,7 @@ export function RunsPage() {
   );
 }
 
-/** The order, where the table has no headings to press. */
+/** The sort order, if the table has no headings to press. */
 function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
   const sort = order.value;
   const choose = (key: string): void => {

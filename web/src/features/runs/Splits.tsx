@@ -1,4 +1,4 @@
-/** The splits of the run: side by side where there are few, else in a list. */
+/** The splits of the run: side by side if there are few, otherwise in a menu. */
 
 import { useSession } from "../../state/useSession";
 import { count } from "../../lib/numbers/numbers";
@@ -10,7 +10,7 @@ import style from "./Splits.module.css";
 const FEW = 3;
 const SHORT_CHARS = 40;
 
-/** `inList`: the copy that stands in the list of samples where the bar has no room. */
+/** `inList`: the copy in the list of samples, if the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
   const session = useSession();
   const splits = session.run.splitChoices.value;

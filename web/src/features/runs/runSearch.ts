@@ -1,12 +1,12 @@
-/** Runs by what is typed of them. */
+/** Search in runs. */
 
 import type { RunItem } from "../../api/types.gen";
 import { fit } from "../../lib/text/fuzzy";
 import { nameOf, runMark } from "../../state/marks";
 
 /**
- * The runs whose name, format, path or note has each word, those whose name has them first; else names that have the
- * letters.
+ * The runs whose name, format, path or note contains each word, matching names first; otherwise those whose name has
+ * the letters.
  */
 export function matchingRuns(known: readonly RunItem[], text: string): readonly RunItem[] {
   const words = text

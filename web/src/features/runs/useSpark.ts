@@ -1,5 +1,6 @@
 /**
- * Mean reward by step of a run, as a small curve: asked for while its row is on the screen, few at a time, and kept.
+ * The mean reward of a run by step, as a small curve: loaded while its row is on the screen, a few at a time, and
+ * cached.
  */
 
 import { useEffect, useState } from "preact/hooks";
@@ -13,13 +14,13 @@ import { mainSplit } from "./table/columns";
 
 export const WIDTH = 100;
 export const HEIGHT = 20;
-/** A run that grows is not asked for more often than this. */
+/** A growing run is not loaded more often than this. */
 const AGAIN_MS = 5000;
 
 export interface Spark {
   version: string;
   askedMs: number;
-  /** For an SVG path; empty where there are not two steps to draw between. */
+  /** For an SVG path; empty with fewer than two steps. */
   d: string;
   words: string;
 }
@@ -43,7 +44,7 @@ export function sparkOf(reply: StepsReply, askedMs: number): Spark {
   };
 }
 
-/** The curve as far as it is known; null before it is, and where the run has no step. */
+/** The curve, as far as it is known; null while loading, and for a run without steps. */
 export function useSpark(item: RunItem): Spark | null {
   const split = mainSplit(item);
   const key = `${item.id}\n${split?.name}`;
@@ -72,7 +73,7 @@ export function useSpark(item: RunItem): Spark | null {
       isWanted = false;
       clearTimeout(timer);
     };
-    // The key and the version stand for all that is asked for.
+    // The key and the version identify the request.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [key, item.version]);
   return spark;

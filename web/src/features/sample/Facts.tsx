@@ -1,4 +1,4 @@
-/** A line of labelled figures; where there are many, two lines and a way to the rest. */
+/** A line of labelled figures; if there are many, two lines and a button for the rest. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -11,9 +11,9 @@ import { Text } from "../../ui/text/Text";
 import { harmless } from "../../lib/text/invisible";
 import style from "./Facts.module.css";
 
-/** Two lines of the widest screen hold no more. */
+/** Two lines of the widest screen have room for no more. */
 const FOLDED = 60;
-/** So many more are drawn at a time: a record may have a hundred thousand. */
+/** The number of further figures to draw at a time: a record may have a hundred thousand. */
 const BATCH = 600;
 
 export function Facts({ reply }: { reply: SampleReply }) {
@@ -28,7 +28,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
   useLayoutEffect(() => {
     const element = list.current;
     if (element === null) return undefined;
-    // Asked by the observer alone: whoever asks earlier has all of it laid out twice.
+    // Only the observer reads sizes: reading them earlier would lay everything out twice.
     const observer = new ResizeObserver(() => setHides(element.scrollHeight > element.clientHeight + 2));
     observer.observe(element);
     return () => observer.disconnect();
@@ -38,7 +38,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
     <div class={`${style["all"]} ${hides && !isOpen ? style["hides"] : ""}`}>
       <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
         {facts.slice(0, shown).map((fact, i) => (
-          // Two facts may bear one name; their order is theirs.
+          // Two facts may have the same name; their index identifies them.
           <div key={`${i} ${fact.label}`} title={harmless(`${fact.name ?? fact.label}: ${fact.title}`)}>
             <dt>
               <Text text={fact.label} />
@@ -71,7 +71,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
   );
 }
 
-/** A value; where filters know its figure, a press offers to filter the list by it. */
+/** A value; if filters know its figure, a press offers to filter the list by it. */
 function Value({ fact: { text, field, by } }: { fact: Labelled }) {
   const session = useSession();
   if (field === undefined || by === undefined || session.columns.named(field) === null) return <Text text={text} />;

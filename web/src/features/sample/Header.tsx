@@ -1,4 +1,4 @@
-/** What stands above a sample: its place, its id, how to look at it, and all its figures. */
+/** The header of a sample: its place, its id, the views, and all its figures. */
 
 import { useSession } from "../../state/useSession";
 import type { SampleReply } from "../../api/types.gen";

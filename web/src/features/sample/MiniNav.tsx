@@ -1,4 +1,4 @@
-/** The small navigator below the sample: where it stands in its group or in the list. */
+/** The small navigator below the sample: its place in its group or in the list. */
 
 import { useSession } from "../../state/useSession";
 import { figure } from "../../lib/numbers/numbers";
@@ -9,8 +9,7 @@ export function MiniNav() {
   const list = session.list.now.value;
   const here = session.list.position.value;
   if (list === null || here === null) return null;
-  // Among its group where whole groups are listed, and leafed through one after another; otherwise among what is
-  // listed.
+  // Within its group if the list shows whole groups to browse one after another; otherwise within the list.
   const isWhole = list.scope.sort === "index" && list.scope.where === "" && !list.scope.discarded;
   const group = isWhole ? session.browse.groupHere.value : null;
   const [at, of] = group === null ? [here + 1, list.total] : [here - group.first + 1, group.samples];

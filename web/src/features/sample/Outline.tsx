@@ -1,4 +1,4 @@
-/** What is known of a sample from the list, while the sample itself is on its way. */
+/** The list's data about a sample, while the sample itself is loading. */
 
 import type { SampleItem } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers/numbers";

@@ -1,6 +1,4 @@
-/**
- * How text is shown: each choice by itself, remembered in this browser. As long as none is made, all text is verbatim.
- */
+/** How text is shown: separate choices, stored in this browser. By default all text is verbatim. */
 
 import { changes, chooseRender, render, type Render } from "../../state/browser/textOptions";
 import { Icon } from "../../ui/controls/Icon";

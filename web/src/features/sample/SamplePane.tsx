@@ -12,7 +12,7 @@ import { Outline } from "./Outline";
 import { Transcript } from "./transcript/Transcript";
 import style from "./SamplePane.module.css";
 
-/** The old sample stays for so long while the new one is on its way: shorter than a person takes for a flicker. */
+/** How long the old sample stays while the new one is loading: short enough not to look like a delay. */
 const PATIENCE_MS = 150;
 
 export function SamplePane() {
@@ -66,7 +66,7 @@ export function SamplePane() {
   );
 }
 
-/** True when something has been awaited for longer than `PATIENCE_MS`; what is awaited may change meanwhile. */
+/** True when loading has taken longer than `PATIENCE_MS`, even if the request changes in the meantime. */
 function useLate(isAwaited: boolean): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {

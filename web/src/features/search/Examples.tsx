@@ -1,4 +1,4 @@
-/** Where nothing is searched for yet: how it works, and searches that others have found worth their while. */
+/** The search page before a search: how it works, and useful examples. */
 
 import { useSession } from "../../state/useSession";
 import { NO_SEARCH, type Search } from "../../lib/address/address";

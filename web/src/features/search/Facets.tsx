@@ -1,4 +1,4 @@
-/** Beside the results: how many samples were found by step, or by run, each a way to narrow the search down. */
+/** Beside the results: the number of matching samples by step, or by run; each narrows the search down. */
 
 import { useSession } from "../../state/useSession";
 import { useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** A sample in which something was found: where it is, and what stands around the place. */
+/** A matching sample: its place, and the text around the match. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -12,7 +12,7 @@ import style from "./Search.module.css";
 
 interface Props {
   hit: SearchHit;
-  /** The one before is of another step. */
+  /** True if the previous hit is from another step. */
   isNewStep: boolean;
   isFirst: boolean;
   hasRun: boolean;
@@ -21,7 +21,7 @@ interface Props {
 
 export const toHit = (session: Session, { run, id, split, step, discarded }: SearchHit) => {
   const { search, where } = session.place.now.value;
-  // The list beside it is of its step, however many were searched.
+  // The list beside it covers its step, however many the search covered.
   return {
     page: "rollouts" as const,
     run,

@@ -1,4 +1,4 @@
-/** A place where something was found, as a link: what it is of, and what stands around the places in it. */
+/** A match as a link: its subject, and the text around its places. */
 
 import { useSession } from "../../state/useSession";
 import type { ComponentChildren } from "preact";
@@ -11,15 +11,15 @@ import { Text } from "../../ui/text/Text";
 import style from "./Search.module.css";
 
 interface Props {
-  /** What tells it from all other hits: it is come back to by that. */
+  /** Identifies the hit, so that Back returns to it. */
   name: string;
   to: Partial<Place>;
   isFirst: boolean;
   snippets: readonly SnippetView[];
-  /** There are more places than the snippets show. */
+  /** True if it has more places than snippets. */
   more: boolean;
   onKey: (event: KeyboardEvent) => void;
-  /** What it is of. */
+  /** The subject of the hit. */
   children: ComponentChildren;
 }
 
@@ -44,14 +44,14 @@ export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: 
         {more && <span class="quiet">and more</span>}
       </span>
       {snippets.map((snippet, i) => (
-        // The snippets of a hit never change their order: their place is their identity.
+        // The snippets of a hit never change their order, so their index identifies them.
         <Snippet key={i} snippet={snippet} />
       ))}
     </a>
   );
 }
 
-/** The run that something was found in, where several are searched. */
+/** The run of the hit, if the search covers several. */
 export function OfRun({ id }: { id: string }) {
   const item = runs.value?.find((one) => one.id === id);
   return (
@@ -62,7 +62,7 @@ export function OfRun({ id }: { id: string }) {
   );
 }
 
-/** What stands around a place, the place marked. */
+/** The text around a place, which is marked. */
 function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
   return (
     <span class={style["snippet"]}>

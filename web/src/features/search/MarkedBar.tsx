@@ -1,5 +1,6 @@
 /**
- * Above a sample that was searched: what is marked in it, to the places one after another, to the other hits, and back.
+ * The bar above a sample opened from a search: the marked text, the way through its places, to the other hits, and
+ * back.
  */
 
 import { useSession } from "../../state/useSession";

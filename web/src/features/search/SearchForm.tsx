@@ -1,4 +1,4 @@
-/** What is searched for, how, and where. */
+/** The search form: text, options, scope. */
 
 import { useSession } from "../../state/useSession";
 import { useRef } from "preact/hooks";
@@ -25,7 +25,7 @@ const ORDERS = [
 ] as const;
 const MAX_CHARS = 10_000;
 
-/** `toResults` is called when the reader wants to go on to what was found. */
+/** `toResults` is called when the reader moves on to the results. */
 export function SearchForm({ toResults }: { toResults: () => void }) {
   const session = useSession();
   const { search, where } = session.place.now.value;
@@ -113,7 +113,7 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
   );
 }
 
-/** The step, a range of steps that the list had, the run, or all of them. */
+/** The step, a range of steps from the list, the run, or all of them. */
 function Scope({ range }: { range: Extent | null }) {
   const session = useSession();
   const { extent, step, split, search, run: runId } = session.place.now.value;
@@ -129,7 +129,7 @@ function Scope({ range }: { range: Extent | null }) {
     ...((runs.value?.length ?? 0) > 1 || current === null ? [{ value: "all", label: "All runs" }] : []),
   ];
   const isEverywhere = search.everywhere || runId === null;
-  // All runs are this one where there is no other.
+  // With a single run, all runs are this one.
   const value = isEverywhere ? (options.at(-1)?.value ?? "all") : typeof extent === "string" ? extent : "range";
   const choose = (to: string): void => {
     const next = to === "range" ? range : to === "step" || to === "run" ? to : extent;

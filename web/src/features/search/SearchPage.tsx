@@ -1,4 +1,4 @@
-/** The search: a field, how far it is, and what was found, by step; beside it counts. */
+/** The search page: a field, the progress, and the results by step; counts beside them. */
 
 import { useSession } from "../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -12,7 +12,7 @@ import { SearchProgress } from "./SearchProgress";
 import { Transcripts } from "./Transcripts";
 import style from "./Search.module.css";
 
-/** So close to the end more is asked for. */
+/** The distance from the end at which more results are loaded. */
 const AHEAD_PX = 800;
 const MOVES: Record<string, (at: number, last: number) => number> = {
   ArrowDown: (at) => at + 1,
@@ -31,8 +31,8 @@ export function SearchPage() {
     ...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? []),
   ];
 
-  // What is typed at once belongs to the field. Back from a sample: the results stand where they were left, and the hit
-  // that was opened has the focus.
+  // Text typed right away belongs to the field. After Back from a sample, the results are where they were left, and the
+  // opened hit has the focus.
   useLayoutEffect(() => {
     scroller.current?.scrollTo(0, left.scrollTop);
     links()

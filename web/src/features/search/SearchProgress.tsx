@@ -1,4 +1,4 @@
-/** How far a search is, in samples and bytes, what it could not see, and what has come since. */
+/** The progress of a search in samples and bytes, the parts that it could not search, and later news. */
 
 import { useSession } from "../../state/useSession";
 import type { SearchEvent } from "../../api/types.gen";

@@ -1,7 +1,4 @@
-/**
- * Behind the samples: conversations that a trainer logged and that no sample shows, each a way into the report of its
- * step.
- */
+/** After the samples: logged conversations that no sample shows, each with a link to the report of its step. */
 
 import type { TranscriptHit } from "../../api/types.gen";
 import { count, figure } from "../../lib/numbers/numbers";

@@ -1,4 +1,4 @@
-/** What a person may choose, and what the server keeps in memory. */
+/** The reader's settings, and the server's cache. */
 
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";

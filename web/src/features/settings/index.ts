@@ -1,3 +1,3 @@
-/** What other rooms may use of this feature. */
+/** The parts of this feature that others may use. */
 
 export { SettingsPage } from "./SettingsPage";

@@ -1,4 +1,4 @@
-/** Mean reward by step as a small curve: press or drag to go to a step. The list of steps says the same in words. */
+/** Mean reward by step as a small curve: press or drag to go to a step. The list of steps has the same as text. */
 
 import { useSession } from "../../state/useSession";
 import { useMemo, useRef } from "preact/hooks";

@@ -26,7 +26,7 @@ export function StepList({ close }: { close: () => void }) {
 
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: "center" });
-    // Once, when the list opens: later it stays where the reader scrolled it to.
+    // Once, when the list opens: later it stays where the reader scrolled it.
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 

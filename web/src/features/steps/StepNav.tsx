@@ -1,4 +1,6 @@
-/** The step: a field to type into, ways to its neighbours, a list of all, and their mean rewards as a small curve. */
+/**
+ * The step: a field to type into, buttons to its neighbours, a list of all, and their mean rewards as a small curve.
+ */
 
 import { useSession } from "../../state/useSession";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -98,7 +100,7 @@ function Turn({
 function Field({ step }: { step: number }) {
   const session = useSession();
   const [text, setText] = useState(String(step));
-  // At once: later it would take away what was typed meanwhile.
+  // At once: later it would overwrite newly typed text.
   useLayoutEffect(() => setText(String(step)), [step]);
   const target = whole(text);
   const onSubmit = (event: Event): void => {

@@ -1,4 +1,4 @@
-/** What a person says of a run: its name, its colour, whether it is listed, a note. */
+/** The person's marks on a run: its name, its colour, whether it is listed, a note. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RunItem, RunMarkView } from "../../../api/types.gen";
@@ -74,11 +74,11 @@ interface FieldProps {
   hasFocus?: boolean;
 }
 
-/** Kept when the field is left, however that is. */
+/** Saves when the field loses the focus, in whatever way. */
 function Field({ label, text, usual, most, save, isLong = false, hasFocus = false }: FieldProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLElement | null>(null);
-  /** The text when the writing began; null while nobody writes. */
+  /** The text at the start of the writing; null while nobody writes. */
   const before = useRef<string | null>(null);
   const now = useRef({ draft, save });
   now.current = { draft, save };
@@ -90,11 +90,11 @@ function Field({ label, text, usual, most, save, isLong = false, hasFocus = fals
     before.current = null;
     if (began !== null) now.current.save(now.current.draft.trim(), began);
   };
-  // Before the next key: what is typed at once belongs to the field.
+  // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
     if (hasFocus) field.current?.focus();
     return keep;
-    // Once, as the field comes and goes.
+    // Once, when the field appears or goes.
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
   const props = {

@@ -1,4 +1,4 @@
-/** Which run is looked at, which are drawn over its curves, and what a person says of each. */
+/** Chooses the current run, the overlaid runs, and the marks on each. */
 
 import { useSession } from "../../../state/useSession";
 import { useRef, useState } from "preact/hooks";
@@ -72,7 +72,7 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
     const row = (): HTMLElement | null | undefined =>
       scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
     const drawn = row();
-    // At once, for the next key is this row's; a row outside the view is drawn only after the scrolling.
+    // At once, for the next key belongs to this row; a row outside the view is drawn only after scrolling.
     if (drawn) drawn.focus();
     else requestAnimationFrame(() => row()?.focus());
   };
@@ -108,7 +108,7 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter") return;
-          event.preventDefault(); // else the key would press the button that gets the focus
+          event.preventDefault(); // otherwise the key would press the newly focused button
           open(result[0]);
         }}
       />

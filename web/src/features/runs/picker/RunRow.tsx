@@ -1,6 +1,4 @@
-/**
- * A run in the picker: its colour, which draws it over the curves; its name, which opens it; and a way to change both.
- */
+/** A run in the picker: its colour, which overlays its curves; its name, which opens it; and a button to edit both. */
 
 import { useSession } from "../../../state/useSession";
 import type { RunItem } from "../../../api/types.gen";

@@ -1,4 +1,4 @@
-/** What a column of the table says of a run. */
+/** A cell of the table of runs. */
 
 import type { RunItem } from "../../../api/types.gen";
 import { count, figure, finite, score } from "../../../lib/numbers/numbers";
@@ -16,7 +16,7 @@ interface Props {
   item: RunItem;
   column: Column;
   differing: Differing;
-  /** Without headings a number has its unit beside it. */
+  /** Without headings, a number has its unit beside it. */
   isNarrow: boolean;
 }
 
@@ -82,7 +82,7 @@ function Samples({ item, isNarrow }: Pick<Props, "item" | "isNarrow">) {
   );
 }
 
-/** Thousands and millions in four letters, where there is little room. */
+/** Thousands and millions in four characters, for narrow places. */
 function brief(number: number): string {
   if (number < 10_000) return figure(number);
   return number < 1e6 ? `${figure(Math.round(number / 1000))}k` : `${figure(Number((number / 1e6).toPrecision(3)))}M`;

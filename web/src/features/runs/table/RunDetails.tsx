@@ -1,6 +1,6 @@
 /**
- * More about a run of the table: its splits, why it was recognised, where it lies, and what its configuration has of
- * its own.
+ * Details of a run in the table: its splits, why it was recognised, its path, and the values that set its configuration
+ * apart.
  */
 
 import { useSession } from "../../../state/useSession";

@@ -1,7 +1,4 @@
-/**
- * A table of runs: any number of them, sorted by a press on a heading, gone through by keys, with more of each on
- * demand.
- */
+/** A table of any number of runs: sorted by a press on a heading, navigated by keys, with details on demand. */
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
@@ -14,7 +11,7 @@ import style from "./RunTable.module.css";
 const ROW_PX = 44;
 const NARROW_ROW_PX = 76;
 const HEAD_PX = 32;
-/** How long ago things changed is looked at again so often. */
+/** How often relative times are updated. */
 const TICK_MS = 5000;
 const MOVES: Record<string, (at: number, last: number) => number> = {
   ArrowDown: (at) => at + 1,
@@ -24,18 +21,18 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
 };
 
 export interface RunTableProps {
-  /** In their order. */
+  /** In display order. */
   items: readonly RunItem[];
-  /** What scrolls, in which the table stands. */
+  /** The scrolling element around the table. */
   scroller: RefObject<HTMLElement | null>;
-  /** The keys that differ between the configurations, the most telling first, and what each run has for them. */
+  /** The keys that differ between configurations, the most telling first, and their values in each run. */
   keys: readonly string[];
-  /** So many of them are worth a column. */
+  /** The number of these keys with a column. */
   telling: number;
   differing: Differing;
   sort: Sort | null;
   choose: (sort: Sort | null) => void;
-  /** Up from the first row. */
+  /** Moves up from the first row. */
   leave?: () => void;
 }
 
@@ -69,7 +66,7 @@ export function RunTable({ items, scroller, keys, telling, differing, sort, choo
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // Each time: what stands above may have grown.
+  // Each time: content above may have grown.
   // oxlint-disable-next-line react-hooks/exhaustive-deps
   useLayoutEffect(() => {
     if (body.current === null || scroller.current === null) return;
@@ -86,7 +83,7 @@ export function RunTable({ items, scroller, keys, telling, differing, sort, choo
   }, []);
 
   const rows = virtual.getVirtualItems();
-  // One stop for Tab: the row that had the focus last, or the first that is drawn.
+  // One Tab stop: the row that last had the focus, or the first drawn one.
   const stop = rows.some(({ index }) => items[index]?.id === current)
     ? current
     : (items[rows[0]?.index ?? 0]?.id ?? null);
@@ -95,11 +92,11 @@ export function RunTable({ items, scroller, keys, telling, differing, sort, choo
       body.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
     if (link() === null) virtual.scrollToIndex(index, { align: "auto" });
     const drawn = link();
-    // At once, for the next key is this row's; a row outside the view is drawn only after the scrolling.
+    // At once, for the next key belongs to this row; a row outside the view is drawn only after scrolling.
     if (drawn) drawn.focus();
     else requestAnimationFrame(() => link()?.focus());
   };
-  // A run that was hidden took what was open below it along, and the focus.
+  // A run that was hidden took its open details along, and the focus.
   useEffect(() => {
     if (shown === null || opened >= 0) return;
     show(null);

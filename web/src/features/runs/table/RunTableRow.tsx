@@ -1,4 +1,4 @@
-/** A run in the table: its name, which opens it, what the columns say, and below them more on demand. */
+/** A run in the table: its name, which opens it, its columns, and details below on demand. */
 
 import { useSession } from "../../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -15,7 +15,7 @@ import { RunDetails } from "./RunDetails";
 import { RunEditor } from "../picker/RunEditor";
 import style from "./RunTable.module.css";
 
-/** What is open below the row of a run. */
+/** The open details below the row of a run. */
 export interface Shown {
   id: string;
   what: "details" | "editor";
@@ -33,11 +33,11 @@ interface Props {
   top: number;
   shown: Shown["what"] | null;
   show: (what: Shown["what"] | null) => void;
-  /** Tab comes to this row, and goes on behind the table. */
+  /** Tab stops at this row, and continues after the table. */
   isStop: boolean;
-  /** It has the focus. */
+  /** True if it has the focus. */
   come: () => void;
-  /** How high what is open below it is. */
+  /** The height of its open details. */
   measured: (px: number) => void;
 }
 
@@ -63,7 +63,7 @@ export function RunTableRow({
   const { note, hidden } = runMark(item.id);
   const to = { page: "rollouts", run: item.id } as const;
   const tabIndex = isStop ? 0 : -1;
-  // A value lies above the link of the row, so that it has a title of its own; a press on it does what the link does.
+  // A value is above the link of the row, so that it can have its own title; a press on it follows the link.
   const press = (event: MouseEvent): void => {
     if (isPlainPress(event)) session.place.go(to);
     else if (event.button < 2) open(session.place.href(to), "_blank", "noopener");
@@ -164,7 +164,7 @@ export function RunTableRow({
   );
 }
 
-/** Below a row; tells how high it is. */
+/** Content below a row; reports its height. */
 function More({ measured, children }: Pick<Props, "measured"> & { children: preact.ComponentChildren }) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

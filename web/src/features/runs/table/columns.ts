@@ -1,4 +1,4 @@
-/** The columns of the table of runs: what each says, what it is sorted by, and which of them fit beside each other. */
+/** The columns of the table of runs: their values, their sort keys, and which of them fit side by side. */
 
 import type { ConfigsReply, RunItem, SplitItem } from "../../../api/types.gen";
 import { finite } from "../../../lib/numbers/numbers";
@@ -15,19 +15,19 @@ export interface Column {
   title: string;
   px: number;
   isNumber: boolean;
-  /** The greatest, newest or last comes first when it is first sorted by. */
+  /** Sorts the greatest, newest or last first at the first press. */
   startsDown: boolean;
-  /** What it is sorted by; null for what has no value. Not there where it cannot be. */
+  /** The sort key; null without a value. Undefined if the column cannot be sorted. */
   value?: (item: RunItem) => number | string | null;
 }
 
-/** What a press on a heading asks for; null for the order in which runs were found. */
+/** The order that a press on a heading requests; null for the order of discovery. */
 export interface Sort {
   key: Key;
   isDescending: boolean;
 }
 
-/** What a run has for each key that differs between the runs. */
+/** The values of a run for each key that differs between runs. */
 export type Differing = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export const NAME_PX = 220;
@@ -35,11 +35,11 @@ export const NAME_PX = 220;
 export const NARROW_PX = 640;
 const MAX_CONFIG = 6;
 const CONFIG_PX = 96;
-/** A response of unknown tokens comes after those whose tokens are known: characters are another measure. */
+/** Responses without token counts follow those with: characters are another measure. */
 const CHARS_AFTER = 1e15;
 const DOING = { running: 0, stalled: 1, ended: 2, unknown: null };
 
-/** The split whose rewards and steps stand for the run: the one it trains on, else its first. */
+/** The split whose rewards and steps represent the run: the one it trains on, else its first. */
 export const mainSplit = (item: RunItem): SplitItem | null => item.splits[0] ?? null;
 
 export const NAME: Column = {
@@ -52,7 +52,7 @@ export const NAME: Column = {
   value: nameOf,
 };
 
-/** In the order of the table. */
+/** In display order. */
 const COLUMNS: readonly Column[] = [
   { key: "curve", label: "Reward by step", title: "Mean reward by step", px: 128, isNumber: false, startsDown: false },
   {
@@ -120,12 +120,12 @@ const COLUMNS: readonly Column[] = [
   },
 ];
 
-/** What rows of two lines say. */
+/** The columns of rows with two lines. */
 export const NARROW: readonly Column[] = COLUMNS.filter(({ key }) =>
   ["curve", "reward", "steps", "samples", "changed"].includes(key),
 );
 
-/** Which give way first where there is no room for all. */
+/** The order in which columns give way without room for all. */
 const LAST_TO_FIRST: readonly Key[] = ["format", "length", "status", "samples", "steps", "changed", "curve"];
 
 const negative = (seconds: number | null): number | null => (seconds === null ? null : -seconds);
@@ -153,7 +153,7 @@ function comparable(text: string | undefined): number | string | null {
   return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-/** What differs, by run and key. */
+/** The differing values, by run and key. */
 export function differingOf(reply: ConfigsReply | null): Differing {
   return new Map(
     (reply?.runs ?? []).map(
@@ -169,9 +169,7 @@ export function differingOf(reply: ConfigsReply | null): Differing {
 /** Names of runs are long, and differ at their ends. */
 const NAME_SHARE = 0.2;
 
-/**
- * The columns behind the name that fit into so many pixels, and as many keys of the configuration as fit beside them.
- */
+/** The columns after the name that fit into a width, and as many keys of the configuration as fit beside them. */
 export function fitting(widthPx: number, keys: readonly string[], differing: Differing): readonly Column[] {
   let room = widthPx - Math.max(NAME_PX, widthPx * NAME_SHARE);
   let columns = COLUMNS;
@@ -185,14 +183,14 @@ export function fitting(widthPx: number, keys: readonly string[], differing: Dif
   return at < 0 ? [...columns, ...config] : [...columns.slice(0, at), ...config, ...columns.slice(at)];
 }
 
-/** Every column that can be sorted by, whether it is shown or not. */
+/** Every sortable column, shown or not. */
 export const sortable = (keys: readonly string[], differing: Differing): readonly Column[] => [
   NAME,
   ...COLUMNS.filter(({ value }) => value !== undefined),
   ...keys.slice(0, MAX_CONFIG).map((name) => configColumn(name, differing)),
 ];
 
-/** Runs in the order of a column. What has no value is last, either way; what is equal stays as it was. */
+/** Runs in the order of a column. Runs without a value are last in either direction; ties keep their order. */
 export function sorted(
   items: readonly RunItem[],
   column: Column | undefined,
@@ -206,7 +204,7 @@ export function sorted(
   return [...there, ...valued.filter((one) => one.value === null)].map(({ item }) => item);
 }
 
-/** Numbers before words, either way: a key may hold a number in one run and a word in another. */
+/** Numbers before words in either direction: a key may have a number in one run and a word in another. */
 function compared(a: number | string, b: number | string, isDescending: boolean): number {
   const way = isDescending ? -1 : 1;
   if (typeof a === "number" && typeof b === "number") {
@@ -217,7 +215,7 @@ function compared(a: number | string, b: number | string, isDescending: boolean)
   return way * a.localeCompare(b, undefined, { numeric: true });
 }
 
-/** What a press on a heading makes of the order: one way, the other way, as found. */
+/** The effect of a press on a heading: one direction, the other one, the order of discovery. */
 export function turned(sort: Sort | null, column: Column): Sort | null {
   if (sort?.key !== column.key) return { key: column.key, isDescending: column.startsDown };
   return sort.isDescending === column.startsDown ? { key: column.key, isDescending: !column.startsDown } : null;

@@ -9,7 +9,7 @@ export function FindBar() {
   const session = useSession();
   const field = useRef<HTMLInputElement>(null);
   const wish = session.find.asked.value;
-  // Before the next key: what is typed at once belongs to the field.
+  // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();

@@ -1,4 +1,4 @@
-/** A call of a tool: its name, its arguments laid out, what came back, its error. */
+/** A tool call: its name, its indented arguments, its result, its error. */
 
 import { useSession } from "../../../state/useSession";
 import type { PartView } from "../../../api/types.gen";
@@ -43,7 +43,7 @@ export function Call({ part, at }: { part: PartView; at: string }) {
   );
 }
 
-/** The first words of the result, and the way to it. */
+/** The first words of the result, and a link to it. */
 function Answer({ at }: { at: string }) {
   const session = useSession();
   const number = session.sample.toolResults.value.get(at);

@@ -1,4 +1,4 @@
-/** The fields of the record that have no place of their own. */
+/** Further fields of the record. */
 
 import { useState } from "preact/hooks";
 import { shown } from "../../../lib/data/json";

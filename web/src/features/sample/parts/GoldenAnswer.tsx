@@ -1,4 +1,4 @@
-/** The golden answer, which the sample was judged against, and the one that the model gave. */
+/** The golden answer, which graded the sample, and the model's own answer. */
 
 import { Text } from "../../../ui/text/Text";
 import style from "./GoldenAnswer.module.css";

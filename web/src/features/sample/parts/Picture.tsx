@@ -1,7 +1,4 @@
-/**
- * An image that the record holds: a thumbnail that opens to its full size. The server looks at what it is before it
- * gives it.
- */
+/** An image of the record: a thumbnail that opens in full size. The server checks an image before it sends it. */
 
 import { useSession } from "../../../state/useSession";
 import { useState } from "preact/hooks";
@@ -9,7 +6,7 @@ import { imageAt, imageError } from "../../../api";
 import { promptAfter } from "../../../state/browser/textOptions";
 import style from "./Picture.module.css";
 
-/** `what` says in words what the image is, `at` names it. */
+/** `what` describes the image, `at` identifies it. */
 export function Picture({ at, what }: { at: string; what: string }) {
   const session = useSession();
   const [isOpen, open] = useState(false);

@@ -1,4 +1,4 @@
-/** A run of placeholders of the template (`<|image_pad|>` many times over), folded to one mark. */
+/** A run of template placeholders (`<|image_pad|>` many times over), folded to one mark. */
 
 import { useState } from "preact/hooks";
 import type { PartView } from "../../../api/types.gen";

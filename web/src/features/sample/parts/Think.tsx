@@ -1,6 +1,6 @@
 /**
- * A thought: open, in its quiet colour. A long one folds to a line that says how it begins; all do, if the reader likes
- * that.
+ * A thought: unfolded, in its quiet colour. A long one folds to a line with its beginning; all do, if the reader
+ * prefers that.
  */
 
 import { useSession } from "../../../state/useSession";
@@ -16,14 +16,14 @@ import style from "./Think.module.css";
 
 const OPENING_CHARS = 80;
 
-/** About a screen: a shorter thought offers no folding by itself. */
+/** About a screen: a shorter thought is not foldable on its own. */
 const LONG_CHARS = 2_400;
 const LONG_LINES = 30;
 
 const isLong = (text: string): boolean =>
   text.length > LONG_CHARS || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
 
-/** `isAlone`: a turn that is nothing but this thought stays open whatever the reader likes. */
+/** `isAlone`: a turn with nothing but this thought stays unfolded in any case. */
 export function Think({ part, at, isAlone }: { part: PartView; at: string; isAlone: boolean }) {
   const session = useSession();
   const [isOpen, open] = useFold(isAlone || !render.value.folded, at);

@@ -1,5 +1,5 @@
 /**
- * Above a sample that has a reference: whether both stand side by side, whether what differs is marked, and what the
+ * The bar above a sample with a reference: whether both are side by side, whether differences are marked, and what the
  * marks mean.
  */
 
@@ -44,7 +44,7 @@ export function ReferenceBar({ reply, result }: { reply: SampleReply; result: Ma
 function Summary({ result }: { result: Marked | { refused: string } | null }) {
   if (result !== null && "refused" in result) return <>Not compared: {result.refused}. Both are shown as they are.</>;
   if (result?.spans.size === 0) return <>Response and reference are the same.</>;
-  // What is known beforehand stands there at once: the lines below must not move when the rest comes.
+  // Known facts appear at once: the lines below must not move when the rest arrives.
   return (
     <>
       {result?.by === "sentences" && "They differ too much to compare words, so sentences are marked: "}

@@ -1,4 +1,4 @@
-/** What the reference model answered, its reward, and how far the sample's is above it. */
+/** The answer of the reference model, its reward, and the distance of the sample's reward from it. */
 
 import { useSession } from "../../../state/useSession";
 import type { Reference } from "../../../api/types.gen";
@@ -10,7 +10,7 @@ import style from "./ReferenceSection.module.css";
 
 interface Props {
   reference: Reference;
-  /** Where it stands beside the response. */
+  /** True if it is beside the response. */
   class?: string | undefined;
   turnsClass?: string | undefined;
 }
@@ -44,7 +44,7 @@ export function ReferenceSection({ reference, class: className = "", turnsClass 
       </header>
       <div class={turnsClass}>
         {reference.turns.map((turn, i) => (
-          // The turns of a response never change their order: their place is their identity.
+          // The turns of a response never change their order, so their index identifies them.
           <Turn key={i} turn={turn} at={`${OF_REFERENCE}${i}`} number={null} />
         ))}
         {reference.turns.length === 0 && <p class="quiet">The record has its reward but no text.</p>}

@@ -1,4 +1,4 @@
-/** Prompt, response and reference beside each other, as far as the width has room for; else below each other. */
+/** Prompt, response and reference side by side if there is room, otherwise one below the other. */
 
 import type { ComponentChildren } from "preact";
 import type { Reference } from "../../../api/types.gen";
@@ -6,10 +6,10 @@ import { ReferenceSection } from "./ReferenceSection";
 import style from "./SideBySide.module.css";
 
 interface Props {
-  /** Null where there is none. */
+  /** Null without one. */
   prompt: ComponentChildren;
   response: ComponentChildren;
-  /** Null until all before it is drawn. */
+  /** Null until everything before it is drawn. */
   reference: Reference | null;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Compares the response of a sample with its reference while both are on the page, and has the words marked that
- * differ.
- */
+/** Compares the response of a sample with its reference while both are on the page, and marks the differing words. */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -13,7 +10,7 @@ import { render } from "../../../state/browser/textOptions";
 import { compare } from "../../../ui/text/differ";
 import { responseAt } from "../transcript/responseAt";
 
-/** What came of it: null while it goes on, or where nobody wants it. */
+/** The result: null during the comparison, and without a request. */
 export function useDifferences(reply: SampleReply): Marked | { refused: string } | null {
   const session = useSession();
   const { run, id, turns, turn_total: total, reference } = reply;

@@ -1,4 +1,4 @@
-/** A block of a turn: running text, a thought, a call of a tool, what the tool gave back, data. */
+/** A block of a turn: running text, a thought, a tool call, a tool result, data. */
 
 import type { Block, Piece } from "../../../lib/sample/parts";
 import { Rich } from "../../../ui/text/Rich";
@@ -11,7 +11,7 @@ import style from "./BlockView.module.css";
 
 interface Props {
   block: Block;
-  /** The name of the turn: parts are named after it. */
+  /** The name of the turn, from which names of parts derive. */
   turn: string;
   isThoughtAlone: boolean;
 }

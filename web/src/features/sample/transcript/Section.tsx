@@ -7,12 +7,12 @@ const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant", "tool
 
 interface Props {
   name: string;
-  /** What the section is called where its name does not set it apart. */
+  /** A label, if the name does not identify the section. */
   label?: string;
   role: string;
   /** Lines below the name. */
   margin?: ComponentChildren;
-  /** What can be done with it, below those lines. */
+  /** Actions, below those lines. */
   tool?: ComponentChildren;
   children: ComponentChildren;
   fold?: { isOpen: boolean; open: (isOpen: boolean) => void };

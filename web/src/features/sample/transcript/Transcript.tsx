@@ -1,4 +1,4 @@
-/** A sample as a conversation, and what belongs to it: answer, reference, other fields, notes, source. */
+/** A sample as a conversation, with its answer, reference, other fields, notes and source. */
 
 import { useSession } from "../../../state/useSession";
 import type { VNode } from "preact";
@@ -23,7 +23,7 @@ import style from "./Transcript.module.css";
 
 const AT_ONCE = 40;
 const BLOCK = 20;
-/** The most turns that one frame draws, and what it may take: layout comes on top. */
+/** The most turns to draw in a frame, and the time for that: layout comes on top. */
 const MOST = 80;
 const QUICK_MS = 8;
 const SLOW_MS = 20;
@@ -38,7 +38,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const isEnd = from + turns.length >= total;
   const isCompared = reply.reference !== null && reply.reference.turns.length > 0;
   const isBeside = isCompared && turns.length === total && responseAt(turns) < total && render.value.beside;
-  // Beside a reference stand two columns of turns, else there is one.
+  // Beside a reference there are two columns of turns, otherwise one.
   const [prompt, response] = useMemo<[Blocks, Blocks]>(() => {
     const all = turns.length === total ? counted(turns, reply) : turns;
     const cut = isBeside ? responseAt(turns) : 0;
@@ -93,7 +93,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   );
 }
 
-/** The turns with their tokens, where those of a whole part of the sample are those of its only turn. */
+/** The turns with their tokens; an only turn gets those of its whole side of the sample. */
 function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }: SampleReply): readonly TurnView[] {
   const only = (origin: string): TurnView | undefined =>
     turns.filter((turn) => turn.origin === origin).length === 1
@@ -108,10 +108,10 @@ function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }:
   );
 }
 
-/** How a reader of files says that there is more where the trainer logged the step. */
+/** How a reader of files notes that the trainer's report of the step has more. */
 const REPORT = "the report";
 
-/** What the reader of the files says of a sample; where that ends with the report of the step, it leads there. */
+/** The note of the file's reader on a sample; if it ends with the report of the step, it links there. */
 function Noted({ note, to }: { note: string; to: Partial<Place> }) {
   const session = useSession();
   if (!note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
@@ -125,7 +125,7 @@ function Noted({ note, to }: { note: string; to: Partial<Place> }) {
   );
 }
 
-/** Which turns of a very long sample are shown, and the ways to the others. */
+/** The current turns of a very long sample, and links to the others. */
 function Pages({ shown, isAbove = false }: { shown: Page; isAbove?: boolean }) {
   const session = useSession();
   const { turns, turn_from: from, turn_total: total } = shown;
@@ -163,12 +163,12 @@ function Pages({ shown, isAbove = false }: { shown: Page; isAbove?: boolean }) {
 interface Blocks {
   turns: readonly TurnView[];
   numbers: readonly (number | null)[];
-  /** The number of the first turn among all of the sample. */
+  /** The number of the first turn within the sample. */
   from: number;
   nodes: VNode[];
 }
 
-/** So many turns, in blocks; those that are there already are the same nodes, and are not looked at again. */
+/** Some turns, in blocks; drawn ones are the same nodes, and are not checked again. */
 function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
   const count = Math.ceil(Math.min(Math.max(0, drawn), turns.length) / BLOCK);
   for (let n = nodes.length; n < count; n += 1)
@@ -180,7 +180,7 @@ function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offse
   return (
     <>
       {turns.slice(offset, offset + BLOCK).map((turn, i) => (
-        // The turns of a sample never change their order: their place is their identity.
+        // The turns of a sample never change their order, so their index identifies them.
         <Turn key={i} turn={turn} at={String(from + offset + i)} number={numbers[offset + i] ?? null} />
       ))}
     </>
@@ -208,7 +208,7 @@ function useMore(turns: readonly TurnView[]): number {
   return Math.min(now, turns.length);
 }
 
-/** Assistant turns are counted where there are several; of a page out of the middle nobody knows the count. */
+/** Numbers of the assistant's turns, if there are several; on a page from the middle they are unknown. */
 function numbersOf(turns: readonly TurnView[], total: number): (number | null)[] {
   let answers = 0;
   const numbers = turns.map((turn) => (turn.role === "assistant" ? (answers += 1) : null));

@@ -1,4 +1,4 @@
-/** A turn of the conversation: who speaks, what is said, and what is known about it. */
+/** A turn of the conversation: the speaker, the text, and facts about it. */
 
 import { useSession } from "../../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
@@ -24,10 +24,10 @@ import style from "./Turn.module.css";
 /** A longer system prompt is folded: it is the same in every sample. */
 const SYSTEM_CHARS = 100;
 
-/** The margin beside a turn holds so many; the raw record has all. */
+/** The most facts in the margin beside a turn; the raw record has all. */
 const METRICS = 40;
 
-/** A Map, not an object: roles come from files, and one may be called `__proto__`. */
+/** A Map, not an object: roles come from files, and one may be named `__proto__`. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["system", "System"],
   ["user", "User"],
@@ -39,7 +39,7 @@ interface Props {
   turn: TurnView;
   /** The name of the turn: `12`, or `ref0` for one of the reference. */
   at: string;
-  /** Which of the assistant's turns it is, where there are several. */
+  /** The number among the assistant's turns, if there are several. */
   number: number | null;
 }
 
@@ -136,7 +136,7 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
   );
 }
 
-/** What else was written about a turn. */
+/** Other data about a turn. */
 function Logs({ logs }: { logs: unknown }) {
   const [isOpen, open] = useState(false);
   const names = typeof logs === "object" && logs !== null ? Object.keys(logs) : [];

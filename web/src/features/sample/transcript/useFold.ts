@@ -1,4 +1,4 @@
-/** Whether a section is open: by itself, or with all others. */
+/** Whether a section is unfolded: on its own, or with all others. */
 
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
@@ -8,11 +8,14 @@ function isIn(wish: { span: { at: string } } | null, at: string): boolean {
   return wish !== null && (wish.span.at === at || wish.span.at.startsWith(`${at}.`));
 }
 
-/** Whether a section is open, and the way to open it. `at` names what is in it: a place that is gone to opens it. */
+/**
+ * Whether a section is unfolded, and a function to unfold it. `at` names its content: going to a place in it unfolds
+ * it.
+ */
 export function useFold(isUsuallyOpen: boolean, at: string): [boolean, (isOpen: boolean) => void] {
   const session = useSession();
   const { round, isOpen: all } = session.folds.command.value;
-  // Of thousands of sections only those that a wish is about are looked at again.
+  // Of thousands of sections, a request redraws only those that it concerns.
   const wish = useComputed(() =>
     isIn(session.highlights.target.value, at) ? session.highlights.target.value : null,
   ).value;
@@ -20,7 +23,7 @@ export function useFold(isUsuallyOpen: boolean, at: string): [boolean, (isOpen: 
   const [isOpen, open] = useState(isWished || (round === 0 ? isUsuallyOpen : all));
   useEffect(() => {
     if (isWished) open(true);
-    // A new wish opens again what was folded since.
+    // A new request unfolds a section that was folded since.
   }, [wish, isWished]);
   const heard = useRef(round);
   useEffect(() => {
