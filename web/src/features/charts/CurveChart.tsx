@@ -98,5 +98,6 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
 function words(what: string, { steps, mean }: Curve): string {
   const means = mean.map(finite).filter((one) => one !== null);
   const [first = null, last = null] = [means[0], means.at(-1)];
-  return `${sentence(what)} over ${count(steps.length, "step")}: from ${score(first, "none")} to ${score(last, "none")}.`;
+  const range = `from ${score(first, "none")} to ${score(last, "none")}`;
+  return `${sentence(what)} over ${count(steps.length, "step")}: ${range}.`;
 }

@@ -18,6 +18,8 @@ import { KINDS } from "./outcomes";
 import style from "./Evals.module.css";
 
 const PAGE = 100;
+const BETWEEN =
+  "Compare two steps: between 80 and 90, a prompt is lost if it was answered correctly at 80 and no longer at 90";
 
 const SORTS: readonly [string, string][] = [
   ["index", "as they came"],
@@ -81,10 +83,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
             ))}
           </select>
         </label>
-        <span
-          class={style["between"]}
-          title="Compare two steps: between 80 and 90, a prompt is lost if it was answered correctly at 80 and no longer at 90"
-        >
+        <span class={style["between"]} title={BETWEEN}>
           steps{" "}
           <StepEnd
             words="First step"

@@ -141,6 +141,7 @@ function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
         ]
       : []),
   ];
+  const labels = lines.map(({ label }) => label).join(", ");
   return (
     <figure class={style["lines"]}>
       <small class={style["axis"]} aria-hidden="true">
@@ -151,7 +152,7 @@ function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
         viewBox="0 -0.04 1 1.08"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${lines.map(({ label }) => label).join(", ")} of ${split} by step, from 0 to 1; the table lists the numbers`}
+        aria-label={`${labels} of ${split} by step, from 0 to 1; the table lists the numbers`}
       >
         {[0, 0.5, 1].map((y) => (
           <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />

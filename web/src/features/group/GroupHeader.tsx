@@ -61,7 +61,7 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
   const trained = items.filter(({ discarded }) => discarded === "");
   const counted = trained.length > 0 ? trained : items;
   const rewards = counted.flatMap(({ reward }) => finite(reward) ?? []);
-  const tokens = counted.flatMap(({ response_tokens: own }) => finite(own) ?? []);
+  const tokens = counted.flatMap((item) => finite(item.response_tokens) ?? []);
   const chars = counted.map((item) => item.response_chars);
   const mean = meanOf(rewards);
   const status = new Map<string, number>();

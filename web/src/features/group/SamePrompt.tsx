@@ -65,12 +65,12 @@ function summary(session: Session, same: SameReply | null): string {
   const elsewhere = same.steps.length - here.length;
   if (same.steps.length < 2) return "only at this step in this run";
   const [first, last] = [here[0], here.at(-1)];
-  const change =
-    here.length > 1 && first && last
-      ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}`
-      : "";
-  return `${same.is_cut ? "the first " : ""}${count(here.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
+  const change = here.length > 1 && first && last ? `, mean reward ${meanAt(first)}, ${meanAt(last)}` : "";
+  const others = elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : "";
+  return `${same.is_cut ? "the first " : ""}${count(here.length, "step")}${change}${others}`;
 }
+
+const meanAt = ({ step, reward_mean: mean }: SameStep): string => `${score(mean, "none")} at step ${figure(step)}`;
 
 function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
   const result = new Map<string, SameStep[]>();
@@ -124,7 +124,7 @@ function Strip({
           The {figure(shown.length)} nearest of {count(steps.length, "step")}.
         </p>
       )}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, and its links are reached from it */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, and leads to its links */}
       <ul ref={list} class={style["strip"]} aria-label={`This prompt in ${split}, by step`}>
         {shown.map((one) => (
           <Bar key={one.step} of={of} one={one} isHere={isThis && one.step === step} />

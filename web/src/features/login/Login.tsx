@@ -1,6 +1,7 @@
 /** The login: this server requires its token. */
 
 import { useState } from "preact/hooks";
+import type { ApiError } from "../../api";
 import { sentence } from "../../lib/text/sentence";
 import { loginError, unlock } from "../../state/browser/login";
 import { start } from "../../state/start";
@@ -16,6 +17,9 @@ export function tokenIn(text: string): string {
     return match;
   }
 }
+
+const nextStep = ({ status, next }: ApiError): string =>
+  status === 401 ? "Copy the whole link from the terminal." : sentence(next);
 
 export function Login() {
   const [text, setText] = useState("");
@@ -58,8 +62,7 @@ export function Login() {
           </button>
         </div>
         <p id="token-error" class={style["error"]} role="alert">
-          {error !== null &&
-            `${sentence(error.message)} ${error.status === 401 ? "Copy the whole link from the terminal." : sentence(error.next)}`}
+          {error !== null && `${sentence(error.message)} ${nextStep(error)}`}
         </p>
       </form>
     </main>

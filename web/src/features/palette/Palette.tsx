@@ -44,7 +44,7 @@ function Card() {
       />
       <div id="found" role="listbox" aria-label="Found" class={style["found"]}>
         {results.map((one, i) => (
-          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
+          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has focus and keys
           <div
             // By its index: in Chromium 156, a row that moves and is marked at once keeps its old colours.
             key={i}

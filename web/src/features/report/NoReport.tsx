@@ -21,6 +21,7 @@ export function NoReport({ reports }: Props) {
   if (reports.length === 0) return <None />;
   const logged = reports.find((one) => one.split === split)?.steps ?? [];
   const known = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
+  const share = known === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(known, "step")}`;
   const before = logged.findLast((one) => step !== null && one < step);
   const after = logged.find((one) => step !== null && one > step);
   return (
@@ -32,7 +33,7 @@ export function NoReport({ reports }: Props) {
       <p>
         {logged.length === 0
           ? "The trainer logged no report for any step of this split."
-          : `The trainer logs a report for some steps only: ${known === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(known, "step")}`} of this split.`}
+          : `The trainer logs a report for some steps only: ${share} of this split.`}
       </p>
       {(before !== undefined || after !== undefined) && (
         <p class={style["ways"]}>

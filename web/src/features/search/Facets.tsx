@@ -51,10 +51,15 @@ function Bars({ split, steps, results, run }: BarsProps) {
   const session = useSession();
   const list = useRef<HTMLOListElement>(null);
   const [stop, setStop] = useState(-1);
-  const own = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
+  const whole = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
   const { step_min: low, step_max: high } = results.request;
   const known = [...steps.keys()];
-  const bins = binned(steps, low ?? own?.first_step ?? known[0] ?? 0, high ?? own?.last_step ?? known[0] ?? 0, BARS);
+  const bins = binned(
+    steps,
+    low ?? whole?.first_step ?? known[0] ?? 0,
+    high ?? whole?.last_step ?? known[0] ?? 0,
+    BARS,
+  );
   const most = bins.reduce((peak, bin) => Math.max(peak, bin.count), 1);
   const sum = bins.reduce((all, bin) => all + bin.count, 0);
   if (bins.length < 2) return null;
@@ -70,12 +75,13 @@ function Bars({ split, steps, results, run }: BarsProps) {
       <h2 class={style["title"]}>
         <Text text={split} /> by step{" "}
         <small>
-          {count(sum, "sample")}, at most {figure(most)} a bar
+          {count(sum, "sample")}, at most {figure(most)} per bar
         </small>
       </h2>
       <ol class={style["bars"]} ref={list}>
         {bins.map(({ from, to, count: hits }, i) => {
-          const words = `${from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`}: ${count(hits, "sample")}`;
+          const range = from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`;
+          const words = `${range}: ${count(hits, "sample")}`;
           const there = { page: "search" as const, split, extent: [from, to] as const };
           return (
             <li key={from}>

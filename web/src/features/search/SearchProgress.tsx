@@ -31,9 +31,9 @@ export function SearchProgress({ results }: { results: Results }) {
             {now.kind === "waiting" && "waiting for other searches; "}
             {now.kind === "over"
               ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
-              : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
-            {now.known_reports > 0 &&
-              `, conversations of ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
+              : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}`}
+            {now.kind !== "over" && now.kind !== "progress" && `: ${now.kind}`}
+            {now.known_reports > 0 && `, conversations of ${reportsIn(now)}`}
             {now.found > now.listed &&
               now.kind === "over" &&
               `; the ${results.request.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
@@ -99,6 +99,9 @@ export function SearchProgress({ results }: { results: Results }) {
     </div>
   );
 }
+
+const reportsIn = ({ kind, reports, known_reports: known }: Pick<SearchEvent, "kind" | "reports" | "known_reports">) =>
+  `${kind === "over" ? "" : `${figure(reports)} of `}${count(known, "report")}`;
 
 function foundIn({ found, transcripts_found: logged }: Pick<SearchEvent, "found" | "transcripts_found">): string {
   return logged === 0 ? count(found, "sample") : `${count(found, "sample")}, ${count(logged, "logged conversation")}`;

@@ -34,6 +34,7 @@ export function Sparkline() {
     );
   };
 
+  const current = mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`;
   return (
     <svg
       ref={svg}
@@ -47,7 +48,7 @@ export function Sparkline() {
       }}
       onPointerMove={(event) => point(event, false)}
     >
-      <title>{`Mean reward by step${mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`}. Press or drag to go to a step.`}</title>
+      <title>{`Mean reward by step${current}. Press or drag to go to a step.`}</title>
       <rect width={WIDTH} height={HEIGHT} fill="transparent" />
       <path
         d={curve}

@@ -70,7 +70,7 @@ export function StepList({ close }: { close: () => void }) {
           {virtual.getVirtualItems().map(({ index, start }) => {
             const at = results[index] ?? -1;
             return (
-              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
+              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has focus and keys
               <div
                 key={at}
                 id={rowId("steps", index)}

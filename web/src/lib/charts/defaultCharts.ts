@@ -13,7 +13,7 @@ const MOST_PARTS = 2;
 const KL: readonly RegExp[] = [
   /^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/,
   /^mismatch_kl$/,
-  /(?:^|[._/])(?:kl|ref_kl|mismatch_kl|approx_kl|kl_div|kl_loss|kl_mean|avg_kl|kl_sample_train_v1)(?:[._/](?:mean|all))?$/,
+  /(?:^|[._/])(?:(?:ref_|mismatch_|approx_|avg_)?kl|kl_(?:div|loss|mean|sample_train_v1))(?:[._/](?:mean|all))?$/,
 ];
 const ENTROPY: readonly RegExp[] = [/^entropy$/, /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/];
 const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];

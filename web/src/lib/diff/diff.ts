@@ -31,7 +31,12 @@ const LIMIT_MS = 3000;
 /** Scripts without spaces between words: each of their characters counts as a word. */
 const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
 const WORDS = new RegExp(
-  String.raw`[${SOLID}]\p{M}*|\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`,
+  [
+    String.raw`[${SOLID}]\p{M}*`,
+    String.raw`\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])`,
+    String.raw`(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*`,
+    String.raw`\s+|[^\p{M}]\p{M}*|\p{M}+`,
+  ].join("|"),
   "gu",
 );
 const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;

@@ -121,7 +121,9 @@ function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | n
     {
       label: "vs group",
       text: `${signed(value - mean)}${scaled}`,
-      title: `reward minus ${exact(group.reward_mean)}, the mean of its group, and in standard deviations of the group; the files hold no advantage`,
+      title:
+        `reward minus ${exact(group.reward_mean)}, the mean of its group, and in standard deviations of the group; ` +
+        "the files hold no advantage",
       tone: "advantage",
       value: value - mean,
     },

@@ -5,8 +5,14 @@ import type { PartView, TurnView } from "../../api/types.gen";
 /** Longer words in brackets are text. */
 const MOST_CHARS = 64;
 /** `<|im_end|>`, `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `[EOS]`, and padding tokens. */
-const TOKEN =
-  /(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<\/s>|<(?:eos|bos|pad|EOS|PAD|end_of_turn|end_of_text|endoftext)>|\[(?:EOS|PAD|eos|pad)\])$/;
+const TOKENS = [
+  String.raw`<\|[^|<>\s]{1,40}\|>`,
+  String.raw`<｜[^｜<>\s]{1,40}｜>`,
+  "</s>",
+  "<(?:eos|bos|pad|EOS|PAD|end_of_turn|end_of_text|endoftext)>",
+  String.raw`\[(?:EOS|PAD|eos|pad)\]`,
+];
+const TOKEN = new RegExp(`(?:${TOKENS.join("|")})$`);
 
 /**
  * A text without the special tokens at its end, and without the blanks around them. A text that ends with words stays

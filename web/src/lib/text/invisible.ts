@@ -37,8 +37,16 @@ export function visiblePlace(text: string, place: number): number {
   return visible(text.slice(0, place)).length;
 }
 
-const SPECIAL =
-  /<\|[^|<>\n]{1,48}\|>|<｜[^｜\n]{1,48}｜>|<\/?s>|<(?:start|end)_of_(?:turn|image)>|<[be]os>|<\/?(?:think|tool_call|tool_response|answer)>|\[\/?(?:INST|THINK|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]/g;
+const TOKENS = [
+  String.raw`<\|[^|<>\n]{1,48}\|>`,
+  String.raw`<｜[^｜\n]{1,48}｜>`,
+  "</?s>",
+  "<(?:start|end)_of_(?:turn|image)>",
+  "<[be]os>",
+  "</?(?:think|tool_call|tool_response|answer)>",
+  String.raw`\[/?(?:INST|THINK|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]`,
+];
+const SPECIAL = new RegExp(TOKENS.join("|"), "g");
 const MAX_SPECIAL = 2000;
 
 /** The places of special tokens of chat templates in a text. */

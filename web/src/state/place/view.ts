@@ -58,8 +58,8 @@ export class ViewStore extends Store {
     this.effect(() => {
       const { page, columns, sample, mode } = this.session.place.now.value;
       if (page !== "rollouts" || columns !== null || sample === null) return;
-      const own = ownColumns(mode);
-      if (own !== null) this.session.place.go({ columns: own }, "replace");
+      const chosen = ownColumns(mode);
+      if (chosen !== null) this.session.place.go({ columns: chosen }, "replace");
     });
   }
 }

@@ -42,12 +42,12 @@ export class FindStore extends Store {
   );
 
   /** Counts requests, so that an open field gets the focus again. */
-  readonly asked = signal(0);
+  readonly requests = signal(0);
 
   readonly open = (): void => {
     if (this.session.sample.now.peek() === null || this.session.place.now.peek().view !== "transcript") return;
     this.isFinding.value = true;
-    this.asked.value += 1;
+    this.requests.value += 1;
   };
 
   readonly close = (): void => {

@@ -44,7 +44,7 @@ export function Divider({ label, width, limits, way = 1, choose, class: classNam
   };
 
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a widget
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a focusable separator is a widget
     <div
       class={className ?? `${style["divider"]} ${way === 1 ? style["right"] : style["left"]}`}
       role="separator"

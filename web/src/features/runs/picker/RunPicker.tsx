@@ -92,7 +92,7 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
   };
 
   return (
-    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- the keys go from the field to the rows and among them
+    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- keys lead from the field to the rows
     <div class={style["runs"]} onKeyDown={onKeyDown}>
       <input
         class={`field ${style["field"]}`}

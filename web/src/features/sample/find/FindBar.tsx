@@ -8,7 +8,7 @@ import style from "./FindBar.module.css";
 export function FindBar() {
   const session = useSession();
   const field = useRef<HTMLInputElement>(null);
-  const wish = session.find.asked.value;
+  const wish = session.find.requests.value;
   // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
     field.current?.focus();
@@ -24,7 +24,7 @@ export function FindBar() {
   };
   const known = session.find.standing.value;
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes it wherever the focus is
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes it from anywhere
     <div class={style["bar"]} role="search" aria-label="Find in this sample" onKeyDown={onKeyDown}>
       <input
         ref={field}

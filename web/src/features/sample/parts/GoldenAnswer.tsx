@@ -8,7 +8,7 @@ export function Golden({ label, answer = "" }: { label: string; answer?: string 
   return (
     <section class={style["golden"]} aria-label="Golden answer">
       <b>Golden</b>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a long answer scrolls, so the keyboard must reach it */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a long answer scrolls by keys */}
       <div class={style["text"]} tabIndex={label.length > 800 ? 0 : undefined}>
         <Text text={label} at="label" />
       </div>
