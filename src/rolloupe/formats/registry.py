@@ -7,11 +7,14 @@ Nothing is imported before it is needed.
 
 import importlib
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolloupe.errors import NotRecognised
-from rolloupe.formats.base import Format
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from rolloupe.formats.base import Format
 
 BUILT_IN: Final = {
     "native": "native.format:Native",
@@ -42,11 +45,11 @@ class BrokenFormat(NamedTuple):
 class OtherFormats(NamedTuple):
     """The formats of other packages."""
 
-    loaded: dict[str, Format]
+    loaded: "dict[str, Format]"
     broken: list[BrokenFormat]
 
 
-def by_name(name: str) -> Format:
+def by_name(name: str) -> "Format":
     """Return the format of that name. Raises `NotRecognised`, which lists the known names."""
     if name in BUILT_IN:
         return _built_in(name)
@@ -60,13 +63,13 @@ def by_name(name: str) -> Format:
     raise NotRecognised(f"no format is called {name!r}. There are: {known}")
 
 
-def all_formats() -> tuple[Format, ...]:
+def all_formats() -> "tuple[Format, ...]":
     """Return every format, in the order of discovery."""
     first, *rest = built_in_formats()
     return (first, *other_formats().loaded.values(), *rest)
 
 
-def built_in_formats() -> tuple[Format, ...]:
+def built_in_formats() -> "tuple[Format, ...]":
     """Return Rolloupe's own formats."""
     return tuple(map(_built_in, BUILT_IN))
 
@@ -74,6 +77,8 @@ def built_in_formats() -> tuple[Format, ...]:
 @cache
 def other_formats() -> OtherFormats:
     """Load the formats of other packages, once in a process."""
+    from importlib.metadata import entry_points
+
     found = OtherFormats({}, [])
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _origin(entry))):
         try:
@@ -84,15 +89,19 @@ def other_formats() -> OtherFormats:
 
 
 @cache
-def _built_in(name: str) -> Format:
+def _built_in(name: str) -> "Format":
+    from rolloupe.formats.base import Format
+
     module, _, kind = BUILT_IN[name].partition(":")
     made = getattr(importlib.import_module(f"rolloupe.formats.{module}"), kind)()
     assert isinstance(made, Format)
     return made
 
 
-def _checked(entry: EntryPoint, loaded: dict[str, Format]) -> Format:
+def _checked(entry: "EntryPoint", loaded: "dict[str, Format]") -> "Format":
     """Load an entry point. Raises whatever its module raises, and TypeError or ValueError for an invalid format."""
+    from rolloupe.formats.base import Format
+
     kind = entry.load()
     if not (isinstance(kind, type) and issubclass(kind, Format)):
         raise TypeError(f"{entry.value} is no subclass of rolloupe.formats.Format")
@@ -104,5 +113,5 @@ def _checked(entry: EntryPoint, loaded: dict[str, Format]) -> Format:
     return made
 
 
-def _origin(entry: EntryPoint) -> str:
+def _origin(entry: "EntryPoint") -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
