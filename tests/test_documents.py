@@ -10,6 +10,8 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 LONGEST_CHANGE = 240
 """Characters of a line of the changelog: more than this is documentation."""
+MOST_FILES, MOST_SHAPES = 20, 5
+"""How many files and shapes a reward passes from a line on disk to a pixel."""
 
 
 def test_the_changelog_keeps_a_changelog() -> None:
@@ -44,13 +46,20 @@ def test_each_decision_is_numbered_dated_and_in_the_index() -> None:
 def test_the_walk_of_one_reward_names_the_files_and_shapes_that_there_are() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     walk = text[text.index("## A walk of one reward") : text.index("## Identity")]
-    files = set(re.findall(r"`([\w./]+\.(?:py|tsx?))`", walk))
-    places = [ROOT / file if file.startswith("web/") else ROOT / "src/rolloupe" / file for file in sorted(files)]
-    assert [path for path in places if not path.is_file()] == []
-    sources = "".join(path.read_text(encoding="utf-8") for path in places)
+    passed, beside = (files_in(part) for part in walk.split("These are "))
+    assert [path for path in (*passed, *beside) if not path.is_file()] == []
+    assert {*passed}.isdisjoint(beside)
+    sources = "".join(path.read_text(encoding="utf-8") for path in passed)
     shapes = re.findall(r"\| \*\*\d\*\* (?:a )?`?(\w+)", walk)
     assert [shape for shape in shapes if not re.search(rf"\b{shape}\b", sources)] == []
-    assert f"These are {len(files)} files and {len(shapes)} shapes" in walk
+    assert f"These are {len(passed)} files and {len(shapes)} shapes" in walk
+    assert len(passed) <= MOST_FILES and len(shapes) <= MOST_SHAPES
+
+
+def files_in(text: str) -> list[Path]:
+    """The files that a text names, as paths."""
+    files = set(re.findall(r"`([\w./]+\.(?:py|tsx?))`", text))
+    return [ROOT / file if file.startswith("web/") else ROOT / "src/rolloupe" / file for file in sorted(files)]
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:

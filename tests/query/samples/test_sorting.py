@@ -16,8 +16,8 @@ from rolloupe import query
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine.compile import number_of
-from rolloupe.query.samples import list_items
 from rolloupe.query.samples import listing as listed_module
+from rolloupe.query.samples import pages
 from rolloupe.query.samples.listing import BySql, listed
 from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_places
 from rolloupe.query.samples.top_steps import top_steps
@@ -116,7 +116,7 @@ def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
             snapshot = run.snapshot()
             own, theirs = listed(run, snapshot, asked), BySql(run, snapshot, asked)
             mine, duckdbs = (
-                [item.reward for item in list_items.items(list_items.list_rows(run, snapshot, one.page(run, 0, 500)))]
+                [item.reward for item in pages.items_of(pages.list_rows(run, snapshot, one.page(run, 0, 500)))]
                 for one in (own, theirs)
             )
             assert repr(mine) == repr(duckdbs)

@@ -19,9 +19,9 @@ from msgspec import Struct
 from rolloupe.derive import METRICS, BatchValues, DerivedMetric, SampleBatch, values_of_batch, values_of_siblings
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.files import replacing, write_parquet
+from rolloupe.index.segments.files import replacing
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
-from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.segment import SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
 

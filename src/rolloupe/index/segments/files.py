@@ -10,22 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 
-def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
-    """Write a table. Returns the size of the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
-    with replacing(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=few or False,
-            row_group_size=row_group_size,
-        )
-        return temporary.stat().st_size
-
-
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to; at the end, that file replaces `path`, unless an error occurred."""

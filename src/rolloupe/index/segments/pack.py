@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.derived_values import ENDING, derived_of
-from rolloupe.index.segments.files import is_readable, write_parquet
-from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta
+from rolloupe.index.segments.files import is_readable
+from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta, write_parquet
 from rolloupe.index.snapshot import Pack, Piece, Segment
 
 VERSION = "1"

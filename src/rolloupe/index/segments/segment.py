@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe import text
@@ -22,7 +23,7 @@ from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
-from rolloupe.index.segments.files import replacing, write_parquet
+from rolloupe.index.segments.files import replacing
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
@@ -250,6 +251,22 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     with replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
+
+
+def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
+    """Write a table. Returns the size of the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
+    with replacing(path) as temporary:
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=few or False,
+            row_group_size=row_group_size,
+        )
+        return temporary.stat().st_size
 
 
 def has_other_texts(source: Source, meta: SegmentMeta) -> bool:

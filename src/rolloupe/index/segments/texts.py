@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rolloupe.index.segments.files import write_parquet
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
-from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.segment import SegmentMeta, write_parquet
 from rolloupe.model import SampleRow
 
 VERSION = 1

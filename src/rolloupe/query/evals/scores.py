@@ -20,7 +20,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.evals.correctness import Cells, cells_of, value_of
 from rolloupe.query.evals.grader import Bar, evaluations, judge_of
 from rolloupe.query.evals.pass_at_k import ks_of, mean, pass_all, pass_at
-from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
+from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")

@@ -21,7 +21,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, mean_of
 from rolloupe.query.records import SampleQuery, Stats
-from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
+from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
 
 MAX_MEMBERS = 1000

@@ -11,7 +11,7 @@ from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE
 from rolloupe.query.records import SampleItem
-from rolloupe.query.samples import list_items
+from rolloupe.query.samples import pages
 from rolloupe.query.samples.former_ids import current_ids
 
 BATCH = 2000
@@ -100,4 +100,4 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
     answer, reading = database.placed(run, question)
     places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
-    return list_items.items(list_items.list_rows(run, snapshot, places, columns=()))
+    return pages.items_of(pages.list_rows(run, snapshot, places, columns=()))

@@ -1,23 +1,33 @@
-"""Lists of samples: a page, all of them one after another, or all of them as a table.
+"""Lists of samples, as records: a page, all of them one after another, or all of them as a table.
 
 A page takes two statements: one for the places of its samples, with only the columns that this needs; one for all
 fields of these samples. Wide runs, with hundreds of sample metrics, cost no more than narrow ones.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from math import isfinite
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from rolloupe.columns import ANNOTATED, LISTED
+from rolloupe.derive import PREFIX
 from rolloupe.errors import NotFound, SourceChanged
-from rolloupe.index import OpenRun, Snapshot, added_stamps
-from rolloupe.index.segments.columns import derived_metric
+from rolloupe.index import OpenRun, Piece, Snapshot, added_stamps, metric_column, tag_column
+from rolloupe.index.segments.columns import NUMBER, derived_column, derived_metric, resolve, sql_type
 from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import query_names
+from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import DERIVED_NAMES
-from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
-from rolloupe.query.samples import list_items
+from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
+from rolloupe.query.records import LargeInteger, NonFinite, SampleItem, SamplePage, SampleQuery
+from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 from rolloupe.query.samples.listing import listed
 from rolloupe.query.splits import is_asked
 
@@ -26,6 +36,16 @@ PAGE_CELLS = 500_000
 MAX_PAGE = 5000
 MIN_PAGE = 100
 CHUNK = 20_000
+
+ITEM = tuple(column.column for column in LISTED)
+FIELDS = {column.column: column.name for column in LISTED}
+"""The fields of `SampleItem` by the columns of the index."""
+
+NAMES = {column.column: column.name for column in LISTED if column.is_exported}
+"""The names of columns in tables."""
+
+SAFE = 2**53
+"""Beyond it a browser rounds integers."""
 
 
 def samples(
@@ -45,8 +65,8 @@ def samples(
     if around is not None and limit > 0:
         place = found.place_of(run, around)
         offset = offset if place is None else place // limit * limit
-    rows = list_items.list_rows(run, found.snapshot, found.page(run, offset, limit), columns, query_names(query))
-    return SamplePage(total, offset, list_items.items(rows), stamp_of(snapshot, query), pending(snapshot, query))
+    rows = list_rows(run, found.snapshot, found.page(run, offset, limit), columns, query_names(query))
+    return SamplePage(total, offset, items_of(rows), stamp_of(snapshot, query), pending(snapshot, query))
 
 
 def names_derived(query: SampleQuery) -> bool:
@@ -97,9 +117,7 @@ def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
     offset, left = query.offset, query.limit
-    widest = max((len(p.metrics) + len(p.tags) for p in snapshot.holding(query.splits)), default=0) + len(
-        list_items.ITEM
-    )
+    widest = max((len(p.metrics) + len(p.tags) for p in snapshot.holding(query.splits)), default=0) + len(ITEM)
     size = max(MIN_PAGE, min(MAX_PAGE, PAGE_CELLS // widest))
     while left is None or left > 0:
         limit = size if left is None else min(size, left)
@@ -118,8 +136,8 @@ def _page(
         try:
             found = listed(run, snapshot, query)
             places = found.page(run, query.offset, query.limit or 0)
-            rows = list_items.list_rows(run, found.snapshot, places, columns, query_names(query))
-            return snapshot, list_items.items(rows)
+            rows = list_rows(run, found.snapshot, places, columns, query_names(query))
+            return snapshot, items_of(rows)
         except SourceChanged:
             if pause_s is None:
                 raise
@@ -140,7 +158,155 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     chunks = []
     for at in range(query.offset, stop, CHUNK):
         places = found.page(run, at, min(CHUNK, stop - at))
-        chunks.append(list_items.table(list_items.list_rows(run, found.snapshot, places, named=DERIVED_NAMES)))
+        chunks.append(_as_table(list_rows(run, found.snapshot, places, named=DERIVED_NAMES)))
     if not chunks:
-        return pa.table({name: [] for name in ("id", *list_items.NAMES.values(), *DERIVED_NAMES)})
+        return pa.table({name: [] for name in ("id", *NAMES.values(), *DERIVED_NAMES)})
     return pa.concat_tables(chunks, promote_options="permissive")
+
+
+class RowNames(NamedTuple):
+    """The names of the sample metrics, tags and derived metrics to read, and the columns of the requested values."""
+
+    metrics: tuple[str, ...]
+    tags: tuple[str, ...]
+    derived: tuple[str, ...]
+    values: tuple[str | None, ...] = ()
+    """None for a column that the samples lack."""
+
+
+class ListRows(NamedTuple):
+    """Samples with the same names. `rows` has `nth`, `ORDER`, `ITEM`, metrics, tags and derived metrics."""
+
+    rows: pa.Table
+    names: RowNames
+    attempts: dict[int, int]
+    """By `nth`, for earlier attempts: the number of the attempt, from 1."""
+
+
+def list_rows(
+    run: OpenRun,
+    snapshot: Snapshot,
+    places: Sequence[RowPlace],
+    columns: Sequence[str] | None = None,
+    named: Sequence[str] = (),
+) -> Iterator[ListRows]:
+    """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
+
+    The result has these columns; or else all sample metrics and tags, and the derived metrics among `named`.
+    """
+    newer_metrics, newer_tags = snapshot.annotated_names()
+    newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
+    overlay = AnnotationOverlay(snapshot.annotations, newer, places=True)
+    distinct = {id(piece): piece for piece, _ in places}
+    names_in = {
+        key: _names_in({*piece.metrics, *newer_metrics}, {*piece.tags, *newer_tags}, columns, named)
+        for key, piece in distinct.items()
+    }
+    alike: dict[RowNames, list[int]] = defaultdict(list)
+    for nth, (piece, _) in enumerate(places):
+        alike[names_in[id(piece)]].append(nth)
+    for names, numbers in alike.items():
+        metrics, tags, derived, _ = names
+        at = [places[nth] for nth in numbers]
+        pieces = list({id(piece): piece for piece, _ in at}.values())
+        selected = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+        sql = f"SELECT nth, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
+        rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
+        rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
+        attempts = attempts_of(run, snapshot, rows)
+        if derived:
+            values = _derived(run, pieces, at, derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
+            for name in values.column_names:
+                rows = rows.append_column(name, values[name])
+        yield ListRows(rows, names, attempts)
+
+
+def _names_in(
+    metrics: Collection[str], tags: Collection[str], columns: Sequence[str] | None, named: Sequence[str]
+) -> RowNames:
+    if columns is None:
+        derived = dict.fromkeys(filter(None, map(derived_metric, named)))
+        return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), tuple(derived))
+    refs = [resolve(name, metrics, tags) for name in columns]
+
+    def names(kind: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ref.name for ref in refs if ref and ref.kind == kind))
+
+    values = (None if ref is None or ref.kind == NUMBER else ref.column for ref in refs)
+    return RowNames(names("metric"), names("tag"), names("derived"), tuple(values))
+
+
+def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], names: Sequence[str]) -> pa.Table:
+    """The derived metrics of some rows, in their order."""
+    columns = [Column(name, sql_type(name)) for name in map(derived_column, names)]
+    sql = f"""SELECT {", ".join(quote(one.name) for one in columns)}
+        FROM base JOIN places USING ({", ".join(PLACE)}) ORDER BY nth"""
+    return database.table(run, Question(pieces, sql, named=columns, at=at))
+
+
+def items_of(some: Iterable[ListRows]) -> list[SampleItem]:
+    """The samples as records, in order."""
+    numbered = [pair for one in some for pair in _items(one)]
+    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
+    rows, names = one.rows, one.names
+    nths, keys = rows["nth"].to_pylist(), _keys(one)
+    fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
+    fields["id"] = list(map(str, keys))
+    fields["attempt"] = [key.attempt for key in keys]
+    fields["values"] = _requested(rows, names.values)
+    fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
+    fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
+    fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
+    records = zip(*(fields[name] for name in SampleItem.__struct_fields__), strict=True)
+    yield from zip(nths, starmap(SampleItem, records), strict=True)
+
+
+def _keys(one: ListRows) -> list[SampleKey]:
+    records = zip(*(one.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
+    return [SampleKey(*shared, one.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
+
+
+def _requested(rows: pa.Table, columns: Sequence[str | None]) -> list[list[Any]]:
+    """The values of each row in some columns."""
+    if not columns:
+        return [[] for _ in range(len(rows))]
+    missing = [None] * len(rows)
+    return list(map(list, zip(*(_values(rows[name]) if name else missing for name in columns), strict=True)))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, marked where JSON lacks such a number."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_floating(column.type):
+        return [value if value is None or isfinite(value) else NonFinite(value) for value in values]
+    if pa.types.is_integer(column.type):
+        return [value if value is None or -SAFE <= value <= SAFE else LargeInteger(value) for value in values]
+    return values
+
+
+def _present(rows: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The existing values of each row, by name."""
+    if not names:
+        return [{} for _ in range(len(rows))]
+    records = zip(*(rows[column].to_pylist() for column in names), strict=True)
+    return [
+        {name: value for name, value in zip(names.values(), record, strict=True) if value is not None}
+        for record in records
+    ]
+
+
+def _as_table(some: Iterable[ListRows]) -> pa.Table:
+    """The samples as a table, in order: `id`, and the columns under the names that people use."""
+    tables = []
+    for one in some:
+        columns = {"nth": one.rows["nth"], "id": pa.array(map(str, _keys(one)), pa.string())}
+        columns |= {name: one.rows[column] for column, name in NAMES.items()}
+        metrics, tags, derived, _ = one.names
+        for kind, names, stored in (("metric", metrics, metric_column), ("tag", tags, tag_column)):
+            columns |= {name if name not in columns else f"{kind}.{name}": one.rows[stored(name)] for name in names}
+        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in derived}
+        tables.append(pa.table(columns))
+    return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

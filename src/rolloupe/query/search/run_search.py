@@ -19,7 +19,7 @@ from rolloupe.index.execution import core_count
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
-from rolloupe.query.samples import list_items
+from rolloupe.query.samples import pages
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.search.pace import Pace
 from rolloupe.query.search.pattern import Pattern, TextQuery
@@ -158,8 +158,8 @@ class Search(Iterator[Found]):
 
     def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
         """The hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
-        items = list_items.items(
-            list_items.list_rows(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
+        items = pages.items_of(
+            pages.list_rows(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
         )
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 

@@ -10,7 +10,7 @@ from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
-from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
+from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 from rolloupe.query.steps.summaries import stats_of
 from rolloupe.query.tokens.step_series import of_samples
 

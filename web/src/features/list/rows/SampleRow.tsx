@@ -180,6 +180,7 @@ const short = (session: Session, name: string): string =>
 function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
   const session = useSession();
   const background = cellColour(session.columns.scale(name), toNumber(value));
+  const words = said(session, name, value);
   return (
     <span
       class={`${style["value"]} ${isFirst ? style["first"] : ""}`}
@@ -197,7 +198,7 @@ function Value({ name, value, isFirst = false }: { name: string; value: WireNumb
           <Text text={short(session, name)} />{" "}
         </span>
       )}
-      <Text text={said(session, name, value)} />
+      {typeof value === "number" ? words : <Text text={words} />}
     </span>
   );
 }
