@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 from rolloupe.server import replies, wire
 from rolloupe.server.app import App
 from rolloupe.server.transcripts import pretty
@@ -33,6 +34,19 @@ def test_a_number_crosses_unchanged(number: float | None) -> None:
         assert abs(value) <= 2**53
     back = read_back(value)
     assert back == number or (isinstance(number, float) and math.isnan(number) and math.isnan(float(str(back))))
+
+
+def test_an_item_of_a_list_keeps_numbers_that_json_lacks() -> None:
+    known = SampleItem(
+        id="i", split="s", step=0, group="g", index="0", uid="", reward=NonFinite("-inf"), advantage=0.5, status="",
+        turns=1, prompt_tokens=None, response_tokens=LargeInteger(2**60), total_tokens=2, response_chars=0, env="",
+        discarded="", prompt="", response="\ud800", response_end="", values=[],
+    )  # fmt: skip
+    item = json.loads(replies.encode(known))
+    assert [item[name] for name in ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens")] == [
+        "-Infinity", 0.5, None, str(2**60), 2,
+    ]  # fmt: skip
+    assert item["response"] == "\ufffd" and "metrics" not in item
 
 
 @given(
@@ -87,6 +101,13 @@ def test_strange_numbers_and_texts_reach_the_browser(strange: App) -> None:
     path = run_path(strange)
     items = get(strange, f"{path}/samples?split=train&step=0").json["samples"]
     assert [item["reward"] for item in items] == ["NaN", "-Infinity", 0.0]
+    columns = "&".join(f"column={name}" for name in ("reward", "bad", "nothing"))
+    items = get(strange, f"{path}/samples?split=train&step=0&{columns}").json["samples"]
+    assert [item["values"] for item in items] == [
+        ["NaN", "Infinity", None],
+        ["-Infinity", None, None],
+        [0.0, None, None],
+    ]
     first, second = (get(strange, f"{path}/sample?id={item['id']}") for item in items[:2])
     assert first.status == second.status == 200
     assert first.json["reward"] == "NaN"
