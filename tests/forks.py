@@ -41,12 +41,15 @@ _ANSWER_BYTES = 64
 class Fork:
     """A process that calls a function of a module, with what `subprocess.Popen` has of one."""
 
-    def __init__(self, function: str, *args: str, errors: bool = True) -> None:
+    def __init__(self, function: str, *args: str, errors: bool = True, terminal: int | None = None) -> None:
         self._written = b"", b""
         self.stderr: IO[bytes] | None
         self.stdin, stdin = _pipe(to_child=True)
         self.stdout, stdout = _pipe(to_child=False)
         self.stderr, stderr = _pipe(to_child=False) if errors else (None, os.open(os.devnull, os.O_WRONLY))
+        if terminal is not None:  # all it reads and writes is there
+            for number in (stdin, stdout, stderr):
+                os.dup2(terminal, number)
         request = {"function": function, "args": args, "environ": dict(os.environ), "folder": os.getcwd()}
         self._line = socket.socket(socket.AF_UNIX)
         self._line.connect(os.environ[ADDRESS])
@@ -87,9 +90,15 @@ class Fork:
         """Wait for its end: what it wrote. Both together must fit into a pipe."""
         self.wait(timeout)
         if not self.stdout.closed:
-            with self.stdin, self.stdout, self.stderr or contextlib.nullcontext():
-                self._written = self.stdout.read(), self.stderr.read() if self.stderr else b""
+            self._written = self.stdout.read(), self.stderr.read() if self.stderr else b""
+            self.close()
         return self._written
+
+    def close(self) -> None:
+        """Close this end of the pipes."""
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def _pipe(*, to_child: bool) -> tuple[IO[bytes], int]:
@@ -123,6 +132,22 @@ def process(function: str, *args: str) -> "Fork | subprocess.Popen[bytes]":
     return subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     )
+
+
+def program(code: str, *args: str, **environ: str) -> Fork:
+    """A process that runs a program as `python -c` does, with more in its environment."""
+    before = {name: os.environ.get(name) for name in environ}
+    os.environ.update(environ)
+    try:
+        return Fork("tests.forks:_execute", code, *args)
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _execute(code: str, *args: str) -> None:
+    sys.argv = ["-c", *args]
+    exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})
 
 
 def begin() -> None:

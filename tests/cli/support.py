@@ -3,14 +3,15 @@
 import json
 import os
 import pty
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from click.testing import CliRunner
 
 from rolloupe.cli import main
+from tests.forks import Fork
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J [/INST] [bold]x[/bold] \u202eevil\u202c \x9b31m \x7f \r :smile:"
 """What must not reach a terminal: ESC, BEL, C1, DEL, bidi controls; and what must not be taken for markup."""
@@ -53,17 +54,30 @@ def command(*words: str | Path) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "rolloupe", *map(str, words)]
 
 
-def on_terminal(*words: str | Path, term: str = "dumb") -> tuple[int, str]:
+def on_terminal(*words: str | Path, term: str = "dumb", function: str = "tests.cli.support:main_of") -> tuple[int, str]:
     """Run a command line on a terminal; returns its exit code and all that it wrote there."""
     outer, inner = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "100", "TERM": term, "NO_COLOR": "1"}
-    with subprocess.Popen(command(*words), stdin=inner, stdout=inner, stderr=inner, env=environment) as process:
-        os.close(inner)
-        written = b""
-        while block := _read(outer):
-            written += block
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("COLUMNS", "100"), ("TERM", term), ("NO_COLOR", "1")):
+            patch.setenv(name, value)
+        process = Fork(function, *map(str, words), terminal=inner)
+    os.close(inner)
+    written = b""
+    while block := _read(outer):
+        written += block
     os.close(outer)
-    return process.returncode, written.decode().replace("\r\n", "\n")
+    process.close()
+    return process.wait(), written.decode().replace("\r\n", "\n")
+
+
+def main_of(*words: str) -> None:
+    """Be the command line."""
+    main(list(words), prog_name="rolloupe")
+
+
+def forked(*words: str | Path) -> Fork:
+    """A command line in a process of its own, which begins with all imported."""
+    return Fork("tests.cli.support:main_of", *map(str, words))
 
 
 def _read(terminal: int) -> bytes:

@@ -14,7 +14,8 @@ from rolloupe._version import __version__
 from rolloupe.cli import diagnosis
 from rolloupe.cli.commands.doctor import SHOWN, place, size
 from rolloupe.model import Problem
-from tests.cli.support import rolloupe, row, write_run
+from tests.cli.support import main_of, rolloupe, row, write_run
+from tests.forks import Fork
 
 ANSWERS_WITHIN_S = 10
 
@@ -105,9 +106,9 @@ def short_lines(folder: Path) -> None:
     packed(folder / "run" / "1.jsonl.gz", b"[]\n", 2**30)
 
 
-def many_lines(folder: Path) -> None:
+def many_lines(folder: Path, count: int = 2_000_000) -> None:
     (folder / "run").mkdir()
-    (folder / "run" / "1.jsonl").write_bytes(b'{"prompt": "p", "response": "r", "reward": 1.0}\n' * 2_000_000)
+    (folder / "run" / "1.jsonl").write_bytes(b'{"prompt": "p", "response": "r", "reward": 1.0}\n' * count)
 
 
 def nothing_at_all(folder: Path) -> None:
@@ -134,10 +135,12 @@ def pipes(folder: Path) -> None:
         os.mkfifo(folder / name)
 
 
-SLOW = [pytest.param(make, marks=pytest.mark.slow) for make in (short_lines, many_folders, many_files)]
+SLOW = [
+    pytest.param(make, marks=pytest.mark.slow) for make in (newlines, many_lines, short_lines, many_folders, many_files)
+]
 
 
-@pytest.mark.parametrize("make", [newlines, many_lines, nothing_at_all, pipes, *SLOW])
+@pytest.mark.parametrize("make", [nothing_at_all, pipes, *SLOW])
 def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: Callable[[Path], None]) -> None:
     place = tmp_path / "place"
     place.mkdir()
@@ -154,12 +157,12 @@ def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: C
 
 
 def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many_lines(tmp_path)
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 1.5)
+    many_lines(tmp_path, 500_000)
+    monkeypatch.setattr(diagnosis, "LIMIT_S", 0.5)
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
-    assert "MiB of 91.6 MiB not looked at" in done.out
-    assert "not everything was looked at within 1.5 s" in done.err
+    assert "MiB of 22.9 MiB not looked at" in done.out
+    assert "not everything was looked at within 0.5 s" in done.err
     assert "Next: rolloupe index PATH" in done.err
     told = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index", "--json").json
     assert told["not_looked_at"]
@@ -174,16 +177,21 @@ def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, mon
     assert "time was over: 1 folder and what is below were not looked at. Next: name a folder below" in done.out
 
 
-def test_runs_that_there_was_no_time_to_ask_are_named(demo_runs: Path, tmp_path: Path) -> None:
+def hasty_main(*words: str) -> None:
+    """Be the command line where questions take very long."""
+    diagnosis.LIMIT_S = 4.0
+    diagnosis._findings = lambda run: time.sleep(90)  # type: ignore[assignment,return-value]
+    main_of(*words)
+
+
+def test_runs_that_there_was_no_time_to_ask_are_named(tmp_path: Path) -> None:
     """In a process of its own, which must end well though a thread is still at work."""
-    code = (
-        "import sys, time; from rolloupe.cli import diagnosis, main; diagnosis.LIMIT_S = 12.0\n"
-        "diagnosis._findings = lambda run: time.sleep(90)\n"
-        f"main(['doctor', {str(demo_runs)!r}, '--index-dir', {str(tmp_path)!r}])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
-    assert done.returncode == 3, done.stderr
-    assert "Recognised: 5 runs" in done.stdout, done
-    assert done.stdout.count("not looked at: time was over") == 5
-    assert "time was over while asking" in done.stderr
-    assert "5 runs left" in done.stderr
+    for name in ("one", "other"):
+        write_run(tmp_path / "runs" / name, {0: [row(0)]})
+    process = Fork(f"{__name__}:hasty_main", "doctor", str(tmp_path / "runs"), "--index-dir", str(tmp_path / "index"))
+    out, err = (written.decode() for written in process.communicate(50))
+    assert process.returncode == 3, err
+    assert "Recognised: 2 runs" in out
+    assert out.count("not looked at: time was over") == 2
+    assert "time was over while asking" in err
+    assert "2 runs left" in err

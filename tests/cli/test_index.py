@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.support import Done, command, rolloupe, row, write_run
 from tests.disks import on_small_disk
+from tests.thoroughness import slow_unless
 
 
 def test_all_of_a_run_is_indexed(run: Path, tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize("words", ASKED, ids=" ".join)
+@pytest.mark.parametrize("words", [slow_unless(words[0] in ("search", "doctor"), words) for words in ASKED])
 def test_a_command_that_answers_from_an_incomplete_index_ends_with_3(tmp_path: Path, words: tuple[str, ...]) -> None:
     big_run(tmp_path / "run")
     own = [tmp_path / "run" if word == "RUN" else word for word in words]
@@ -105,6 +106,7 @@ def test_an_index_that_lacks_texts_is_incomplete_for_index_alone(tmp_path: Path)
     assert done.code == 0 and len(done.lines) == 48 and done.err == ""
 
 
+@pytest.mark.slow
 def test_once_there_is_room_the_rest_is_indexed(tmp_path: Path) -> None:
     big_run(tmp_path / "run")
     assert on_disk(24_000, tmp_path / "disk", "index", tmp_path / "run").code == 3

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.cli.terminal import number, safe_json
-from tests.cli.support import FORBIDDEN, HOSTILE, command, on_terminal, rolloupe, row, write_run
+from rolloupe.index import OpenRun
+from tests.cli.support import FORBIDDEN, HOSTILE, command, forked, main_of, on_terminal, rolloupe, row, write_run
+from tests.forks import Fork
+from tests.thoroughness import amount
 
 
 def harmless(text: str) -> bool:
@@ -74,7 +77,8 @@ def test_safe_json_reads_back_as_what_it_was(text: str) -> None:
 
 def test_an_output_of_another_encoding(tmp_path: Path) -> None:
     write_run(tmp_path / "more", {0: [row(0, response="诗 \U0001f600 é")]})
-    for words in (["query"], ["query", "--json"], ["ls"], ["show", "train/0/0/0"], ["show", "train/0/0/0", "--json"]):
+    more = (["query"], ["query", "--json"], ["ls"])
+    for words in (*amount((), more), ["show", "train/0/0/0"], ["show", "train/0/0/0", "--json"]):
         line = command(words[0], tmp_path / "more", *words[1:])
         done = subprocess.run(
             [sys.executable, "-X", "utf8=0", *line[1:]],
@@ -88,30 +92,35 @@ def test_an_output_of_another_encoding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["query", "--json"], ["query", "--limit", "1500"]])
 def test_a_reader_that_has_had_enough_is_no_failure(demo_runs: Path, words: list[str]) -> None:
-    line = command(*words, demo_runs / "rl_logging_board")
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline()
-        process.stdout.close()
-        errors = process.stderr.read()
-    assert (process.returncode, errors) == (0, b"")
+    process = forked(*words, demo_runs / "rl_logging_board")
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    assert (process.wait(), errors) == (0, b"")
+    process.close()
 
 
-def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_main(*words: str) -> None:
+    """Be the command line on a machine where to index takes two seconds."""
+    index_new = OpenRun._index_new
+
+    def slowly(run: OpenRun) -> None:
+        time.sleep(2.0)
+        index_new(run)
+
+    OpenRun._index_new = slowly  # type: ignore[method-assign]
+    main_of(*words)
+
+
+def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {0: [row(0)]})
-    slow = tmp_path / "slow"
-    slow.mkdir()
-    (slow / "sitecustomize.py").write_text(
-        "import time\nfrom rolloupe.index.run import OpenRun\n"
-        "look = OpenRun._index_new\n"
-        "OpenRun._index_new = lambda self: (time.sleep(2.0), look(self))\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
-    code, written = on_terminal("ls", folder, term="xterm")
+    slow = f"{__name__}:slow_main"
+    code, written = on_terminal("ls", folder, term="xterm", function=slow)
     assert code == 0
     assert "Indexing" in written
-    piped = subprocess.run(command("ls", folder), capture_output=True, text=True, check=True)
-    assert piped.stderr == ""
+    piped = Fork(slow, "ls", str(folder))
+    assert piped.communicate()[1] == b"" and piped.returncode == 0
 
 
 def test_an_interrupt_ends_with_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import as_line, expected_lines, files_of, load, records, write
+from tests.thoroughness import amount
 
 KEYS = {
     "tinker": [
@@ -131,7 +132,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: 
 
 
 @by_format
-@settings(max_examples=200)
+@settings(max_examples=amount(60, 200))
 @given(data=st.data())
 def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObject) -> None:
     record = data.draw(records(KEYS[name]))

@@ -26,6 +26,7 @@ from rolloupe.formats.telescope.format import Telescope
 from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
+from tests.thoroughness import amount, slow_unless
 
 RUN = Path(__file__).parents[1] / "data/telescope/run_default"
 
@@ -388,9 +389,9 @@ def test_a_bomb_of_a_member_is_a_problem(copy: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_values_that_a_dictionary_repeats_are_decoded_by_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipped, "LARGE_BYTES", 2**20)
+    monkeypatch.setattr(zipped, "LARGE_BYTES", 2**16)
     data = io.BytesIO()
-    pq.write_table(pa.table({"a": ["x" * 2**21] * 500}), data)
+    pq.write_table(pa.table({"a": ["x" * 2**17] * 500}), data)
     assert zipped._batch_rows(pq.ParquetFile(data).metadata) == zipped.FEW_ROWS
 
 
@@ -445,7 +446,7 @@ def test_what_is_packed_in_ways_that_no_trainer_uses_is_a_problem(copy: Path, me
     assert found and all(f"packed by method {method}" in reason for reason in found)
 
 
-@pytest.mark.parametrize("name", ["samples_data", "rollouts_metrics"])
+@pytest.mark.parametrize("name", ["samples_data", slow_unless(False, "rollouts_metrics")])
 def test_rows_without_end_are_not_decoded(copy: Path, name: str) -> None:
     """Twenty million rows that are all the same take some kilobytes."""
     rows = pa.table({one: pa.repeat(pa.scalar(1, pa.int32()), 20_000_000) for one in ("sample_id", "step")})
@@ -524,7 +525,7 @@ def _fitting(value: object, kind: pa.DataType) -> object:
         return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(20, 60), deadline=None)
 @given(odd_tables())
 def test_whatever_tables_hold_a_scan_ends_and_what_it_lists_loads(
     tmp_path_factory: Any, tables: dict[str, pa.Table]

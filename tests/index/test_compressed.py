@@ -15,6 +15,7 @@ from rolloupe.index.segments import grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+from tests.thoroughness import amount
 
 by_ending = pytest.mark.parametrize("ending", ENDINGS)
 
@@ -73,6 +74,10 @@ def test_a_source_over_several_parts_has_every_line_once(
         assert row_count(library.runs[0]) == 60
 
 
+ROWS = amount(13, 40)
+"""Three at a time behind the first."""
+
+
 @by_ending
 def test_appended_members_show_within_a_second_and_end_in_segments(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
@@ -84,13 +89,13 @@ def test_appended_members_show_within_a_second_and_end_in_segments(
     path.write_bytes(pack(lines([row(0, 0)]), ending))
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        for number in range(1, 40, 3):
+        for number in range(1, ROWS, 3):
             with path.open("ab") as file:
                 file.write(pack(lines([row(0, number + i) for i in range(3)]), ending))
             assert eventually(lambda count=number + 3: row_count(run) == count) < 20.0  # type: ignore[misc]
-        assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(40)]
+        assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(ROWS)]
         eventually(lambda: not run.snapshot().tails, within_s=10)
-        assert row_count(run) == 40
+        assert row_count(run) == ROWS
         assert not run.problems()
 
 

@@ -4,8 +4,6 @@ import errno
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
 from rolloupe.index import Library, OpenRun
+from tests.forks import program
 from tests.index import kills
 from tests.index.kills import kill_workers
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
@@ -29,34 +28,33 @@ with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
 """
 
 
-KILLS = amount(12, 50)
+STEPS = amount(40, 120)
+KILLS = amount(4, 50)
 
 
 def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path: Path) -> None:
-    relax_run(tmp_path / "run", steps=120, samples=40)
+    relax_run(tmp_path / "run", steps=STEPS, samples=40)
     run = tmp_path / "run"
     with opened(run, tmp_path / "whole") as library:
         library.runs[0].wait_all(60)
         expected = contents(tmp_path / "whole")
     killed = 0
     for attempt in range(amount(3, 6)):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(run), str(tmp_path / "index")], stdout=subprocess.PIPE
-        )
-        assert process.stdout is not None and process.stdout.readline() == b"started\n"
+        process = program(SCRIPT, str(run), str(tmp_path / "index"))
+        assert process.stdout.readline() == b"started\n"
         time.sleep(0.02 * attempt)
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
-        process.stdout.close()
+        process.close()
     assert killed
     with opened(run, tmp_path / "index") as library:
         library.runs[0].wait_all(60)
-        assert row_count(library.runs[0]) == 4800
+        assert row_count(library.runs[0]) == STEPS * 40
     assert contents(tmp_path / "index") == expected
 
 
 def test_workers_that_are_killed_cost_nothing(tmp_path: Path) -> None:
-    relax_run(tmp_path / "run", steps=200)
+    relax_run(tmp_path / "run", steps=amount(60, 200))
     assert kill_workers(tmp_path / "run", tmp_path / "index", kills=KILLS) == KILLS
 
 

@@ -95,6 +95,7 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
     expect(page).to_have_url(re.compile("runs/silent.*sample=train/2/"))
 
 
+@pytest.mark.slow
 def test_report_is_dimmed_where_a_run_has_none(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     page.goto(f"{viewer.address}runs/silent")

@@ -54,6 +54,7 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(answers.get_by_text("Step 0")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_scores_and_grid_fade_at_the_edge_where_they_have_more(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 780})
     with viewing(RUN, index_dir=tmp_path / "index", settled=True) as viewer:

@@ -166,6 +166,7 @@ def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: 
     expect(page.get_by_role("searchbox")).to_have_value(re.compile("sorry"))
 
 
+@pytest.mark.slow
 def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(viewer.link)

@@ -5,12 +5,11 @@ python -m tests.record.kills FOLDER --kills 200
 
 import argparse
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import rolloupe
+from tests.forks import begin, program
 
 PROGRAM = """
 import sys
@@ -35,14 +34,14 @@ def kill_recorders(folder: Path, kills: int, seed: int = 0) -> list[int]:
     rng = random.Random(seed)
     acknowledged: list[int] = []
     for number in range(kills):
-        command = [sys.executable, "-c", PROGRAM, str(folder), str(number * 1000)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            first = process.stdout.readline()  # it has begun
-            time.sleep(rng.random() * 0.1)
-            process.kill()
-            said = [first, *process.stdout.read().splitlines(keepends=True)]
-        acknowledged += [int(line) for line in said if line.endswith("\n")]
+        process = program(PROGRAM, str(folder), str(number * 1000))
+        first = process.stdout.readline()  # it has begun
+        time.sleep(rng.random() * 0.1)
+        process.kill()
+        process.wait()
+        written = [first, *process.stdout.read().splitlines(keepends=True)]
+        process.close()
+        acknowledged += [int(line) for line in written if line.endswith(b"\n")]
     return acknowledged
 
 
@@ -68,6 +67,7 @@ def check(folder: Path, index_dir: Path, acknowledged: list[int]) -> None:
 
 def main() -> None:
     """Kill as often as asked, and say what was found."""
+    begin()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=200)

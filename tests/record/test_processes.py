@@ -1,12 +1,12 @@
 """Processes that record at once, and processes that are killed."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import rolloupe
+from tests.forks import program
 from tests.record.kills import check, kill_recorders
+from tests.thoroughness import amount
 
 PROGRAM = """
 import os, sys
@@ -26,14 +26,16 @@ with Recorder(sys.argv[1], code=None, strict=True, config={"number": sys.argv[2]
 
 
 def test_what_was_acknowledged_survives_the_death_of_the_process(tmp_path: Path) -> None:
-    acknowledged = kill_recorders(tmp_path / "run", kills=8)
+    acknowledged = kill_recorders(tmp_path / "run", kills=amount(3, 8))
     assert acknowledged
     check(tmp_path / "run", tmp_path / "index", acknowledged)
 
 
 def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
-    started = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path / "run"), str(n)]) for n in range(8)]
+    started = [program(PROGRAM, str(tmp_path / "run"), str(n)) for n in range(8)]
     assert [process.wait(120) for process in started] == [0] * 8
+    for process in started:
+        process.close()
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         run = runs.runs[0]
         assert run.problems() == []

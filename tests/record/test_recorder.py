@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import rolloupe
 from tests.record.support import opened, recorder, series
+from tests.thoroughness import amount
 
 
 def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ texts = st.text(st.characters(codec=None), max_size=20)
 numbers = st.floats(width=32) | st.integers(-(2**70), 2**70) | st.booleans() | st.none()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(20, 60), deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries({

@@ -15,7 +15,7 @@ from rolloupe.server.app import App
 from tests.server.support import Answer, get, opened, served
 from tests.thoroughness import amount
 
-STEPS, SAMPLES = amount((2, 1), (8, 4))
+STEPS, SAMPLES = amount((1, 1), (8, 4))
 """About so many steps of each split, and samples of each of them."""
 
 DATA = Path(__file__).parents[1] / "data"

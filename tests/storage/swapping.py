@@ -1,10 +1,10 @@
 """Links that are swapped in behind names, by a process of its own, so that both sides run at full speed."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.forks import program
 
 SWAP = """
 import os, sys
@@ -25,15 +25,13 @@ while True:
 @contextmanager
 def swapping(places: dict[Path, Path]) -> Iterator[None]:
     """Have links to places outside stand at some paths every other moment."""
-    process = subprocess.Popen([sys.executable, "-c", SWAP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write("\0\0".join(f"{path}\0{outside}" for path, outside in places.items()))
+    process = program(SWAP)
+    process.stdin.write("\0\0".join(f"{path}\0{outside}" for path, outside in places.items()).encode())
     process.stdin.close()
-    assert process.stdout.readline() == "begun\n"
+    assert process.stdout.readline() == b"begun\n"
     try:
         yield
     finally:
         process.kill()
         process.wait()
-        process.stdout.close()
+        process.close()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rolloupe import text
 from rolloupe.model import Part, Turn
+from tests.thoroughness import amount
 
 PIECES = [
     "<think>", "</think>", "<thinking>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {"x": 1}}',
@@ -62,7 +63,7 @@ def shape(turns: list[Turn]) -> list[tuple[str, str]]:
     return [(t.role, "".join(p.text for p in t.parts if p.kind != "marker").strip()) for t in turns]
 
 
-@settings(max_examples=400)
+@settings(max_examples=amount(60, 400))
 @given(texts)
 def test_nothing_of_a_text_is_lost(given_text: str) -> None:
     for role in ("assistant", "user", "system", "tool"):
@@ -79,7 +80,7 @@ def test_a_preview_is_one_short_line_that_can_be_encoded(given_text: str, limit:
     line.encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=amount(60, 300))
 @given(json_like)
 def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
     turns = text.from_messages(messages)
@@ -259,12 +260,12 @@ def test_a_preview_shows_what_was_asked() -> None:
     ],
 )
 def test_what_would_take_for_ever_in_quadratic_time_comes_back(piece: str) -> None:
-    hostile = piece * 300_000
+    hostile = piece * amount(100_000, 300_000)
     assert whole(text.split_prompt(hostile)) == hostile
     assert len(text.preview(hostile)) <= 241
 
 
-@settings(max_examples=200)
+@settings(max_examples=amount(60, 200))
 @given(texts, st.sampled_from(["word ", "\n", "<think>", "absent"]))
 def test_a_cut_at_a_token_loses_nothing(given_text: str, token: str) -> None:
     turns = [Turn(role="user", parts=text.parts(given_text)), *text.split_response("done")]

@@ -18,6 +18,7 @@ from rolloupe.formats.prime_rl import traces as prime_rl_traces
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.model import Annotation, Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, leaves, load, numbers, only_run, rows, samples, texts, values, write
+from tests.thoroughness import amount
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
 RUN = DATA / "traces/run_wordle"
@@ -463,7 +464,7 @@ note_values = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=amount(60, 150))
 @given(st.lists(episode_values, max_size=3), st.lists(note_values, max_size=3), st.booleans())
 def test_whatever_the_files_hold_every_row_loads_and_can_be_sent(
     tmp_path_factory: pytest.TempPathFactory, some: list[dict[str, Any]], notes: list[dict[str, Any]], indexed: bool

@@ -12,12 +12,12 @@ from tests.page.rollouts.test_sample import DRAWN, EVERYTHING, SCROLL, choose, s
 from tests.page.support import Viewer
 from tests.page.tasks import LONGEST_MS, longest, quick
 from tests.server.support import row
-from tests.thoroughness import slow_unless
+from tests.thoroughness import amount, slow_unless
 
 pytestmark = pytest.mark.browser
 
 SEED = 2026
-FEW = 5
+FEW = amount(1, 5)
 MANY = 200
 AT_ONCE = 10
 VIEWS: dict[str, dict[str, bool]] = {"verbatim": {}, "rendered": EVERYTHING}
@@ -57,7 +57,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 @pytest.mark.parametrize(
     ("view", "family"),
     [
-        ("verbatim", ""), slow_unless(False, "verbatim", "Inter"), slow_unless(False, "rendered", ""),
+        slow_unless(False, "verbatim", ""), slow_unless(False, "verbatim", "Inter"), slow_unless(False, "rendered", ""),
         ("rendered", "Inter"),
     ],
 )  # fmt: skip

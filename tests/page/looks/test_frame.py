@@ -261,6 +261,7 @@ def test_a_link_can_be_copied_by_hand_where_the_clipboard_is_closed(page: Page, 
     expect(field).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_back_and_reload_bring_back_how_far_one_had_read(page: Page, tmp_path: Path) -> None:
     train = tmp_path / "long/rollout_result/train"
     train.mkdir(parents=True)
@@ -291,6 +292,7 @@ def test_back_and_reload_bring_back_how_far_one_had_read(page: Page, tmp_path: P
         until(page, "() => document.querySelector('[data-scroll=sample]')?.scrollTop === 0")
 
 
+@pytest.mark.slow
 def test_settings_use_the_width_of_the_window(page: Page, viewer: Viewer) -> None:
     opened(page, viewer, "settings")
     for width, columns in ((1720, 3), (1000, 2), (390, 1)):

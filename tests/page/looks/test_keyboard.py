@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.index.support import eventually
-from tests.page.everywhere import RICH, STATES, State, entered, in_parts
+from tests.page.everywhere import PARTS, RICH, STATES, State, entered
 from tests.page.support import Viewer
+from tests.thoroughness import slow_unless
 
 pytestmark = pytest.mark.browser
 
@@ -116,7 +117,7 @@ def missed(session: CDPSession) -> list[str]:
     return wrong
 
 
-@in_parts
+@pytest.mark.parametrize("states", [slow_unless(part == PARTS - 1, STATES[part::PARTS]) for part in range(PARTS)])
 def test_tab_comes_to_everything_that_can_be_pressed(wide: Page, viewer: Viewer, states: tuple[State, ...]) -> None:
     session = wide.context.new_cdp_session(wide)
     wrong: dict[str, set[str]] = {}
@@ -169,6 +170,7 @@ def has_focus(page: Page, name: str) -> bool:
     return focus(page) != "" and focus(page).startswith(name)
 
 
+@pytest.mark.slow
 def test_a_press_never_loses_the_focus(wide: Page, viewer: Viewer) -> None:
     for address, name, then in LOSSES:
         wide.goto(viewer.address + address)

@@ -128,6 +128,7 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         expect(column(page, 1)).to_contain_text(LONG)
 
 
+@pytest.mark.slow
 def test_a_table_fades_at_the_edge_where_it_has_more(page: Page, tmp_path: Path) -> None:
     made(tmp_path / "runs" / "alpha", 1)
     page.set_viewport_size({"width": 390, "height": 780})

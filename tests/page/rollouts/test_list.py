@@ -103,6 +103,7 @@ IN_SIGHT = """() => {
 """Whether all of the chosen row stands between the head of the list and its lower edge."""
 
 
+@pytest.mark.slow
 def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1280, "height": 420})
     page.goto(viewer.link)
@@ -316,6 +317,7 @@ def test_a_list_of_ten_million_samples_scrolls_to_its_exact_end(page: Page, view
     expect(rows.get_by_text("This is 0", exact=True)).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.slow
 def test_the_list_of_a_step_is_small_on_the_wire(page: Page, tmp_path: Path) -> None:
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)

@@ -133,6 +133,7 @@ def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
         expect(notice).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_recorded_run_says_when_it_has_ended(page: Page, tmp_path: Path) -> None:
     from rolloupe import Recorder
 

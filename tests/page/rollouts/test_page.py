@@ -110,6 +110,7 @@ def test_raw_shows_the_line_with_its_file_and_bytes(page: Page, viewer: Viewer) 
     expect(page.get_by_text(re.compile(r"train/2\.jsonl")).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, own: Viewer, run: Path) -> None:
     page.goto(own.link)
     at(page, 2, 0)
@@ -175,6 +176,7 @@ def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer,
     expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     for width in (360, 520, 900, 1440, 3840):
@@ -240,6 +242,7 @@ def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp
         assert page.evaluate("document.querySelectorAll('*').length") < 60_000
 
 
+@pytest.mark.slow
 def test_an_idle_page_asks_and_hears_nothing(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -252,6 +255,7 @@ def test_an_idle_page_asks_and_hears_nothing(page: Page, viewer: Viewer) -> None
     assert page.evaluate("performance.getEntriesByType('resource').length") == version
 
 
+@pytest.mark.slow
 def test_the_page_comes_back_when_the_index_was_deleted(page: Page, own: Viewer, tmp_path: Path) -> None:
     page.goto(own.link)
     at(page, 2, 0)
@@ -260,6 +264,7 @@ def test_the_page_comes_back_when_the_index_was_deleted(page: Page, own: Viewer,
     at(page, 1, 0)
 
 
+@pytest.mark.slow
 def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=4)
     evaluation = tmp_path / "run/rollout_result/eval"
@@ -335,6 +340,7 @@ def test_the_end_of_a_long_list_comes_back_after_clearing(page: Page, tmp_path: 
             at(page, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_reward_has_one_colour_wherever_one_came_from(page: Page, tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=0)
     for step in range(3):
@@ -368,6 +374,7 @@ def test_a_click_in_the_chart_goes_to_its_step(page: Page, viewer: Viewer) -> No
     at(page, 1, 0)
 
 
+@pytest.mark.slow
 def test_the_raw_record_is_of_the_run_that_is_looked_at(page: Page, tmp_path: Path) -> None:
     for name in ("alpha", "beta"):
         train = relax_run(tmp_path / name, steps=0)
@@ -384,6 +391,7 @@ def test_the_raw_record_is_of_the_run_that_is_looked_at(page: Page, tmp_path: Pa
         expect(page.get_by_label("Raw record").get_by_text("answer of alpha")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_leafing_is_one_way_back(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -434,6 +442,7 @@ def test_the_report_of_a_step_is_an_outline_of_text(page: Page, tmp_path: Path) 
         assert "hacked" not in page.title()
 
 
+@pytest.mark.slow
 def test_a_run_without_a_report_says_what_one_is(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)

@@ -152,6 +152,7 @@ def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> N
     expect(main.get_by_role("region", name="Reference response")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1100, 1720])
 def test_what_copies_a_turn_covers_none_of_its_text(wide: Page, viewer: Viewer, width: int) -> None:
     wide.set_viewport_size({"width": width, "height": 900})
@@ -168,6 +169,7 @@ def test_what_copies_a_turn_covers_none_of_its_text(wide: Page, viewer: Viewer, 
         }""")
 
 
+@pytest.mark.slow
 def test_the_navigator_counts_what_is_leafed_through(wide: Page, viewer: Viewer) -> None:
     """The group where whole groups are listed; the list where samples are, or where a filter takes some out."""
     floating = wide.get_by_role("navigation", name="Samples before and after this one")

@@ -74,6 +74,7 @@ def column(page: Page, name: str) -> Locator:
 NAMES = ("Prompt", "Response", "Reference response")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_prompt_response_and_reference_stand_beside_each_other_where_there_is_room(
     page: Page, viewer: Viewer, width: int
@@ -131,6 +132,7 @@ def test_the_words_are_marked_that_the_other_has_not(page: Page, viewer: Viewer)
     assert page.locator("article").evaluate(paint) not in ("", "rgba(0, 0, 0, 0)")
 
 
+@pytest.mark.slow
 def test_a_sample_without_a_reference_has_nothing_of_it(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1720, "height": 900})
     opened(page, viewer, ALONE)

@@ -15,6 +15,7 @@ from tests.page.support import Viewer, viewing
 from tests.page.tasks import quick
 from tests.server.support import lines, relax_run, row
 from tests.text.test_images import png, uri
+from tests.thoroughness import slow_unless
 
 pytestmark = pytest.mark.browser
 
@@ -85,7 +86,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         yield viewer
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, {"think": False, "markers": False, "visible": True}])
+@pytest.mark.parametrize(
+    "choices", [slow_unless(False, {}), EVERYTHING, {"think": False, "markers": False, "visible": True}]
+)
 def test_hostile_text_stays_text_however_it_is_shown(page: Page, hostile: Viewer, choices: dict[str, bool]) -> None:
     choose(page, **choices)
     left: list[str] = []
@@ -274,7 +277,7 @@ def test_the_whole_sample_as_one_text_and_its_record_in_blocks(page: Page, tmp_p
     rows = [
         row(0, 0, prompt=prompt, response="So.<|im_end|>"),
         row(0, 1, prompt=[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Say."}]),
-        row(0, 2, response="a long line " * 500_000 + "that ends"),
+        row(0, 2, response="a long line " * 100_000 + "that ends"),
     ]
     with served(tmp_path, *rows) as viewer:
         page.goto(viewer.link)

@@ -12,6 +12,7 @@ from rolloupe.index.segments.columns import FIXED
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from tests.index.support import opened
+from tests.thoroughness import slow_unless
 
 INTERNAL = sorted({*FIXED} - {*KNOWN})
 TAKEN = sorted(KNOWN)
@@ -41,7 +42,10 @@ def found(run: OpenRun, where: str = "", sort: str = "index") -> list[str]:
     return [item.uid for item in query.samples(run, asked).samples]
 
 
-@pytest.mark.parametrize("name", [*INTERNAL, *(f"metric.{name}" for name in [*INTERNAL, *TAKEN])])
+NAMES = [*INTERNAL, *(f"metric.{name}" for name in [*INTERNAL, *TAKEN])]
+
+
+@pytest.mark.parametrize("name", [slow_unless(n % 4 == 0 or "turns" in name, name) for n, name in enumerate(NAMES)])
 def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_call_it(run: OpenRun, name: str) -> None:
     annotated = name == "metric.turns"
     assert found(run, f"{name} >= 102") == ["u2", "u3"]

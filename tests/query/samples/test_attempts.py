@@ -1,8 +1,6 @@
 """Samples that share an id: each counts, in all that is asked, but for what an older launch recorded."""
 
-import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
 from rolloupe.server.routes.trainer_files import about_reply
+from tests.forks import program
 from tests.index.support import lines, opened, row
 
 LAUNCH = """
@@ -31,9 +30,9 @@ os.kill(os.getpid(), 9)
 
 def killed(path: Path, name: str, times: int, ranks: int, split: str = "train") -> None:
     """Record the group `both`, and one that is called as the launch is, so many times; its last rank does."""
-    ours = {**os.environ, "RANK": str(ranks - 1), "WORLD_SIZE": str(ranks)}
     words = [str(path), name, str(times), split]
-    subprocess.run([sys.executable, "-c", LAUNCH, *words], check=False, timeout=120, env=ours)
+    launch = program(LAUNCH, *words, RANK=str(ranks - 1), WORLD_SIZE=str(ranks))
+    assert launch.communicate(120) == (b"", b"") and launch.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("ranks", [1, 2])  # two write files of their own

@@ -30,6 +30,7 @@ from tests.formats.tinker.test_join import FLAT, NAME, group, loaded, section, t
 from tests.index.support import eventually, opened
 from tests.query.search.test_search import keys
 from tests.server.support import get, served
+from tests.thoroughness import amount
 
 ROLLOUTS, TREE = "_rollout_summaries.jsonl", "_logtree.json"
 TIED = {f"eval/test/{step}/{group + 10 * step}/{index}" for step in (0, 1) for group in range(4) for index in (0, 1)}
@@ -345,12 +346,12 @@ def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatc
 
 def test_a_report_of_many_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
     """Each conversation of a trajectory is looked at once."""
-    folder = tmp_path / "run"
+    folder, count = tmp_path / "run", amount(5_000, 20_000)
     folder.mkdir()
-    own = [section("R", talk(("user", str(n))), data_trajectory="0") for n in range(20_000)]
+    own = [section("R", talk(("user", str(n))), data_trajectory="0") for n in range(count)]
     began = time.monotonic()
     (sample,) = loaded(folder, [trajectory(0, 1.0)], section("G", *own, data_group="0"))
-    assert len(sample.turns) == 20_001
+    assert len(sample.turns) == count + 1
     assert time.monotonic() - began < 60
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_p
 from rolloupe.query.samples.top_steps import top_steps
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
+from tests.thoroughness import amount
 
 ODD = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0 + 2**-52, 1e300, -1e300, 5e-324]
 
@@ -82,29 +84,35 @@ def keys(run: OpenRun, asked: SampleQuery, size: int) -> list[str]:
     return [str(item.key) for page in pages for item in page.samples]
 
 
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
+    """A run of six steps, each in two files."""
+    folder = tmp_path_factory.mktemp("ranked")
+    ranks(folder / "run", 6, 9)
+    with opened(folder / "run", folder / "index") as library:
+        yield library.runs[0]
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("sort", ["reward", "index", "step", "response_tokens", "status"])
 @pytest.mark.parametrize("where", [(), (Condition("reward", ">", 0.2),)])
 def test_pages_put_together_are_the_list(
-    tmp_path: Path, sort: str, descending: bool, where: tuple[Condition, ...]
+    ranked: OpenRun, sort: str, descending: bool, where: tuple[Condition, ...]
 ) -> None:
-    ranks(tmp_path / "run", 6, 9)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        run = library.runs[0]
-        asked = SampleQuery(sort=sort, descending=descending, where=where)
-        found = keys(run, asked, 7)
-        assert len(found) == len(set(found)) == query.samples(run, asked).total
-        assert found == [str(item.key) for item in query.samples(run, asked).samples]
-        values = {str(item.key): item for item in query.every(run, asked)}
-        assert list(values) == found
-        if sort == "reward":
-            rewards = [values[key].reward for key in found]
-            assert [repr(r) for r in rewards] == [
-                repr(r) for r in sorted(rewards, key=lambda r: rank(r, descending=descending))
-            ]
-        for at in (0, len(found) // 2, len(found) - 1):
-            around = query.samples(run, replace(asked, limit=5), values[found[at]].key)
-            assert around.offset == at // 5 * 5 and found[at] in [str(item.key) for item in around.samples]
+    wanted = SampleQuery(sort=sort, descending=descending, where=where)
+    ids = keys(ranked, wanted, amount(19, 7))
+    assert len(ids) == len(set(ids)) == query.samples(ranked, wanted).total
+    assert ids == [str(item.key) for item in query.samples(ranked, wanted).samples]
+    values = {str(item.key): item for item in query.every(ranked, wanted)}
+    assert list(values) == ids
+    if sort == "reward":
+        rewards = [values[key].reward for key in ids]
+        assert [repr(r) for r in rewards] == [
+            repr(r) for r in sorted(rewards, key=lambda r: rank(r, descending=descending))
+        ]
+    for at in (0, len(ids) // 2, len(ids) - 1):
+        around = query.samples(ranked, replace(wanted, limit=5), values[ids[at]].key)
+        assert around.offset == at // 5 * 5 and ids[at] in [str(item.key) for item in around.samples]
 
 
 def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:

@@ -219,6 +219,7 @@ def many(folder: Path, conversations: int) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> None:
     with opened(many(tmp_path / "run", 1500), tmp_path / "index") as library:
         stop, ended = threading.Event(), threading.Event()

@@ -151,6 +151,7 @@ def run_campaign(tmp_path: Path, for_s: float, ways: Sequence[bool], *, at_once:
             assert most <= GROWTH_BYTES
 
 
+@pytest.mark.slow
 def test_replies_that_nobody_reads_take_a_bounded_amount_of_memory(tmp_path: Path) -> None:
     train = tmp_path / "run/rollout_result/train"
     train.mkdir(parents=True)
