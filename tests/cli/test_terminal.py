@@ -109,7 +109,7 @@ def slow_main(*words: str) -> None:
         time.sleep(2.0)
         index_new(run)
 
-    OpenRun._index_new = slowly  # type: ignore[method-assign]
+    OpenRun._index_new = slowly  # type: ignore[method-assign, assignment]
     main_of(*words)
 
 

@@ -16,7 +16,7 @@ from rolloupe import demo
 from rolloupe.demo import RUNS
 from rolloupe.model import Reading
 from rolloupe.server.process import serve
-from tests.cli.support import command, rolloupe
+from tests.cli.support import forked, rolloupe
 
 
 @pytest.fixture
@@ -87,17 +87,15 @@ def test_what_cannot_be_shown(words: list[str], code: int, said: str) -> None:
 
 
 def test_it_serves_until_interrupted(tmp_path: Path) -> None:
-    line = command("demo", "--port", "0", "--no-browser", "--no-token", "--index-dir", tmp_path)
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address = re.search(r"http://\S+", process.stdout.readline())
-        assert address is not None
-        with urllib.request.urlopen(address[0] + "api/runs", timeout=20) as answer:
-            assert b"eval_poem_task" in answer.read()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+    process = forked("demo", "--port", "0", "--no-browser", "--no-token", "--index-dir", tmp_path)
+    address = re.search(r"http://\S+", process.stdout.readline().decode())
+    assert address is not None
+    with urllib.request.urlopen(address[0] + "api/runs", timeout=20) as answer:
+        assert b"eval_poem_task" in answer.read()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "Traceback" not in errors
+    assert b"Traceback" not in errors
 
 
 def test_the_module_is_the_command() -> None:

@@ -12,6 +12,7 @@ from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
 from rolloupe.derive.blocks import blocks_of
 from rolloupe.model import SampleRow
+from tests.thoroughness import slow_unless
 
 PIECES = (
     "<think>", "</think>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "<tool_response>", "THINK]",
@@ -129,7 +130,10 @@ def test_letters_and_ends() -> None:
     assert value("ends_with_eos", "x", status="truncated") == 0
 
 
-@pytest.mark.parametrize("piece", ["<", "<think>", "[THINK]", "a ", "<tool_call>", "</think>", "日", "◁think▷"])
+DEGENERATE = ["<", "<think>", "a ", "<tool_call>", "[THINK]", "</think>", "日", "◁think▷"]
+
+
+@pytest.mark.parametrize("piece", [slow_unless(n < 4, piece) for n, piece in enumerate(DEGENERATE)])
 def test_degenerate_texts_take_time_that_grows_with_them(piece: str) -> None:
     def seconds(size: int) -> float:
         own = row(piece * (size // len(piece)))

@@ -17,6 +17,7 @@ from rolloupe.model import Reading, Sample, SampleRow
 from rolloupe.record.writers.registry import WRITERS, writer_of
 from tests.export.oracle import differences, named
 from tests.formats.support import load, samples
+from tests.thoroughness import slow_unless
 
 DATA = Path(__file__).parents[1] / "data"
 DEMO = ("relax", "rl_logging_board/gen_train_toy", "rl_logging_board/eval_poem_task", "tiny_grpo", "verl_math")
@@ -87,8 +88,10 @@ def place_of(demo_runs: Path, name: str) -> Path:
     return demo_runs / name if name in DEMO else DATA / name
 
 
-@pytest.mark.parametrize("layout", WRITERS)
-@pytest.mark.parametrize("name", [*DEMO, *OTHERS])
+TRIPS = [(name, layout) for name in [*DEMO, *OTHERS] for layout in WRITERS]
+
+
+@pytest.mark.parametrize(("name", "layout"), [slow_unless(n % 3 == 0, *trip) for n, trip in enumerate(TRIPS)])
 def test_whatever_differs_was_said(name: str, layout: str, demo_runs: Path, tmp_path: Path) -> None:
     before = some_of(place_of(demo_runs, name))
     if layout == "rl_logging_board":  # another split is another folder

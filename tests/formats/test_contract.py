@@ -7,8 +7,11 @@ from rolloupe.demo import RUNS
 from rolloupe.formats import BUILT_IN, by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.model import Problem, RunInfo, SampleRow
+from tests.thoroughness import amount
 
 DATA = Path(__file__).parents[1] / "data"
+
+contract.MAX_CUTS, contract.MAX_VALUES = amount((20, 60), (contract.MAX_CUTS, contract.MAX_VALUES))
 
 
 def is_example(run: RunInfo) -> bool:

@@ -53,6 +53,7 @@ def test_the_example_of_the_page_is_short() -> None:
     assert len(module.splitlines()) + len(test.splitlines()) < 65
 
 
+@pytest.mark.slow
 def test_the_commands_read_the_example(quill: Path, tmp_path: Path) -> None:
     at = ["--index-dir", str(tmp_path)]
     listed = python(quill, "-m", "rolloupe", "ls", str(quill / "data/run"), "--json", *at)

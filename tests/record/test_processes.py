@@ -15,8 +15,11 @@ from rolloupe.record import Recorder
 if sys.argv[2] in "0123":  # four of them are ranks
     os.environ |= {"RANK": sys.argv[2], "WORLD_SIZE": "4"}
 with Recorder(sys.argv[1], code=None, strict=True, config={"number": sys.argv[2]}) as record:
+    record.sample(step=0, group=0, index=f"{sys.argv[2]}-0", response="x" * 2000, series={"a": [1.0] * 50})
+    print("begun", flush=True)
+    sys.stdin.readline()  # until all have
     for step in range(20):
-        for index in range(10):
+        for index in range(step == 0, 10):
             record.sample(
                 step=step, group=0, index=f"{sys.argv[2]}-{index}", response="x" * 2000, series={"a": [1.0] * 50}
             )
@@ -33,6 +36,10 @@ def test_what_was_acknowledged_survives_the_death_of_the_process(tmp_path: Path)
 
 def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
     started = [program(PROGRAM, str(tmp_path / "run"), str(n)) for n in range(8)]
+    for process in started:
+        assert process.stdout.readline() == b"begun\n"
+    for process in started:
+        process.stdin.write(b"\n")
     assert [process.wait(120) for process in started] == [0] * 8
     for process in started:
         process.close()

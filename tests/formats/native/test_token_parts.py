@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rolloupe.formats.native import token_parts
 from rolloupe.formats.native.token_parts import PartUnreadable, read_row
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet_footer import row_groups
 from rolloupe.record.files.token_parts import write_part
-from tests.thoroughness import slow_unless
+from tests.thoroughness import amount, slow_unless
 
 ROWS = 8
 
@@ -87,9 +88,10 @@ def test_of_another_schema_what_can_be_read_is_read(
     assert all(np.array_equal(row.series[name], values, equal_nan=True) for name, values in found[2].items())
 
 
-def test_what_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+def test_what_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_parts, "MAX_VALUES", amount(2**20, token_parts.MAX_VALUES))
     path = tmp_path / "000001.parquet"
-    pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(2**26 + 1, np.int8)]}), path)
+    pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(token_parts.MAX_VALUES + 1, np.int8)]}), path)
     assert path.stat().st_size < 200_000
     with pytest.raises(PartUnreadable, match="too large"):
         read_row(alone(path), 0)

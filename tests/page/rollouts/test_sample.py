@@ -277,7 +277,7 @@ def test_the_whole_sample_as_one_text_and_its_record_in_blocks(page: Page, tmp_p
     rows = [
         row(0, 0, prompt=prompt, response="So.<|im_end|>"),
         row(0, 1, prompt=[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Say."}]),
-        row(0, 2, response="a long line " * 100_000 + "that ends"),
+        row(0, 2, response="a long line " * 400_000 + "that ends"),
     ]
     with served(tmp_path, *rows) as viewer:
         page.goto(viewer.link)

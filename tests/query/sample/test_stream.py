@@ -17,6 +17,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.keyed_table import KeyedTable
 from tests.index.support import eventually, lines, opened, row
+from tests.thoroughness import amount
 
 
 def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -103,7 +104,7 @@ def test_threads_that_share_a_reader_lose_no_annotation(tmp_path: Path) -> None:
 
     def reads(read: query.Reader, keys: list[SampleKey], nth: int) -> None:
         rng = random.Random(nth)
-        for key in rng.choices(keys, k=150):
+        for key in rng.choices(keys, k=amount(40, 150)):
             found = read(key).row.advantage
             wrong.extend([(key, found)] if found != 10 * key.step + int(key.index) else [])
 

@@ -24,7 +24,7 @@ from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_p
 from rolloupe.query.samples.top_steps import top_steps
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
-from tests.thoroughness import amount
+from tests.thoroughness import amount, slow_unless
 
 ODD = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0 + 2**-52, 1e300, -1e300, 5e-324]
 
@@ -93,9 +93,14 @@ def ranked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
         yield library.runs[0]
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("sort", ["reward", "index", "step", "response_tokens", "status"])
-@pytest.mark.parametrize("where", [(), (Condition("reward", ">", 0.2),)])
+SORTS = ("reward", "index", "step", "response_tokens", "status")
+ORDERS = [(sort, descending, where) for sort in SORTS for descending in (False, True)
+          for where in ((), (Condition("reward", ">", 0.2),))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sort", "descending", "where"), [slow_unless(n % 4 in (0, 3), *order) for n, order in enumerate(ORDERS)]
+)
 def test_pages_put_together_are_the_list(
     ranked: OpenRun, sort: str, descending: bool, where: tuple[Condition, ...]
 ) -> None:
