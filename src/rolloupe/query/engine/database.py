@@ -24,14 +24,19 @@ T = TypeVar("T")
 MEMORY_LIMIT = "256MB"
 _time_limit = TimeLimit(30.0)
 
+MAX_DATABASES = 4
+"""Each has threads and memory of its own: of more index folders, those asked longest ago are closed."""
+
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
+"""By index folder; the one that was asked last stands at the end."""
 
 
 def _database(folder: Path) -> duckdb.DuckDBPyConnection:
     with _lock:
-        if folder not in _databases:
-            _databases[folder] = _locked(folder)
+        _databases[folder] = _databases.pop(folder, None) or _locked(folder)
+        if len(_databases) > MAX_DATABASES:
+            _databases.pop(next(iter(_databases))).close()  # its cursors keep what they need
         return _databases[folder].cursor()
 
 
