@@ -1,7 +1,9 @@
 """What every test can ask for: directories of its own, the demo runs, a browser."""
 
+import asyncio
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,13 +45,37 @@ def demo_runs() -> Path:
     return RUNS
 
 
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    """A real headless Chromium. Without one the test is skipped, or fails where ROLLOUPE_BROWSER=required.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """Let a test without a browser run an event loop of its own."""
+    with without_loop(item):
+        return (yield)
 
-    Playwright keeps an event loop running in this thread, in which no other test could run its own: so it ends with
-    the module.
-    """
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """The same."""
+    with without_loop(item):
+        return (yield)
+
+
+@contextlib.contextmanager
+def without_loop(item: pytest.Item) -> Iterator[None]:
+    """Hide the event loop that Playwright keeps running in this thread from a test that has no browser."""
+    loop = asyncio._get_running_loop()
+    if loop is None or "browser" in getattr(item, "fixturenames", ()):
+        yield
+        return
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """A real headless Chromium. Without one the test is skipped, or fails where ROLLOUPE_BROWSER=required."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(

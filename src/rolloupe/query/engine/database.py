@@ -34,7 +34,8 @@ _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
 
 def _database(folder: Path) -> duckdb.DuckDBPyConnection:
     with _lock:
-        _databases[folder] = _databases.pop(folder, None) or _locked(folder)
+        database = _databases.pop(folder, None)
+        _databases[folder] = _locked(folder) if database is None else database
         if len(_databases) > MAX_DATABASES:
             _databases.pop(next(iter(_databases))).close()  # its cursors keep what they need
         return _databases[folder].cursor()
