@@ -25,11 +25,11 @@ MEMORY_LIMIT = "256MB"
 _time_limit = TimeLimit(30.0)
 
 MAX_DATABASES = 4
-"""Each has threads and memory of its own: of more index folders, those asked longest ago are closed."""
+"""Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
 
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
-"""By index folder; the one that was asked last stands at the end."""
+"""By index folder, the most recently used one last."""
 
 
 def _database(folder: Path) -> duckdb.DuckDBPyConnection:
