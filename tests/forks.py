@@ -99,6 +99,7 @@ class Fork:
         for pipe in (self.stdin, self.stdout, self.stderr):
             if pipe is not None:
                 pipe.close()
+        self._line.close()
 
 
 def _pipe(*, to_child: bool) -> tuple[IO[bytes], int]:

@@ -103,7 +103,6 @@ IN_SIGHT = """() => {
 """Whether all of the chosen row stands between the head of the list and its lower edge."""
 
 
-@pytest.mark.slow
 def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1280, "height": 420})
     page.goto(viewer.link)

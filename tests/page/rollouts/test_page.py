@@ -176,7 +176,6 @@ def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer,
     expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
 
 
-@pytest.mark.slow
 def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     for width in (360, 520, 900, 1440, 3840):

@@ -26,6 +26,7 @@ from tests.formats.reading.test_logtree import node
 from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory
 from tests.index.support import opened
 from tests.query.samples.test_joined_texts import ROLLOUTS, TREE, joined_run
+from tests.thoroughness import amount
 
 JUDGE = talk(("user", "Is it right?"), ("assistant", "A verdict: no, it is not."))
 
@@ -219,11 +220,11 @@ def many(folder: Path, conversations: int) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> None:
-    with opened(many(tmp_path / "run", 1500), tmp_path / "index") as library:
+    count = amount(600, 1500)
+    with opened(many(tmp_path / "run", count), tmp_path / "index") as library:
         stop, ended = threading.Event(), threading.Event()
-        looking = search(library.runs[0], TextQuery(text="1499 99"), stopped=stop.is_set)
+        looking = search(library.runs[0], TextQuery(text=f"{count - 1} 99"), stopped=stop.is_set)
         began = time.monotonic()
         for each in looking:
             if each.progress.known_reports:
