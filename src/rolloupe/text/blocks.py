@@ -80,9 +80,9 @@ class Marker(NamedTuple):
 
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
-    if not _DELIMITERS.occur_in(text):  # most messages are plain text
-        return [Part(kind="text", text=text)] if text else []
     tokens = [Marker(m.start(), m.end(), m.group()) for m in _DELIMITERS.find(text)]
+    if not tokens:  # most messages are plain text
+        return [Part(kind="text", text=text)] if text else []
     if role in ASKING:
         tokens = _meant(text, tokens)
     ends: dict[str, list[int]] = defaultdict(list)

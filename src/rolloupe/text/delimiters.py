@@ -1,12 +1,15 @@
 """Search for any of many delimiters in a text.
 
 An expression whose matches all begin alike runs through a text ten times as fast as one whose matches do not. There is
-therefore one for each beginning, and only for those that the text contains.
+therefore one for each beginning.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+FEW = 64
+"""Beginnings to visit one by one before a regular expression takes over."""
 
 
 class Delimiters:
@@ -21,15 +24,24 @@ class Delimiters:
             alike[beginning].append(expression)
         self._expressions = {beginning: re.compile("|".join(some)) for beginning, some in alike.items()}
 
-    def occur_in(self, text: str) -> bool:
-        """False if a text certainly has none; costs next to nothing."""
-        return any(beginning in text for beginning in self._expressions)
-
     def find(self, text: str) -> list[re.Match[str]]:
         """The delimiters of a text, from left to right."""
-        used = [expression for beginning, expression in self._expressions.items() if beginning in text]
-        matches = [match for expression in used for match in expression.finditer(text)]
-        return matches if len(used) == 1 else sorted(matches, key=re.Match.start)
+        found = [match for one in self._expressions.items() for match in _matches(text, *one)]
+        return sorted(found, key=re.Match.start) if len(found) > 1 else found
+
+
+def _matches(text: str, beginning: str, expression: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """A plain search goes from one beginning to the next in a tenth of the time, unless there are many."""
+    at = text.find(beginning)
+    for _ in range(FEW):
+        if at < 0:
+            return
+        match = expression.match(text, at)
+        if match is not None:
+            yield match
+        at = text.find(beginning, at + 1 if match is None else match.end())
+    if at >= 0:
+        yield from expression.finditer(text, at)
 
 
 def literal(word: str) -> tuple[str, str]:

@@ -20,6 +20,10 @@ LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
 THINK_KEYS = ("thinking", "reasoning", "reasoning_content")
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+"""Quicker than `json.dumps`, which makes an encoder for each call."""
+
+
 def from_messages(messages: object, origin: Literal["prompt", "response"] = "prompt") -> list[Turn]:
     """Read chat messages as turns. An entry that is not a message becomes a turn that shows it as JSON."""
     entries = messages if isinstance(messages, list) else [messages]
@@ -80,13 +84,11 @@ def _content(content: object, role: str) -> list[Part]:
 
 
 def _entry(entry: object, role: str) -> list[Part]:
-    if isinstance(entry, str):
-        return parts(clean(entry), role)
+    text = _text_of(entry)
+    if text is not None:
+        return parts(text, role)
     if not isinstance(entry, dict):
         return [Part(kind="json", text=_json(entry))]
-    for key in TEXT_KEYS:
-        if isinstance(entry.get(key), str):
-            return parts(clean(entry[key]), role)
     for key in THINK_KEYS:
         if isinstance(entry.get(key), str):
             return [Part(kind="think", text=clean(entry[key]))]
@@ -96,6 +98,14 @@ def _entry(entry: object, role: str) -> list[Part]:
     if isinstance(kind, str) and "image" in kind:
         return [_image(entry)]
     return [Part(kind="json", text=_json(entry))]
+
+
+def _text_of(entry: object) -> str | None:
+    """The text of an entry of a message's content; None for anything else, such as an image or a call."""
+    if isinstance(entry, str):
+        return clean(entry)
+    texts = (entry.get(key) for key in TEXT_KEYS) if isinstance(entry, dict) else ()
+    return next((clean(text) for text in texts if isinstance(text, str)), None)
 
 
 def _image(entry: dict[str, Any]) -> Part:
@@ -132,12 +142,16 @@ def _plain(entry: object, *, thoughts: bool) -> str:
         return clean(entry)
     if not isinstance(entry, dict):
         return _json(entry)
-    found = [
-        part for part in _content(entry.get("content"), _role(entry)) if part.raw is not None or part.kind not in QUIET
-    ]
-    body = "".join(_said(part) if part.raw is None else part.raw for part in found)
+    content = entry.get("content")
+    body = clean(content) if isinstance(content, str) else "".join(map(_body, _listed(content)))
     calls = [_said(part) for part in map(_call, _listed(entry.get("tool_calls")))]
     return "\n".join(piece for piece in [_thought(entry) if thoughts else "", body, *calls] if piece)
+
+
+def _body(entry: object) -> str:
+    """The searchable text of an entry. A text stays as it is, since its parts would join to the same."""
+    text = _text_of(entry)
+    return "".join(_said(part) for part in _entry(entry, "") if part.kind not in QUIET) if text is None else text
 
 
 def _said(part: Part) -> str:
@@ -156,6 +170,6 @@ def _word(value: object) -> str:
 
 def _json(value: object) -> str:
     try:
-        return clean(json.dumps(value, ensure_ascii=False))
+        return clean(_encode(value))
     except (TypeError, ValueError, RecursionError):
         return f"({type(value).__name__} that cannot be shown)"

@@ -102,7 +102,8 @@ def _words(data: bytes, starts: Places) -> NDArray[np.uint64]:
     spaces = (words - _BLANKS) & ~words & _HIGH  # the high bit of the first byte below 0x21; Mycroft's trick
     first = spaces & (~spaces + np.uint64(1))
     words &= (first >> np.uint64(7)) - np.uint64(1)
-    words[wide] &= np.where((words[wide] & np.uint64(0xF0)) == np.uint64(0xF0), _FOUR_BYTES, _THREE_BYTES)
+    if wide.any():
+        words[wide] &= np.where((words[wide] & np.uint64(0xF0)) == np.uint64(0xF0), _FOUR_BYTES, _THREE_BYTES)
     return words
 
 
