@@ -5,6 +5,8 @@
 
 PYTHON ?= python3
 MARKS  ?= not slow
+# Tests wait now and then: one more process than there are cores keeps these busy.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PY     := .venv/bin/python
 # Two targets at once; each prints when it is done, where this make can do so.
 TWO     = $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -76,7 +78,7 @@ web-tests: dev  ## unit tests of the browser app
 	$(NPM) test --silent
 
 python-tests: dev browser  ## pytest, which opens the page in Chromium as well; MARKS= runs the slow tests too
-	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto --dist worksteal -m '$(MARKS)' $(ARGS)
+	ROLLOUPE_BROWSER=required $(PY) -m pytest -n $(WORKERS) --dist worksteal -m '$(MARKS)' $(ARGS)
 
 format: dev  ## put the code into its form: ruff for Python, prettier for the browser app
 	$(PY) -m ruff check --fix .

@@ -66,8 +66,9 @@ def on_terminal(*words: str | Path, term: str = "dumb", function: str = "tests.c
     while block := _read(outer):
         written += block
     os.close(outer)
+    code = process.wait()
     process.close()
-    return process.wait(), written.decode().replace("\r\n", "\n")
+    return code, written.decode().replace("\r\n", "\n")
 
 
 def main_of(*words: str) -> None:

@@ -23,6 +23,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_run_arrives_whole(run: Path, tmp_path: Path) -> None:
     before = tree(run)
     done = rolloupe("convert", run, tmp_path / "new/deep", "--to", "relax")
@@ -237,6 +238,7 @@ def test_a_step_larger_than_a_page_arrives_whole(tmp_path: Path) -> None:
     assert [one.row.index for one in found] == [str(n) for n in range(1201)]
 
 
+@pytest.mark.slow
 def test_a_status_arrives_though_its_word_says_nothing_elsewhere(tmp_path: Path) -> None:
     """Of Telescope's `final_answer` its own format alone knows that it is complete."""
     done = rolloupe("convert", TELESCOPE, tmp_path / "out", "--to", "native")

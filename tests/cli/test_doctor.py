@@ -36,6 +36,7 @@ def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path:
         assert word in done.out
 
 
+@pytest.mark.slow
 def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path, patient: None) -> None:
     done = rolloupe("doctor", demo_runs / "tiny_grpo", demo_runs / "relax", "--index-dir", tmp_path / "index")
     why = "correct if correct is 1 or more: its name means correctness, and the run declares its range"
@@ -179,7 +180,7 @@ def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, mon
 
 def hasty_main(*words: str) -> None:
     """Be the command line where questions take very long."""
-    diagnosis.LIMIT_S = 4.0
+    diagnosis.LIMIT_S = 2.5
     diagnosis._findings = lambda run: time.sleep(90)  # type: ignore[assignment,return-value]
     main_of(*words)
 

@@ -95,6 +95,7 @@ def test_bytes_of_a_file_need_no_index(tmp_path: Path) -> None:
     assert (done.code, len(done.out)) == (0, 10), done
 
 
+@pytest.mark.slow
 def test_an_index_that_lacks_texts_is_incomplete_for_index_alone(tmp_path: Path) -> None:
     big_run(tmp_path / "run")
     done = on_disk(300_000, tmp_path / "disk", "index", tmp_path / "run")

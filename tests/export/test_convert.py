@@ -79,6 +79,7 @@ def _sample(number: int) -> Sample:
     return Weak(key=SampleKey("train", 0, "g", str(number)), row=row, locator=locator, turns=[])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["relax", "rl_logging_board"])
 def test_one_sample_is_held_at_a_time(tmp_path: Path, layout: str) -> None:
     run = Made(500)

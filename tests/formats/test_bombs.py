@@ -21,7 +21,6 @@ from rolloupe.model import Problem, SampleRow
 from tests.formats.support import items, only_run
 from tests.index.support import lines as as_lines
 from tests.index.support import opened, row, row_count
-from tests.thoroughness import slow_unless
 
 BLANK_RUNS = [b"\n" * 300, b"\r\n" * 80, b" \t\r\n" * 30, b" " * 200 + b"\n", b"   ", b"\n"]
 MIB = 2**20
@@ -117,7 +116,8 @@ def test_lines_that_are_not_packed_are_all_read(tmp_path: Path) -> None:
     assert len(list(by_name(run.format).scan(run, source, 0, 2**62))) == 2 * jsonl.FREE_LINES + 1
 
 
-@pytest.mark.parametrize("ending", [slow_unless(False, "gz"), "zst"])
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["gz", "zst"])
 def test_packed_lines_that_are_much_alike_are_all_read(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "rollout_result" / "train" / f"0.jsonl.{ending}"
     path.parent.mkdir(parents=True)

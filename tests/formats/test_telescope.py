@@ -163,6 +163,7 @@ def test_calls_that_failed_say_so(whole: list[Sample]) -> None:
     assert Counter(call.error for call in calls if call.error) == {"argument_error": 9, "unknown_tool": 3}
 
 
+@pytest.mark.slow
 def test_turns_are_what_was_sent_and_nothing_twice(run: RunInfo) -> None:
     """Tools return texts of their own, and the environment sends one message for several calls: that message alone."""
     reader = by_name("telescope")

@@ -345,6 +345,7 @@ def test_packing_changes_no_version(tmp_path: Path) -> None:
         assert run.snapshot().steps == snapshot.steps
 
 
+@pytest.mark.slow
 def test_two_viewers_at_once_make_the_same_packs_in_other_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -477,6 +478,7 @@ def test_a_segment_that_is_no_longer_what_it_was_is_not_packed(tmp_path: Path) -
     assert again != place and sorted(path.name for path in files(tmp_path / "index"))
 
 
+@pytest.mark.slow
 def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "YOUNG_S", 600.0)
     train = relax_run(tmp_path / "run", steps=8)

@@ -103,6 +103,7 @@ with Recorder(sys.argv[1], code=None) as record:
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_within_a_part_costs_its_series_alone(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FULL, tmp_path / "run"], capture_output=True, text=True, check=True)
     assert "token series: OSError" in done.stdout and "token series dropped" in done.stdout

@@ -270,6 +270,7 @@ def test_a_sample_of_another_run_can_be_recorded(tmp_path: Path) -> None:
     assert (other.extra, series(other), other.row.uid) == (one.extra, series(one), one.row.uid)
 
 
+@pytest.mark.slow
 def test_a_script_that_ends_without_a_word_loses_nothing(tmp_path: Path) -> None:
     program = """
 import sys

@@ -61,6 +61,7 @@ def test_evaluations_have_metrics_of_their_own(tmp_path: Path) -> None:
     assert opened(tmp_path / "run").metrics("eval/held_out/env/all/reward/total")[0].value == 0.5
 
 
+@pytest.mark.slow
 def test_threads_may_record_while_a_step_ends(tmp_path: Path) -> None:
     with recorder(tmp_path / "run") as record:
         stop = threading.Event()

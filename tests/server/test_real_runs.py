@@ -13,7 +13,7 @@ from rolloupe.demo import RUNS
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from tests.server.support import Answer, get, opened, served
-from tests.thoroughness import amount
+from tests.thoroughness import amount, slow_unless
 
 STEPS, SAMPLES = amount((1, 1), (8, 4))
 """About so many steps of each split, and samples of each of them."""
@@ -21,7 +21,7 @@ STEPS, SAMPLES = amount((1, 1), (8, 4))
 DATA = Path(__file__).parents[1] / "data"
 
 
-@pytest.fixture(scope="module", params=[RUNS, DATA], ids=["demo", "data"])
+@pytest.fixture(scope="module", params=[slow_unless(False, RUNS), DATA], ids=["demo", "data"])
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     with opened(request.param, tmp_path_factory.mktemp("index")) as library:
         yield library

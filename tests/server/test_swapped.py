@@ -74,6 +74,7 @@ def test_what_is_swapped_in_is_never_served(train: Path, tmp_path: Path, swap: C
     assert_nothing_indexed(tmp_path / "index")
 
 
+@pytest.mark.slow
 def test_a_race_of_swaps_serves_nothing_from_outside(train: Path, tmp_path: Path) -> None:
     library = opened(tmp_path / "run", tmp_path / "index")
     app = served(library)

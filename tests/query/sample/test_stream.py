@@ -52,6 +52,7 @@ def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytes
             read(SampleKey("train", 1, "none", "0"))
 
 
+@pytest.mark.slow
 def test_a_step_of_any_size_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sample by itself would be a look through all of the step."""
     train = tmp_path / "run" / "rollout_result" / "train"

@@ -137,6 +137,7 @@ def test_conversions_hold_joined_texts_once(folder: Path, tmp_path: Path, layout
         assert len(list(its[0].search("warehouse assistant", roles=["prompt"]))) == 8
 
 
+@pytest.mark.slow
 def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
     folder = joined_run(tmp_path / "run")
     log = folder / f"eval_test_iteration_000001{TREE}"
@@ -159,6 +160,7 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
         eventually(lambda: len(keys(run, TextQuery(text="warehouse assistant"))) == 8)
 
 
+@pytest.mark.slow
 def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = joined_run(tmp_path / "run")
     log = folder / f"eval_test_iteration_000001{TREE}"

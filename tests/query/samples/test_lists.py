@@ -210,6 +210,7 @@ def test_a_metric_that_only_other_steps_have_is_absent(tmp_path: Path) -> None:
         assert (last.metrics["reward.acc"], last.tags["bench"]) == (0.5, "toy")
 
 
+@pytest.mark.slow
 def test_a_run_whose_samples_have_many_metrics(tmp_path: Path) -> None:
     train = tmp_path / "run/rollout_result/train"
     train.mkdir(parents=True)

@@ -31,7 +31,7 @@ class Moments(Struct, array_like=True):
 
     count: int = 0
     total: float = 0.0
-    """Their sum, in units of `UNIT`."""
+    """Their sum, in units of `UNIT`: what is smaller than 1e-290 vanishes."""
     spread: float = 0.0
     """The root of the sum of the squared distances from their mean, in units of `UNIT`."""
     min: float = math.inf
