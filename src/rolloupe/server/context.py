@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from starlette.requests import Request
 
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
+from rolloupe.lru import Lru
 from rolloupe.server.hub import Hub
 from rolloupe.server.replies import Replies, ReplyCache
 from rolloupe.server.searches import Searches
@@ -62,29 +62,20 @@ class Lately:
     """Recently loaded objects: a page requests pages, finds and images of one sample in turn."""
 
     def __init__(self, limit: int, limit_bytes: int) -> None:
-        self._limit = limit
         self._limit_bytes = limit_bytes
-        self._held: OrderedDict[tuple[str, ...], tuple[Any, int]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._objects: Lru[tuple[str, ...], tuple[Any, int]] = Lru(limit, limit_bytes, lambda one: one[1])
 
     def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the object for a key; load it if it is missing. `size` returns its share of the limit."""
-        with self._lock:
-            held = self._held.get(key)
-            if held is not None:
-                self._held.move_to_end(key)
-        found: T = load() if held is None else held[0]
-        if held is None and size(found) <= self._limit_bytes:
-            with self._lock:
-                self._held[key] = (found, size(found))
-                while len(self._held) > self._limit or sum(own for _, own in self._held.values()) > self._limit_bytes:
-                    self._held.popitem(last=False)
-        return found
+        cached = self._objects.get(key)
+        loaded: T = load() if cached is None else cached[0]
+        if cached is None and size(loaded) <= self._limit_bytes:
+            self._objects.put(key, (loaded, size(loaded)))
+        return loaded
 
     def clear(self) -> None:
         """Drop all objects."""
-        with self._lock:
-            self._held.clear()
+        self._objects.clear()
 
 
 class Context:

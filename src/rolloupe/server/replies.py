@@ -11,8 +11,6 @@ cache of replies, and without it every source would need a new scan.
 import gzip
 import hashlib
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
@@ -23,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe import text
+from rolloupe.lru import Lru
 from rolloupe.server import wire
 
 JSON = "application/json"
@@ -74,43 +73,33 @@ class ReplyCache:
     def __init__(self, limit_bytes: int, limit_entries: int) -> None:
         self.limit_bytes = limit_bytes
         self.limit_entries = limit_entries
-        self._replies: OrderedDict[tuple[str, ...], Reply] = OrderedDict()
-        self._lock = threading.Lock()
-        self._bytes = self._hits = self._misses = 0
+        self._replies: Lru[tuple[str, ...], tuple[Reply, int]] = Lru(limit_entries, limit_bytes, lambda one: one[1])
+        self._hits = self._misses = 0
 
     def get(self, key: tuple[str, ...]) -> Reply | None:
         """Return the reply for a key, if it is cached."""
-        with self._lock:
-            reply = self._replies.get(key)
-            if reply is None:
-                self._misses += 1
-            else:
-                self._hits += 1
-                self._replies.move_to_end(key)
-            return reply
+        cached = self._replies.get(key)
+        if cached is None:
+            self._misses += 1
+            return None
+        self._hits += 1
+        return cached[0]
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
         """Cache a reply, and evict the oldest ones to make room."""
-        with self._lock:
-            old = self._replies.pop(key, None)
-            self._bytes -= _size(key, old) if old else 0
-            if _size(key, reply) * 4 > self.limit_bytes:
-                return
-            self._replies[key] = reply
-            self._bytes += _size(key, reply)
-            while self._bytes > self.limit_bytes or len(self._replies) > self.limit_entries:
-                self._bytes -= _size(*self._replies.popitem(last=False))
+        if _size(key, reply) * 4 > self.limit_bytes:
+            self._replies.pop(key)
+        else:
+            self._replies.put(key, (reply, _size(key, reply)))
 
     def clear(self) -> None:
         """Drop everything, and reset the counts of hits and misses."""
-        with self._lock:
-            self._replies.clear()
-            self._bytes = self._hits = self._misses = 0
+        self._replies.clear()
+        self._hits = self._misses = 0
 
     def figures(self) -> CacheFigures:
         """Return the size of the cache, and its hits and misses."""
-        with self._lock:
-            return CacheFigures(len(self._replies), self._bytes, self._hits, self._misses)
+        return CacheFigures(len(self._replies), self._replies.size, self._hits, self._misses)
 
 
 def _size(key: tuple[str, ...], reply: Reply) -> int:

@@ -8,12 +8,12 @@ import asyncio
 import contextlib
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
 from rolloupe.query.search import Found, FoundRow, Hit, Search
 from rolloupe.server import replies, views, wire
 from rolloupe.server.process.console import say_failure
@@ -144,7 +144,7 @@ class Searches:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
         self._tabs: dict[str, Running] = {}
-        self._kept: OrderedDict[str, Running] = OrderedDict()
+        self._kept: Lru[str, Running] = Lru(KEPT)
         self._is_closed = False
 
     @property
@@ -154,19 +154,19 @@ class Searches:
 
     def get(self, search_id: str) -> Running:
         """Return a search that keeps its hits. Raises `NotFound`."""
-        if search_id not in self._kept:
+        running = self._kept.get(search_id)
+        if running is None:
             raise NotFound("the results of this search have expired: search again")
-        self._kept.move_to_end(search_id)
-        return self._kept[search_id]
+        return running
 
     async def stream(self, tab: str, running: Running) -> AsyncIterator[bytes]:
         """Run a search for a tab, ending the tab's previous one; yields each message as a line of JSON."""
         before = self._tabs.pop(tab, None)
         if before is not None:
             before.stop.set()
-        self._tabs[tab] = self._kept[running.id] = running
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)[1].stop.set()
+        self._tabs[tab] = running
+        for expired in self._kept.put(running.id, running):
+            expired.stop.set()
         over = asyncio.Event()
         work = self._threads.submit(running.go)
         work.add_done_callback(_setting(over))

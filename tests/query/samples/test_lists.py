@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine import database
@@ -229,7 +230,7 @@ def test_a_query_that_needs_too_much_memory_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "MEMORY_LIMIT", "1MB")
-    monkeypatch.setattr(database, "_databases", {})
+    monkeypatch.setattr(database, "_databases", Lru(1))
     rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(20_000)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
         query.samples(library.runs[0], SampleQuery(sort="reward", limit=20_000))

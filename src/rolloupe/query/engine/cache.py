@@ -1,11 +1,11 @@
 """A cache of answers that cost a look at a whole run, valid until the run changes or the cache is full."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from rolloupe.index import OpenRun, Snapshot
+from rolloupe.lru import Lru
 
 T = TypeVar("T")
 
@@ -17,31 +17,17 @@ class AnswerCache(Generic[T]):
     """
 
     def __init__(self, most: int, size: Callable[[T], int]) -> None:
-        self._most, self._size = most, size
-        self._lock = threading.Lock()
         self._making = threading.Lock()
-        self._answers: OrderedDict[str, T] = OrderedDict()
+        self._answers: Lru[str, T] = Lru(total=most, size=size, least=1)
 
     def get(self, run: OpenRun, snapshot: Snapshot, asked: object, make: Callable[[], T]) -> T:
         """Return the answer to a question, identified by its `repr`, about this state of a run."""
         name = repr((run.catalog.folder, snapshot.version, asked))
-        held = self._held(name)
-        if held is None:
+        answer = self._answers.get(name)
+        if answer is None:
             with self._making:
-                held = self._held(name)
-                if held is None:
-                    held = make()
-                    self._keep(name, held)
-        return held
-
-    def _held(self, name: str) -> T | None:
-        with self._lock:
-            if name in self._answers:
-                self._answers.move_to_end(name)
-            return self._answers.get(name)
-
-    def _keep(self, name: str, answer: T) -> None:
-        with self._lock:
-            self._answers[name] = answer
-            while len(self._answers) > 1 and sum(map(self._size, self._answers.values())) > self._most:
-                self._answers.popitem(last=False)
+                answer = self._answers.get(name)
+                if answer is None:
+                    answer = make()
+                    self._answers.put(name, answer)
+        return answer

@@ -16,6 +16,7 @@ import pyarrow as pa
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.segments.pack import distrust
+from rolloupe.lru import Lru
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, RowPlace, TableReading, definition, literal
 from rolloupe.query.engine.time_limit import TimeLimit
 
@@ -28,17 +29,18 @@ MAX_DATABASES = 4
 """Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
 
 _lock = threading.Lock()
-_databases: dict[Path, duckdb.DuckDBPyConnection] = {}
-"""By index folder, the most recently used one last."""
+_databases: Lru[Path, duckdb.DuckDBPyConnection] = Lru(MAX_DATABASES)
+"""By index folder."""
 
 
 def _database(folder: Path) -> duckdb.DuckDBPyConnection:
     with _lock:
-        database = _databases.pop(folder, None)
-        _databases[folder] = _locked(folder) if database is None else database
-        if len(_databases) > MAX_DATABASES:
-            _databases.pop(next(iter(_databases))).close()  # its cursors keep what they need
-        return _databases[folder].cursor()
+        database = _databases.get(folder)
+        if database is None:
+            database = _locked(folder)
+            for old in _databases.put(folder, database):
+                old.close()  # its cursors keep what they need
+        return database.cursor()
 
 
 def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -124,7 +126,7 @@ def _answer(
     except duckdb.Error as error:
         with _lock:
             # some errors leave a database that no longer answers
-            _databases.pop(run.catalog.folder.parent, None)
+            _databases.pop(run.catalog.folder.parent)
         if distrust([*base.plan.packed, *newer.plan.packed]):
             return _answer(run, question, fetch)  # ask again without them
         alone = [piece.path for piece in (*base.plan.alone, *newer.plan.alone) if piece.path is not None]

@@ -11,11 +11,12 @@ ports.
 import hashlib
 import hmac
 import time
-from collections import OrderedDict, deque
+from collections import deque
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rolloupe.lru import Lru
 from rolloupe.server.replies import error_reply
 from rolloupe.server.security.origins import is_api
 from rolloupe.server.security.refusal import header, refuse
@@ -37,13 +38,13 @@ class Attempts:
     """Recent wrong tokens, by address and in total."""
 
     def __init__(self) -> None:
-        self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
+        self._by_address: Lru[str, deque[float]] = Lru(MAX_ADDRESSES)
         self._all: deque[float] = deque(maxlen=MAX_FAILURES_ALL)
 
     def wait_s(self, address: str) -> float:
         """Return the seconds until this address may try again; 0 for now."""
         now = time.monotonic()
-        own = self._by_address.get(address, deque())
+        own = self._by_address.get(address) or deque()
         waits = [
             t[0] + WINDOW_S - now for t, most in ((own, MAX_FAILURES), (self._all, MAX_FAILURES_ALL)) if len(t) == most
         ]
@@ -52,11 +53,10 @@ class Attempts:
     def failed(self, address: str) -> None:
         """Count a wrong token."""
         now = time.monotonic()
-        self._by_address.setdefault(address, deque(maxlen=MAX_FAILURES)).append(now)
-        self._by_address.move_to_end(address)
+        failures = self._by_address.get(address) or deque(maxlen=MAX_FAILURES)
+        failures.append(now)
+        self._by_address.put(address, failures)
         self._all.append(now)
-        if len(self._by_address) > MAX_ADDRESSES:
-            self._by_address.popitem(last=False)
 
 
 class Gate:

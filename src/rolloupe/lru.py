@@ -1,0 +1,62 @@
+"""A cache: values by key, of which the least recently used go first."""
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Lru(Generic[K, V]):
+    """At most `entries` values of at most `total` size together; threads may share it.
+
+    `size` returns the size of a value. The newest `least` values stay even if they exceed `total`.
+    """
+
+    def __init__(
+        self, entries: int = sys.maxsize, total: int = 0, size: Callable[[V], int] = lambda _: 0, least: int = 0
+    ) -> None:
+        self._entries, self._total, self._size, self._least = entries, total, size, least
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.size = 0
+        """The size of all values together."""
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """Return the value for a key, which is then the most recently used one; None without one."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: K, value: V) -> list[V]:
+        """Keep a value. Returns the values that went to make room."""
+        with self._lock:
+            self.size -= self._values.pop(key, (value, 0))[1]
+            self._values[key] = value, self._size(value)
+            self.size += self._values[key][1]
+            gone = []
+            while len(self._values) > self._least and (len(self._values) > self._entries or self.size > self._total):
+                _, (old, size) = self._values.popitem(last=False)
+                self.size -= size
+                gone.append(old)
+            return gone
+
+    def pop(self, key: K) -> None:
+        """Forget the value for a key, if there is one."""
+        with self._lock:
+            _, size = self._values.pop(key, (None, 0))
+            self.size -= size
+
+    def clear(self) -> None:
+        """Forget all values."""
+        with self._lock:
+            self._values.clear()
+            self.size = 0

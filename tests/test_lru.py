@@ -1,0 +1,27 @@
+"""The cache keeps what was used last."""
+
+from rolloupe.lru import Lru
+
+
+def test_the_least_recently_used_value_goes_first() -> None:
+    cache: Lru[str, int] = Lru(2)
+    assert cache.put("a", 1) == cache.put("b", 2) == []
+    assert cache.get("a") == 1
+    assert cache.put("c", 3) == [2]
+    assert (cache.get("b"), len(cache)) == (None, 2)
+
+
+def test_sizes_have_a_limit_but_the_newest_value_stays() -> None:
+    cache: Lru[str, str] = Lru(total=5, size=len, least=1)
+    cache.put("a", "aaa")
+    assert cache.put("b", "bbb") == ["aaa"]
+    assert cache.put("b", "b") == []
+    assert cache.size == 1
+    assert cache.put("c", "cccccc") == ["b"]
+    assert (cache.get("c"), cache.size) == ("cccccc", 6)
+    cache.pop("c")
+    cache.pop("c")
+    assert (len(cache), cache.size) == (0, 0)
+    cache.put("d", "d")
+    cache.clear()
+    assert (cache.get("d"), cache.size) == (None, 0)
