@@ -279,17 +279,22 @@ def test_pages_are_answered_while_runs_are_still_looked_for(
     folder: Path, tmp_path: Path, state: Path, patch: Patch
 ) -> None:
     relax_run(folder)
+    answered = tmp_path / "answered"
     patch(
-        "import threading, time\n"
+        "import pathlib, time\n"
         "import rolloupe.index as index\n"
+        f"answered = pathlib.Path({str(answered)!r})\n"
         "opened = index.Library.__init__\n"
-        "def late(self, *given, **named):\n    time.sleep(4)\n    opened(self, *given, **named)\n"
+        "def late(self, *given, **named):\n"
+        "    until = time.monotonic() + 60\n"
+        "    while not answered.exists() and time.monotonic() < until:\n        time.sleep(0.05)\n"
+        "    assert answered.exists()\n"
+        "    opened(self, *given, **named)\n"
         "index.Library.__init__ = late\n"
     )
     with Process([folder], tmp_path / "index", port=0) as server:
-        began = time.monotonic()
         assert server.send("/").startswith(b"HTTP/1.1 200")
-        assert time.monotonic() - began < 3.5
+        answered.touch()
         assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
 
 
