@@ -97,7 +97,7 @@ def _word_starts(data: bytes) -> NDArray[np.int64]:
 
 def _words(data: bytes, starts: Places) -> NDArray[np.uint64]:
     """The first eight bytes of each word as a number, those from white space on as zeros."""
-    words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))[starts]
+    words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,)).take(starts)
     wide = (words & np.uint64(0xFF)) >= np.uint64(WIDE)
     spaces = (words - _BLANKS) & ~words & _HIGH  # the high bit of the first byte below 0x21; Mycroft's trick
     first = spaces & (~spaces + np.uint64(1))
