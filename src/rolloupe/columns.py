@@ -39,7 +39,7 @@ class SampleColumn(Struct, frozen=True, kw_only=True):
     is_charted: bool = False
     """The index keeps its moments for each step."""
     is_annotated: bool = False
-    """Annotations may hold a newer value."""
+    """Annotations may hold a newer value: `Annotation` has a field of that name."""
 
     @property
     def column(self) -> str:

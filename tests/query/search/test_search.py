@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -216,16 +217,22 @@ def test_without_texts_in_the_index_the_files_are_searched(tmp_path: Path, how: 
         assert progress.from_sources == len(TEXTS) and progress.notes == ()
 
 
-@pytest.mark.parametrize("how", ["gone", "damaged", "torn"])
+@pytest.mark.parametrize("how", ["gone", "damaged", "torn", "of other rows"])
 def test_texts_that_are_lost_are_written_again(tmp_path: Path, how: str) -> None:
     run_dir = written(tmp_path / "run", TEXTS)
+    others = written(tmp_path / "others", [(prompt, response.replace("a", "z")) for prompt, response in TEXTS])
+    with opened(others, tmp_path / "other index") as library:
+        assert library.runs[0].wait_all(60)
+        other = {segment.path.name: text_of(segment.path) for segment in library.runs[0].snapshot().segments}
     with opened(run_dir, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         files = {text_of(segment.path): text_of(segment.path).read_bytes() for segment in run.snapshot().segments}
         for file, whole in files.items():
             file.unlink()
-            if how != "gone":
+            if how == "of other rows":
+                shutil.copy(other[f"{file.name.split('.')[0]}.parquet"], file)
+            elif how != "gone":
                 file.write_bytes(b"PAR1 and nothing PAR1" if how == "damaged" else whole[: len(whole) // 2])
         assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)
         eventually(lambda: all(file.exists() and file.read_bytes() == whole for file, whole in files.items()))

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe import text
-from rolloupe.columns import COLUMNS, ColumnType
+from rolloupe.columns import ANNOTATED, COLUMNS, KNOWN, ColumnType
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
@@ -201,9 +201,10 @@ def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
         "byte_start": pa.array([one.start for one in annotations], pa.int64()),
         "byte_length": pa.array([one.length for one in annotations], pa.int64()),
         "nth": pa.array(range(count), pa.int64()),
-        "advantage": pa.array([one.advantage for one in annotations], pa.float64()),
-        "discarded": pa.array([one.discarded for one in annotations], pa.string()),
     }
+    for one in (KNOWN[name] for name in ANNOTATED):
+        type_ = pa.string() if one.type == "word" else ARROW_TYPES[one.type]
+        columns[one.column] = pa.array([getattr(annotation, one.name) for annotation in annotations], type_)
     return _with_names(pa.table(columns), annotations)
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of, still_holds
-from rolloupe.index.segments.texts import text_of, text_table_of
+from rolloupe.index.segments.texts import CONTENTS, text_of, text_table_of
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
 
@@ -45,20 +45,23 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
     done = 0
     if piece.path is not None:
         try:
-            for batch in _stored(text_of(piece.path), names):
+            for batch in _stored(piece, text_of(piece.path), names):
                 yield batch
                 done = batch.first + len(batch)
         except FileNotFoundError:  # not written, or deleted
             pass
-        except (OSError, pa.ArrowException):  # damaged: once it is deleted, it will be written again
+        except (OSError, pa.ArrowException):  # damaged, or of other rows: once it is deleted, it will be written again
             with contextlib.suppress(OSError):
                 text_of(piece.path).unlink()
     if done < piece.rows:
         yield from _scanned(info, source, piece, names, done)
 
 
-def _stored(path: Path, names: Sequence[str]) -> Iterator[TextBatch]:
+def _stored(piece: Piece, path: Path, names: Sequence[str]) -> Iterator[TextBatch]:
     with pq.ParquetFile(path) as file:
+        contents = (file.schema_arrow.metadata or {}).get(CONTENTS)
+        if file.metadata.num_rows != piece.rows or piece.fingerprint is None or contents != piece.fingerprint.contents:
+            raise pa.ArrowInvalid("texts of other rows")
         first, size = 0, _rows_at_a_time(file.metadata)
         for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
             yield TextBatch(first, [batch.column(name) for name in names], is_scanned=False)

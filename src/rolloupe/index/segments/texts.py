@@ -12,6 +12,8 @@ from rolloupe.model import SampleRow
 VERSION = 1
 TEXT = ".text.parquet"
 """The ending of the file names, for all versions."""
+CONTENTS = b"contents"
+"""The key of the digest of the source that the texts are from: a file of the same name may be of other rows."""
 
 SCHEMA = pa.schema(
     [("byte_start", pa.int64()), ("part", pa.string()), ("prompt", pa.string()), ("response", pa.string())]
@@ -38,8 +40,9 @@ def _is_written(path: Path, _: SegmentMeta) -> bool:
     return text_of(path).exists()
 
 
-def _write(path: Path, _: SegmentMeta, rows: Sequence[SampleRow]) -> None:
-    write_parquet(text_of(path), text_table_of(rows))
+def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
+    table = text_table_of(rows).replace_schema_metadata({CONTENTS: meta.fingerprint.contents})
+    write_parquet(text_of(path), table)
 
 
 TEXTS = SegmentKind("texts", VERSION, "backfill", 0, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
