@@ -118,6 +118,10 @@ def _index(*path: str) -> None:
     processes.main()
 
 
+START_WORKER = processes._started
+"""What a viewer starts its indexers with."""
+
+
 def patch_workers() -> None:
     """Have this process take its indexers from here."""
     processes._started = index_worker  # type: ignore[assignment]

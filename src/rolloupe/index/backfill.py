@@ -136,7 +136,7 @@ class Backfill:
     def _land(self, timeout_s: float) -> None:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
             segment, is_whole = self._writing.pop(future)
-            self._wrote(segment, JobReply() if future.cancelled() else future.result(), is_whole=is_whole)
+            self._wrote(segment, future.result(), is_whole=is_whole)
         if self._derived and time.monotonic() - self._published_s > PUBLISH_S:
             self.publish()
 

@@ -138,7 +138,7 @@ class Packs:
         while not futures.wait([writing], WAIT_S).done:
             if not go_on():
                 return None
-        return JobReply(error="given up") if writing.cancelled() else writing.result()
+        return writing.result()
 
     def forget(self) -> None:
         """Remove all packs."""

@@ -365,7 +365,7 @@ class OpenRun:
         parts = []
         for future in landed:
             place, key = self._flying.pop(future)
-            self._built(place, key, JobReply() if future.cancelled() else future.result())
+            self._built(place, key, future.result())
             parts.append((place, key[1]))
         return parts
 

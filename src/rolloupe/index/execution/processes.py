@@ -75,11 +75,11 @@ class ProcessExecutor:
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
     def close(self) -> None:
-        """End the processes, whatever they are doing, and give up waiting jobs."""
+        """End the processes, whatever they are doing. The jobs that wait get empty replies."""
         self._closed = True
         for worker in self._workers:
             worker.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=True)
 
     def _perform(self, job: Job) -> JobReply:
         worker = self._idle.get()
