@@ -13,6 +13,18 @@ from tests.query.evals.test_evals import Drawn, write
 pytestmark = pytest.mark.browser
 
 
+def test_an_evaluation_is_drawn_beside_the_samples(page: Page, tmp_path: Path) -> None:
+    with viewing(RUN, index_dir=tmp_path / "index") as viewer:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(viewer.link)
+        add = page.get_by_label("Add a chart")
+        add.focus()
+        add.select_option(label="pass@1 of eval/countdown")
+        drawn = page.get_by_role("region", name="pass@1 of eval/countdown by step")
+        expect(drawn.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"over 3 steps: from 0\.167"))
+        expect(drawn.get_by_role("heading")).not_to_contain_text("mean")
+
+
 def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path: Path) -> None:
     with viewing(RUN, index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)

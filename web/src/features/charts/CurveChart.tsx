@@ -12,9 +12,6 @@ import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
-/** The span of the smoothed line in steps. */
-export const SPAN = 10;
-
 interface Props {
   /** The subject, as the middle of a sentence. */
   what: string;
@@ -36,7 +33,7 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
   const curves = useMemo(
-    () => curvesOf(curve, SPAN, drawn, bounds),
+    () => curvesOf(curve, drawn, bounds),
     // Compares the overlaid runs one by one: their list is another object each time.
     // oxlint-disable-next-line react/exhaustive-deps
     [curve, bounds.low, bounds.high, drawn.length, ...drawn],

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { getCurve } from "../../api/curves";
 import type { CurveData } from "../../api/types.gen";
-import { type Chart, recordOf, textOf } from "../../lib/charts/chart";
+import { type Chart, recordOf, SPAN, textOf } from "../../lib/charts/chart";
 import { figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf } from "../../state/marks";
@@ -11,7 +11,7 @@ import { useSession } from "../../state/useSession";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Text } from "../../ui/text/Text";
 import { CurveChart } from "./CurveChart";
-import { boundsOf, type Curve } from "./curvesOf";
+import { boundsOf, curveOf } from "./curvesOf";
 import { kindOf } from "./kinds";
 import style from "./Charts.module.css";
 
@@ -24,8 +24,6 @@ interface Props {
 
 const NONE: readonly CurveData[] = [];
 
-const drawable = ({ steps, values, spread }: CurveData): Curve => ({ steps, mean: values, std: spread ?? [] });
-
 export function MetricChart({ chart, remove, raise }: Props) {
   const session = useSession();
   const kind = kindOf(chart.kind);
@@ -36,7 +34,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
   const [pointed, point] = useState<number | null>(null);
   const ids = [run?.id ?? "", ...over.map(({ id }) => id)];
   // Logged metrics reload with each step, not with each sample.
-  const isByStep = !kind.isOfSplit && session.steps.last.value !== null;
+  const isByStep = chart.kind === "trainer" && session.steps.last.value !== null;
   const versions = isByStep ? [session.steps.last.value] : [run?.version ?? "", ...over.map(({ version }) => version)];
   const what = JSON.stringify([ids, split, textOf(chart)]);
   const loaded = useLoaded(
@@ -45,12 +43,13 @@ export function MetricChart({ chart, remove, raise }: Props) {
     what,
   );
   const data = loaded.value ?? NONE;
-  const curves = useMemo(() => data.map((one) => (one.error === "" ? drawable(one) : null)), [data]);
+  const curves = useMemo(() => data.map((one) => (one.error === "" ? curveOf(one) : null)), [data]);
   const curve = curves[0] ?? null;
   const others = over.map(({ id }, i) => ({ curve: curves[i + 1] ?? null, colour: colourOf(id) }));
   const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
   const words = kind.words(chart, session);
   const short = kind.short(chart, session);
+  const span = chart.options?.smooth ?? SPAN;
   const isSpread = (data[0]?.spread ?? null) !== null;
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
@@ -61,6 +60,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
         <small>
           {kind.figure}
           {isSpread ? (curve?.steps.length === 1 ? ", one step" : " ± std") : ""}
+          {span === SPAN ? "" : span === 0 ? " · not smoothed" : ` · EMA ${figure(span)}`}
           {pointed === null ? "" : ` · step ${figure(pointed)}`}
         </small>
         <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>

@@ -1,18 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, curvesOf } from "./curvesOf";
+import { type Curve, curveOf, curvesOf } from "./curvesOf";
 
-const of = (steps: number[], means: (number | null)[]): Curve => ({ steps, mean: means, std: steps.map(() => 0.5) });
+const of = (steps: number[], means: (number | null)[]): Curve => ({
+  steps,
+  mean: means,
+  smooth: means,
+  std: steps.map(() => 0.5),
+});
 
 describe("curves of several runs", () => {
   it("stand on all of their steps, with nothing where a run has none", () => {
-    const [x, mean, smooth, high, low, other] = curvesOf(of([0, 2, 4], [1, null, 3]), 1, [of([1, 2, 9], [5, 6, 7])]);
+    const [x, mean, smooth, high, low, other] = curvesOf(of([0, 2, 4], [1, null, 3]), [of([1, 2, 9], [5, 6, 7])]);
     expect(x).toEqual([0, 1, 2, 4, 9]);
     expect(mean).toEqual([1, undefined, null, 3, undefined]);
     expect([smooth?.[0], high?.[3], low?.[3]]).toEqual([1, 3.5, 2.5]);
     expect(other).toEqual([undefined, 5, 6, undefined, 7]);
   });
+  it("have the moving average of the server, which knows every point", () => {
+    const data = { run: "a", curve: 0, spread: null, points: 40_000, error: "" };
+    const thinned = { ...data, steps: [0, 9, 20], values: [0, 9, "nan"], smooth: [1, 1.5, "nan"] };
+    const [, , smooth, , , other] = curvesOf(curveOf(thinned), [curveOf({ ...thinned, smooth: [2, 2.5, 3] })]);
+    expect(smooth).toEqual([1, 1.5, null]);
+    expect(other).toEqual([2, 2.5, 3]);
+    expect(curvesOf(curveOf({ ...thinned, smooth: null }))[2]).toEqual([0, 9, null]);
+  });
   it("keep a place for a run whose steps are on their way", () => {
-    const columns = curvesOf(of([0, 1], [1, 2]), 1, [null]);
+    const columns = curvesOf(of([0, 1], [1, 2]), [null]);
     expect(columns.map((column) => column.length)).toEqual([2, 2, 2, 2, 2, 2]);
   });
 });

@@ -2,24 +2,36 @@
  * The columns of a chart: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs.
  */
 
-import type { StepsReply, WireNumber } from "../../api/types.gen";
+import type { CurveData, StepsReply, WireNumber } from "../../api/types.gen";
+import { SPAN } from "../../lib/charts/chart";
 import { smoothed } from "../../lib/numbers/curves";
 import { finite } from "../../lib/numbers/numbers";
 
 export type Column = (number | null | undefined)[];
 export type Columns = [number[], ...Column[]];
 
-/** A number by step, with its spread. */
+/** A number by step, with its moving average and its spread. */
 export interface Curve {
   steps: readonly number[];
   mean: readonly WireNumber[];
+  smooth: readonly WireNumber[];
   std: readonly WireNumber[];
 }
 
+/** The rewards of a run. The reply has every step, so that they are smoothed here. */
 export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({
   steps,
   mean: reward_mean,
+  smooth: smoothed(steps, reward_mean.map(finite), SPAN),
   std: reward_std,
+});
+
+/** A curve of the server. A long one lacks points, so that only the server can smooth it. */
+export const curveOf = (data: CurveData): Curve => ({
+  steps: data.steps,
+  mean: data.values,
+  smooth: data.smooth ?? data.values,
+  std: data.spread ?? [],
 });
 
 /** The least and the greatest value: a band of standard deviations does not go beyond them. */
@@ -38,8 +50,7 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
 
 /** The columns of a run have `undefined` at steps of other runs: its line continues over them. */
 export function curvesOf(
-  { steps, mean: means, std: stds }: Curve,
-  span: number,
+  { steps, mean: means, smooth, std: stds }: Curve,
   others: readonly (Curve | null)[] = [],
   bounds: Bounds = NO_BOUNDS,
 ): Columns {
@@ -49,13 +60,11 @@ export function curvesOf(
     mean.map((value, i) =>
       value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0))),
     );
-  const drawn = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
+  const drawn = [mean, smooth.map(finite), edge(1), edge(-1)];
   if (others.every((other) => other === null))
     return [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
-  const rest = others.map((other) =>
-    spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.mean ?? []).map(finite), span)),
-  );
+  const rest = others.map((other) => spread(all, other?.steps ?? [], (other?.smooth ?? []).map(finite)));
   return [all, ...drawn.map((column) => spread(all, steps, column)), ...rest];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Chart, chart, chartOf, chartsOf, recordOf, textOf } from "./chart";
+import { type Chart, chart, chartOf, chartsOf, recordOf, SPAN, textOf } from "./chart";
 
 describe("charts in an address", () => {
   it("are short for most, as they have always been", () => {
@@ -34,6 +34,12 @@ it("takes stored charts of any version, and leaves out what is none", () => {
   );
   expect(kept).toEqual([chart("sample", "turns"), chart("token", "kl"), chart("sample", "x")]);
   expect(chartsOf(["a", "b", "c"], 2)).toHaveLength(2);
+});
+
+it("asks for a moving average over the usual span, or over its own", () => {
+  expect(recordOf(chart("sample", "turns"), "train").options?.smooth).toBe(SPAN);
+  const spans = ["50", "0"].map((smooth) => chartOf(`?kind=sample&name=turns&smooth=${smooth}`));
+  expect(spans.map((one) => one && recordOf(one, "train").options?.smooth)).toEqual([50, 0]);
 });
 
 it("asks for the curve of the split of the page, or of its own", () => {

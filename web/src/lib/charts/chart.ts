@@ -86,7 +86,10 @@ function isChart(value: unknown): value is Chart {
   return [kind, name, source, stat].every((one) => typeof one === "string") && typeof options === "object";
 }
 
-const USUAL: CurveOptionsView = { spread: true, smooth: 0, threshold: null, k: 1, reason: "" };
+/** The usual span of the smoothed line, in steps. */
+export const SPAN = 10;
+
+const USUAL: CurveOptionsView = { spread: true, smooth: SPAN, threshold: null, k: 1, reason: "" };
 
 /** The curve to request; `split` is that of the page. */
 export const recordOf = ({ kind, name, source, stat, options }: Chart, split: string): CurveRecord => ({

@@ -15,7 +15,7 @@ export interface ChartKind {
   figure: string;
   /** The bounds of all values, if known. */
   bounds: (chart: Chart, session: Session) => readonly [low: number | null, high: number | null];
-  /** False for charts that do not depend on the split. */
+  /** False for charts that do not depend on the split of the page. */
   isOfSplit: boolean;
   /** The reason why a run lacks such a curve. */
   none: string;

@@ -1,0 +1,42 @@
+/** Evaluations: the score, pass@k and pass^k of one, or how much of it there is. */
+
+import { type Chart, chart } from "../../../lib/charts/chart";
+import { nameOfSplit } from "../../../lib/address/splits";
+import { type ChartKind, UNBOUNDED } from "./kind";
+
+const STATS = ["score", "correct"];
+const COUNTS: ReadonlySet<string> = new Set(["prompts", "samples"]);
+
+const statOf = ({ stat }: Chart): string => (stat === "" ? "score" : stat);
+
+function estimateOf(of: Chart): string {
+  const stat = statOf(of);
+  if (stat === "correct") return "pass@1";
+  if (stat === "pass_at") return `pass@${of.options?.k ?? 1}`;
+  return stat === "pass_all" ? `pass^${of.options?.k ?? 1}` : stat;
+}
+
+function wordsOf(of: Chart): string {
+  const where = of.source === "" ? "the first evaluation" : nameOfSplit(of.source);
+  return `${estimateOf(of)} of ${where}${of.name === "" ? "" : ` by ${of.name}`}`;
+}
+
+function boundsOf(of: Chart): readonly [number | null, number | null] {
+  const stat = statOf(of);
+  if (COUNTS.has(stat)) return [0, null];
+  return stat === "score" ? UNBOUNDED : [0, 1];
+}
+
+export const evaluation: ChartKind = {
+  group: "Of the evaluations",
+  offered: (session) =>
+    (session.run.now.value?.splits ?? [])
+      .filter(({ name }) => name !== "train")
+      .flatMap(({ name }) => STATS.map((stat) => chart("eval", "", { source: name, stat }))),
+  words: wordsOf,
+  short: wordsOf,
+  figure: "evaluation",
+  bounds: boundsOf,
+  isOfSplit: false,
+  none: "This run has no such evaluation, or none with this metric.",
+};
