@@ -19,7 +19,14 @@ PIECES = (
     "</tool_response>", "Error: no", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷", "a b c d ", "你好", "<", "\n", "é",
     "<answer>", "</answer>", "<|im_end|>", "\ud800", "",
 )  # fmt: skip
+TURN_STARTS = (
+    "<|im_start|>user\n", "<|im_start|>assistant\n", "<|im_start|>tool\n", "<|im_end|>\n", "[INST]", "[/INST]",
+    "<|start_header_id|>user<|end_header_id|>\n\n", "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    "<|start_header_id|>ipython<|end_header_id|>\n\n", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "<start_of_turn>model\n",
+    "<|start|>functions.f<|message|>", "<｜User｜>", "<｜Assistant｜>", "<|observation|>\n", "user\n", "\nassistant\n",
+)  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12).map("".join)
+texts_in_turns = st.lists(st.sampled_from((*PIECES, *TURN_STARTS)), max_size=16).map("".join)
 
 
 def row(response: str, prompt: str = "p", **fields: Any) -> SampleRow:
@@ -67,14 +74,52 @@ def test_blocks_are_those_of_the_transcript(response: str) -> None:
     assert [(one.kind, one.inner.strip("\n"), one.closed) for one in blocks_of(response)] == parts
 
 
+def of_turns(sample: SampleRow) -> dict[str, Value]:
+    view = SampleView(sample)
+    return {m.name: m.of_sample(view) for m in METRICS.values() if m.reads_turns and m.of_sample is not None}
+
+
 @given(texts)
-def test_metrics_of_blocks_say_the_same_of_text_and_of_turns(response: str) -> None:
+def test_metrics_say_the_same_of_text_and_of_a_message(response: str) -> None:
     response = text.clean(response)
-    sample = SampleView(row(response, messages=[{"role": "assistant", "content": response}]))
+    of_message = of_turns(row(response, messages=[{"role": "assistant", "content": response}]))
     values = values_of_sample(row(response))
-    for name in ("think_chars", "unclosed_think", "tool_calls"):
-        of_sample = METRICS[name].of_sample
-        assert of_sample is not None and of_sample(sample) == values[name]
+    assert text.may_have_turns(response) or {**values, **of_message} == values
+
+
+@given(texts | texts_in_turns)
+def test_metrics_say_the_same_of_text_and_of_its_turns(response: str) -> None:
+    sample = row(text.clean(response))
+    values = values_of_sample(sample)
+    expected = of_turns(sample)
+    assert {*expected} >= {"think_chars", "unclosed_think", "tool_calls", "tool_errors"}
+    assert {name: values[name] for name in expected} == expected
+
+
+@given(texts | texts_in_turns)
+def test_a_response_of_several_turns_may_have_turns(response: str) -> None:
+    assert text.may_have_turns(response) or [turn.role for turn in text.split_response(response)] == ["assistant"]
+
+
+@pytest.mark.parametrize(
+    ("end", "user", "tool", "assistant"),
+    [
+        ("<|im_end|>\n", "<|im_start|>user\n", "<|im_start|>tool\n", "<|im_start|>assistant\n"),
+        (
+            "<|eot_id|>",
+            "<|start_header_id|>user<|end_header_id|>\n\n",
+            "<|start_header_id|>ipython<|end_header_id|>\n\n",
+            "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        ),
+        ("</s>", "[INST] ", "[TOOL_RESULTS] ", "[/INST] "),
+    ],
+)
+def test_turns_of_a_text_count_by_role(end: str, user: str, tool: str, assistant: str) -> None:
+    cut = f"<think>cut{end}{user}go on{end}{assistant}<think>ok</think>42"
+    assert (value("unclosed_think", cut), value("think_chars", cut)) == (1, len(f"cut{end}".strip("\n")) + 2)
+    quoted = f"4{end}{user}write <think> and <tool_call>{end}{assistant}5"
+    assert [value(name, quoted) for name in ("think_chars", "unclosed_think", "tool_calls")] == [0, 0, 0]
+    assert value("tool_errors", f"f(){end}{tool}Error: boom{end}{tool}4{end}{assistant}5") == 1
 
 
 @pytest.mark.parametrize(

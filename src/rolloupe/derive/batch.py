@@ -38,15 +38,18 @@ class SampleBatch:
         return list(map(SampleView, self.rows))
 
     @cached_property
-    def recorded_as_messages(self) -> list[int]:
-        """The numbers of the samples whose record has messages or turns, rather than text."""
-        return [number for number, row in enumerate(self.rows) if row.messages is not None]
+    def in_turns(self) -> list[int]:
+        """The numbers of the samples recorded as messages or turns, or as a text in which a template begins turns."""
+        return [n for n, row in enumerate(self.rows) if row.messages is not None or text.may_have_turns(row.response)]
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @cached_property
     def blocks(self) -> dict[int, list[TaggedBlock]]:
-        """The think blocks, tool calls and results in the responses, by row; rows without any are left out."""
-        responses = {n: row.response for n, row in enumerate(self.rows) if may_have_blocks(row.response)}
+        """The think blocks, tool calls and results in responses of one turn, by row; rows without any are left out."""
+        in_turns = {*self.in_turns}
+        responses = {
+            n: row.response for n, row in enumerate(self.rows) if n not in in_turns and may_have_blocks(row.response)
+        }
         return {number: blocks for number, one in responses.items() if (blocks := blocks_of(one))}

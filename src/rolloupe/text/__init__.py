@@ -11,7 +11,7 @@ from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
-from rolloupe.text.templates import split_prompt, split_response
+from rolloupe.text.templates import may_have_turns, split_prompt, split_response
 from rolloupe.text.tool_calls import call_of
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "from_messages",
     "goes_on",
     "joined",
+    "may_have_turns",
     "natural",
     "one_line",
     "parts",

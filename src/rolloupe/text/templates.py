@@ -38,10 +38,21 @@ STARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"<\|(?P<role>system|user|assistant|tool|observation)\|>\n?"),  # Phi-3, GLM, Zephyr
     MISTRAL,
 )
+
+
+def _any_of(beginning: str) -> re.Pattern[str]:
+    """One expression for all turn starts that begin alike."""
+    sources = [pattern.pattern.replace("?P<role>", "?:") for pattern in STARTS]
+    return re.compile("|".join(one for one in sources if one.removeprefix("(?:").startswith(re.escape(beginning))))
+
+
+_FIRSTS = {beginning: _any_of(beginning) for beginning in ("<|", "<start_", "<｜", "[")}
+"""By how they begin: up to a character that most texts lack, because a search for that one takes no time."""
+
 BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
 """The rest of ChatML after decoding without special tokens, as in verl."""
 
-BARE_START = re.compile(r"(?:system|user)\n")
+BARE_STARTS = ("system\n", "user\n")
 BARE_END = re.compile(r"\nassistant\n?\Z")
 
 MAX_TURNS = 5_000
@@ -72,6 +83,11 @@ def split_response(text: str) -> list[Turn]:
     return _split(text, first_role="assistant", origin_response=True)
 
 
+def may_have_turns(text: str) -> bool:
+    """Tell, at next to no cost, whether a response may have other turns than one of the assistant."""
+    return (("<" in text or "[" in text) and _first_start(text) is not None) or is_bare(text)
+
+
 def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
     pattern, starts = _starts(text)
     turns: list[Turn] = []
@@ -91,10 +107,10 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
 
 def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
     """All turn starts of the template whose first one comes first."""
-    firsts = [(match.start(), pattern) for pattern in STARTS if (match := pattern.search(text))]
-    if not firsts and not is_bare(text):
+    first = _first_start(text)
+    if first is None and not is_bare(text):
         return None, []
-    pattern = min(firsts, key=lambda first: first[0])[1] if firsts else BARE
+    pattern = BARE if first is None else next(one for one in STARTS if one.match(text, first))
     found: list[Start] = []
     for match in pattern.finditer(text):
         if not found and match["role"].startswith("[/"):  # ends a turn that never began
@@ -110,9 +126,19 @@ def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
     return pattern, _ascending(found)
 
 
+def _first_start(text: str) -> int | None:
+    """Where the first turn start of any template stands."""
+    places = []
+    for beginning, pattern in _FIRSTS.items():
+        at = text.find(beginning[-1])
+        if at >= 0 and (match := pattern.search(text, max(0, at + 1 - len(beginning)))):
+            places.append(match.start())
+    return min(places, default=None)
+
+
 def is_bare(text: str) -> bool:
     """True for a prompt with bare role lines: it begins with one and ends with the assistant's."""
-    return BARE_START.match(text) is not None and BARE_END.search(text, max(0, len(text) - 16)) is not None
+    return text.startswith(BARE_STARTS) and BARE_END.search(text, max(0, len(text) - 16)) is not None
 
 
 def _ascending(found: list[Start]) -> list[Start]:

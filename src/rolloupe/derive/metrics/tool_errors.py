@@ -47,10 +47,10 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
             if block.kind == "tool_call":
                 errors[number] += bool(text.call_of(block.inner).error)
             elif block.kind == "tool_result":
-                errors[number] += reports_error(block.inner)
+                errors[number] += reports_error(block.inner.strip("\n"))
     return errors
 
 
 METRIC = DerivedMetric(
-    "tool_errors", 1, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
+    "tool_errors", 2, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
 )
