@@ -66,3 +66,11 @@ class IncompleteIndex(RolloupeError):
 def defect(error: Exception) -> str:
     """Return the reason of a problem that comes from a defect of ours, which must not hide other data."""
     return f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+
+
+def words_of(error: BaseException) -> str:
+    """The class of an exception and its message; of a foreign one even the message may raise."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

@@ -1,5 +1,6 @@
 """`rolloupe query`."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,31 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
     assert (done.code, there.read_text()) == (3, "of somebody else") and "exists" in done.err
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out.jsonl"]
     assert rolloupe("query", run, "--to", there, "--overwrite").code == 0
+
+
+def test_a_file_of_the_run_is_never_replaced(run: Path) -> None:
+    for target in (run / "rollout_result/train/0.jsonl", run / "rollout_result/train/new.jsonl"):
+        before = target.read_bytes() if target.exists() else None
+        for more in ([], ["--overwrite"]):
+            done = rolloupe("query", run, "--to", target, *more)
+            assert done.code == 3 and ("is part of run" in done.err or "exists" in done.err)
+        assert (target.read_bytes() if target.exists() else None) == before
+
+
+def test_no_link_in_the_folder_leads_a_file_elsewhere(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / f".out.csv.{os.getpid()}").symlink_to(tmp_path / "victim")
+    assert rolloupe("query", run, "--to", tmp_path / "out.csv").code == 0
+    assert (tmp_path / "victim").read_text() == "mine" and not (tmp_path / "out.csv").is_symlink()
+
+
+def test_files_have_the_derived_metrics_that_the_query_names(run: Path, tmp_path: Path) -> None:
+    where = ("--where", "derived.characters >= 0", "--sort", "derived.think_chars")
+    for ending in ("jsonl", "csv", "parquet"):
+        assert rolloupe("query", run, *where, "--to", tmp_path / f"out.{ending}").code == 0
+    rows = [strict(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["derived.characters"] for row in rows] == [8.0] * 10
+    assert "derived.think_chars" in (tmp_path / "out.csv").read_text().splitlines()[0]
 
 
 def test_to_overwrite_nothing_is_a_mistake(run: Path) -> None:

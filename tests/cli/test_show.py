@@ -116,3 +116,8 @@ def test_a_path_without_an_id(run: Path, tmp_path: Path) -> None:
     done = rolloupe("show", tmp_path / "empty", "train/0/0/0")
     assert done.code == 1
     assert "No run was found" in done.err
+
+
+def test_json_has_the_token_series(demo_runs: Path) -> None:
+    sample = rolloupe("show", demo_runs / "tiny_grpo", "train/0/00/1", "--json").json
+    assert all(len(one["values"]) == 53 for one in sample["series"]) and sample["series"]

@@ -110,6 +110,25 @@ def test_a_format_that_fails_leaves_the_others_their_runs(site: Path, tmp_path: 
     assert [note.reason for note in found.notes] == ["the format greedy failed here: RuntimeError: greedy is confused"]
 
 
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "return 'garbage'", "return [1]", "return True", "raise SystemExit(7)", "raise Mute",
+        "from rolloupe.model import RunInfo; return [RunInfo(id='', name='x', format='generic', root='/etc/passwd', reason='', parts=())]",
+    ],
+)  # fmt: skip
+def test_whatever_detect_does_the_others_have_their_runs(site: Path, tmp_path: Path, deed: str) -> None:
+    mute = "\n\nclass Mute(Exception):\n    def __str__(self):\n        raise ValueError\n"
+    module = GREEDY.replace('raise RuntimeError("greedy is confused")', deed) + mute
+    assert deed in module
+    install(site, "greedy", {"greedy": f"{tmp_path.name}:Greedy"}, {tmp_path.name: module})
+    write(tmp_path / "run/1.jsonl", {"prompt": "p", "response": "r", "score": 1})
+    found = discover([tmp_path / "run"])
+    assert [run.format for run in found.runs] == ["generic"]
+    (note,) = found.notes
+    assert note.reason.startswith("the format greedy failed here: ")
+
+
 def test_a_row_at_which_such_a_format_fails_is_a_problem_that_names_it(site: Path, tmp_path: Path) -> None:
     module = GREEDY.replace("    def detect", "    def fits(self, record):\n        return True\n    def undetect")
     install(site, "greedy", {"greedy": "greedy_too:Greedy"}, {"greedy_too": module})

@@ -199,14 +199,14 @@ class Run:
             split=split, step=step, steps=steps, group=group, trained=trained, where=where,
             sort=sort, descending=descending, offset=offset, limit=limit,
         )  # fmt: skip
-        run = self._ready(derived=queries.names_derived(query or narrowed))
+        run = self._ready(derived=bool(queries.derived_names(query or narrowed)))
         return sample_lists.samples(run, query, narrowed)
 
     def total(self, query: "SampleQuery") -> int:
         """Return how many samples a query matches, without its limit and offset."""
         from msgspec.structs import replace
 
-        run = self._ready(derived=queries.names_derived(query))
+        run = self._ready(derived=bool(queries.derived_names(query)))
         return queries.samples(run, replace(query, offset=0, limit=0)).total
 
     def search(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.columns import COLUMNS, EXPORTED
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.model import SampleKey, Texts
 
@@ -41,10 +42,11 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class TableColumns(NamedTuple):
-    """The columns of a file: sample metrics and tags by their names in it."""
+    """The columns of a file: sample metrics, tags and derived metrics by their names in it."""
 
     metrics: dict[str, str]
     tags: dict[str, str]
+    derived: dict[str, str]
     has_notes: bool = False
     is_whole: bool = False
 
@@ -56,13 +58,18 @@ class TableColumns(NamedTuple):
     @property
     def names(self) -> list[str]:
         """All of them, in order."""
-        return [*self.fixed, *self.metrics.values(), *self.tags.values()]
+        return [*self.fixed, *self.metrics.values(), *self.tags.values(), *self.derived.values()]
 
 
 def columns_of(
-    metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False, is_whole: bool = False
+    metrics: Sequence[str],
+    tags: Sequence[str],
+    derived: Sequence[str] = (),
+    *,
+    has_notes: bool = False,
+    is_whole: bool = False,
 ) -> TableColumns:
-    """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` if a name is taken."""
+    """The columns for these metrics, tags and derived metrics: `metric.NAME` or `tag.NAME` if a name is taken."""
     taken = {*FIXED, *WHOLE, "note"}
 
     def free(name: str, prefix: str) -> str:
@@ -71,8 +78,10 @@ def columns_of(
         taken.add(name)
         return name
 
-    own = {name: free(name, "metric.") for name in dict.fromkeys(metrics)}
-    return TableColumns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes, is_whole)
+    of_derived = {name: free(f"{PREFIX}{name}", "") for name in dict.fromkeys(derived)}
+    of_metrics = {name: free(name, "metric.") for name in dict.fromkeys(metrics)}
+    of_tags = {name: free(name, "tag.") for name in dict.fromkeys(tags)}
+    return TableColumns(of_metrics, of_tags, of_derived, has_notes, is_whole)
 
 
 def rows(
@@ -104,6 +113,7 @@ def rows(
                 pass  # its file is gone or was rewritten: the index still has the starts of its texts
         row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
         row |= {own: item.tags.get(name) for name, own in columns.tags.items()}
+        row |= {own: item.derived.get(name) for name, own in columns.derived.items()}
         yield row
 
 
@@ -165,6 +175,8 @@ def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator
     fields = [(name, kinds.get(name, pa.float64())) for name in columns.fixed]
     fields += [(name, pa.float64()) for name in columns.metrics.values()]
     fields += [(name, pa.string()) for name in columns.tags.values()]
+    for name, column in columns.derived.items():
+        fields.append((column, pa.string() if METRICS[name].kind == "tag" else pa.float64()))
     schema = pa.schema([(text.clean(name), kind) for name, kind in fields])
     sink = Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:

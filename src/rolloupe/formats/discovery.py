@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rolloupe.errors import NotRecognised, UnreadablePath
+from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
@@ -121,6 +121,8 @@ class _Walk:
         for one in self._formats:
             with self._trying(one, place):
                 if path := one.run_around(place):
+                    if not isinstance(path, Path):
+                        raise TypeError(f"run_around returned {type(path).__name__}, not a path")
                     return path
         return place
 
@@ -201,7 +203,7 @@ class _Walk:
         for one in formats:
             with self._trying(one, path):
                 if runs := one.detect(path, forced=self._forced, link_root=self._link_root):
-                    return runs
+                    return _checked(one, runs)
         return []
 
     def _claim(self, runs: list[RunInfo]) -> None:
@@ -221,10 +223,10 @@ class _Walk:
         """Note the exception of a format from another package; an exception of Rolloupe's own formats is a defect."""
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if reader.name in BUILT_IN:
                 raise
-            self._note(str(path), f"the format {reader.name} failed here: {type(error).__name__}: {error}")
+            self._note(str(path), f"the format {reader.name} failed here: {words_of(error)}")
 
     def _note_unread(self, folder: str, listed: Iterable[FolderEntry]) -> None:
         unread, names = [], set()
@@ -267,6 +269,17 @@ class _Walk:
             self.notes.append(
                 Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below")
             )
+
+
+def _checked(reader: Format, runs: object) -> list[RunInfo]:
+    """The runs that a format returned. Raises `TypeError` if they are anything else."""
+    if not isinstance(runs, list):
+        raise TypeError(f"detect returned {type(runs).__name__}, not a list")
+    for run in runs:
+        if not (isinstance(run, RunInfo) and run.format == reader.name):
+            raise TypeError(f"detect returned something else than runs of {reader.name}")
+        path_state(run.root)
+    return runs
 
 
 def _is_walked(name: str) -> bool:

@@ -9,7 +9,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolloupe.errors import NotRecognised
+from rolloupe.errors import NotRecognised, words_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -83,8 +83,8 @@ def other_formats() -> OtherFormats:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _origin(entry))):
         try:
             found.loaded[entry.name] = _checked(entry, found.loaded)
-        except Exception as error:  # any exception of its module at import
-            found.broken.append(BrokenFormat(entry.name, _origin(entry), f"{type(error).__name__}: {error}"))
+        except (Exception, SystemExit) as error:  # any exception of its module at import
+            found.broken.append(BrokenFormat(entry.name, _origin(entry), words_of(error)))
     return found
 
 

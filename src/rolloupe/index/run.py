@@ -11,6 +11,7 @@ from concurrent import futures
 from pathlib import Path
 from typing import NamedTuple
 
+from rolloupe.errors import words_of
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
 from rolloupe.index import fingerprint
@@ -236,8 +237,8 @@ class OpenRun:
         """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
         try:
             work()
-        except Exception as error:
-            self._fail(("", 0), f"indexing stopped short: {type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:
+            self._fail(("", 0), f"indexing stopped short: {words_of(error)}")
 
     def _look(self) -> None:
         """Poll the sources, and drop segments and tails that no longer match them."""

@@ -48,7 +48,7 @@ from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
-from rolloupe.query.samples.pages import every, in_scope, names_derived, samples, table
+from rolloupe.query.samples.pages import derived_names, every, in_scope, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
@@ -118,6 +118,7 @@ __all__ = [
     "conversations",
     "curve",
     "curves",
+    "derived_names",
     "discards",
     "evals",
     "evals_bar",
@@ -138,7 +139,6 @@ __all__ = [
     "metric_rows",
     "metrics",
     "named",
-    "names_derived",
     "neighbours",
     "newest",
     "problem_count",

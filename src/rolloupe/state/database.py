@@ -33,6 +33,12 @@ SCHEMAS = (
 )
 """Statements that make each version of the schema from the one before; the first starts from an empty file."""
 
+TABLES = {
+    "owners": "key, format, name, path", "places": "format, path, key", "prints": "print, key",
+    "items": "kind, owner, name, value, version, changed_s",
+}  # fmt: skip
+"""The columns of each table, in this version."""
+
 
 class TooNew(Exception):
     """Raised if a later version of this program wrote the file."""
@@ -142,8 +148,10 @@ def _put(into: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate the schema to this version, in one transaction. Raises `TooNew`."""
+    """Migrate the schema to this version, in one transaction. Raises `TooNew`, and `sqlite3.Error` for other tables."""
     if _version(connection) == len(SCHEMAS):
+        for table, columns in TABLES.items():  # fails on a file of another program
+            connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")
         return
     with transaction(connection):
         version = _version(connection)  # another process may have been first

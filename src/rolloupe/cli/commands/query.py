@@ -14,6 +14,7 @@ from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
+from rolloupe.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -145,7 +146,7 @@ def query(
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
         if file is not None:
-            shown = _write_file(file, among, rows, overwrite=overwrite)
+            shown = _write_file(file, among, asked, rows, overwrite=overwrite)
         elif as_json:
             shown = _write_lines(rows)
         else:
@@ -198,16 +199,19 @@ def _exists(file: Path) -> NotWritable:
     return NotWritable(f"{file} exists. Next: name another file, or add --overwrite to replace it")
 
 
-def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool) -> int:
+def _write_file(
+    file: Path, among: "list[Run]", query: "SampleQuery", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool
+) -> int:
     """Write a file next to the target, and rename it when it is complete.
 
     Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set.
     """
     from rolloupe import export
+    from rolloupe.query import derived_names
 
     names = [run.value_names() for run in among]
     metrics, tags = ([name for own in kinds for name in own] for kinds in zip(*names, strict=True))
-    columns = export.columns_of(metrics, tags, is_whole=True)
+    columns = export.columns_of(metrics, tags, derived_names(query), is_whole=True)
     counted = Counter[str]()
 
     def found() -> Iterator[dict[str, Any]]:
@@ -215,21 +219,29 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
             counted[run.id] += 1
             yield from export.rows(run.id, [item], columns, run.texts)
 
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    _check_apart(file, among)
     try:
-        with temporary.open("wb") as target:
+        file.parent.stat()  # `replacing` would make the folder
+        with replacing(file) as target:
             target.writelines(export.written(file.suffix[1:].lower(), columns, found()))
-        if not overwrite:
-            file.open("xb").close()  # fails if another process made the file meanwhile
-        temporary.replace(file)
+            if not overwrite:
+                file.open("xb").close()  # fails if another process made the file meanwhile
     except FileExistsError:
         raise _exists(file) from None
     except OSError as error:
         raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    tell(f"{counted.total():,} samples are in {file}")
-    return counted.total()
+    count = counted.total()
+    tell(f"{count:,} {'sample is' if count == 1 else 'samples are'} in {file}")
+    return count
+
+
+def _check_apart(file: Path, among: "list[Run]") -> None:
+    """Raise `NotWritable` for a file that is, or would be, part of a run that is read."""
+    place = file.resolve()
+    for run in among:
+        root = Path(run.path).resolve()
+        if place == root or root in place.parents:
+            raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
 
 
 def _metric(item: "SampleItem", name: str) -> float | None:

@@ -158,7 +158,7 @@ def _write(data: bytes) -> None:
 def _record(run: "Run", sample: "Sample") -> dict[str, Any]:
     from msgspec import to_builtins
 
-    return {"id": str(sample.key), "run": run.id, **to_builtins(sample)}
+    return {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
 
 
 def _print(run: "Run", sample: "Sample") -> None:

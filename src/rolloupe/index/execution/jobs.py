@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from rolloupe.errors import words_of
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta, read_derived
 from rolloupe.index.segments.kinds import BACKFILLED
@@ -72,8 +73,8 @@ def perform(job: Job) -> JobReply:
         return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
     except OSError as error:
         return JobReply(error=_failure(job, error))
-    except Exception as error:  # a defect in a format must cost one part, not the index
-        return JobReply(error=f"{type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:  # a defect in a format must cost one part, not the index
+        return JobReply(error=words_of(error))
 
 
 def _backfilled(job: BackfillJob) -> JobReply:

@@ -1,10 +1,13 @@
 """Exponential moving average of a curve, corrected for its start."""
 
 import math
+import sys
 
 import numpy as np
 
 from rolloupe.query.curves.records import Floats, Ints
+
+LARGEST = sys.float_info.max
 
 
 def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
@@ -23,6 +26,6 @@ def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
             continue
         before = keep ** (step - last) * weight if weight else 0.0
         weight = before + 1
-        mean = mean * (before / weight) + value / weight
+        mean = min(max(mean * (before / weight) + value / weight, -LARGEST), LARGEST)  # rounding may exceed it
         result[place], last = mean, step
     return result

@@ -69,14 +69,14 @@ def samples(
     return SamplePage(total, offset, items_of(rows), stamp_of(snapshot, query), pending(snapshot, query))
 
 
-def names_derived(query: SampleQuery) -> bool:
-    """True if a query sorts or filters by a derived metric."""
-    return any(map(derived_metric, query_names(query)))
+def derived_names(query: SampleQuery) -> tuple[str, ...]:
+    """The derived metrics by which a query sorts or filters, without `derived.`."""
+    return tuple(dict.fromkeys(filter(None, map(derived_metric, query_names(query)))))
 
 
 def pending(snapshot: Snapshot, query: SampleQuery) -> int:
     """The number of samples in the scope of a query that lack a value of one of its derived metrics so far."""
-    names = set(filter(None, map(derived_metric, query_names(query))))
+    names = {*derived_names(query)}
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names else []
     return sum(piece.rows for piece in pieces if not names <= {*piece.derived})
 

@@ -43,7 +43,10 @@ async def export(request: Request) -> Response:
     def begin() -> Iterator[bytes]:
         taken = selected(run, asked) if state is None else bookmarks(run, state)
         columns = tables.columns_of(
-            *query.value_names(run), has_notes=taken.notes is not None, is_whole=texts == "whole"
+            *query.value_names(run),
+            query.derived_names(asked),
+            has_notes=taken.notes is not None,
+            is_whole=texts == "whole",
         )
         read = query.Reader(run).texts if texts == "whole" else None
         return tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
