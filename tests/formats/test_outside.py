@@ -114,8 +114,7 @@ def test_a_format_that_fails_leaves_the_others_their_runs(site: Path, tmp_path: 
     "deed",
     [
         "return 'garbage'", "return [1]", "return True", "raise SystemExit(7)", "raise Mute",
-        "from rolloupe.model import RunInfo; "
-        "return [RunInfo(name='x', format='generic', root='/etc/passwd', reason='', parts=())]",
+        "import rolloupe.model as m; return [m.RunInfo(name='x', format='generic', root='/', reason='', parts=())]",
     ],
 )  # fmt: skip
 def test_whatever_detect_does_the_others_have_their_runs(site: Path, tmp_path: Path, deed: str) -> None:
