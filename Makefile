@@ -93,6 +93,7 @@ docs: build/docs-tools/.made  ## build the documentation into build/docs, and ch
 
 pages: dev  ## write the pages of the documentation that follow from the code
 	$(PY) -c 'from rolloupe.formats import describe; print(describe(), end="")' > docs/formats.md
+	$(PY) -c 'from rolloupe.derive import describe; print(describe(), end="")' > docs/derived-metrics.md
 	$(PY) -m rolloupe.cli.reference > docs/cli.md
 
 pictures: dev browser  ## take the pictures of the documentation again, from the bundled runs

@@ -6,11 +6,12 @@ a trainer wrote.
 
 from rolloupe.derive.base import BatchValues, DerivedMetric, Value
 from rolloupe.derive.batch import SampleBatch, SampleView
-from rolloupe.derive.registry import METRICS, PREFIX, values_of_batch, values_of_sample, values_of_siblings
+from rolloupe.derive.registry import METRICS, PREFIX, describe, values_of_batch, values_of_sample, values_of_siblings
 
 __all__ = [
     "METRICS",
     "PREFIX",
+    "describe",
     "BatchValues",
     "DerivedMetric",
     "SampleBatch",

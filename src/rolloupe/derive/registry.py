@@ -74,3 +74,28 @@ def _of_sample(metric: DerivedMetric, view: SampleView) -> Value:
 def _listed(metric: DerivedMetric, values: BatchValues) -> BatchValues:
     """The values of a metric as an array of floats, or as a list where they are texts."""
     return list(values) if metric.kind == "tag" else np.asarray(values, np.float64)
+
+
+PAGE = """\
+# Derived metrics
+
+Rolloupe computes these values from the text of every sample, in the background, when it indexes a run. Filter, sort and
+chart by their names, on the page (`derived.think_chars > 2000`), on the command line (`rolloupe query RUN --sort
+derived.repeated_4grams --desc`) and in Python; each sample shows its own. A sample has no value until its text is
+indexed, and the answer says how many samples that concerns.
+
+| name | label | value |
+|---|---|---|
+"""
+
+
+def describe() -> str:
+    """The page of the documentation that lists the derived metrics, in Markdown: `make pages` writes it."""
+    return PAGE + "".join(
+        f"| `{PREFIX}{name}` | {metric.label} | {_summary(name)} |\n" for name, metric in sorted(METRICS.items())
+    )
+
+
+def _summary(name: str) -> str:
+    module = import_module(f"{metrics.__name__}.{name}")
+    return " ".join((module.__doc__ or "").partition("\n\n")[0].split())
