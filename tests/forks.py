@@ -20,6 +20,7 @@ import time
 import warnings
 from pathlib import Path
 from typing import IO, Any
+from unittest import mock
 
 from rolloupe.index.execution import processes
 
@@ -141,13 +142,8 @@ def process(function: str, *args: str) -> "Fork | subprocess.Popen[bytes]":
 
 def program(code: str, *args: str, **environ: str) -> Fork:
     """A process that runs a program as `python -c` does, with more in its environment."""
-    before = {name: os.environ.get(name) for name in environ}
-    os.environ.update(environ)
-    try:
+    with mock.patch.dict(os.environ, environ):
         return Fork("tests.forks:_execute", code, *args)
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _execute(code: str, *args: str) -> None:

@@ -65,7 +65,7 @@ class IncompleteIndex(RolloupeError):
 
 def defect(error: Exception) -> str:
     """Return the reason of a problem that comes from a defect of ours, which must not hide other data."""
-    return f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+    return f"a defect in Rolloupe, please report it: {words_of(error)}"
 
 
 def words_of(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -13,13 +13,11 @@ V = TypeVar("V")
 class Lru(Generic[K, V]):
     """At most `entries` values of at most `total` size together; threads may share it.
 
-    `size` returns the size of a value. The newest `least` values stay even if they exceed `total`.
+    The newest `least` values stay even if they exceed `total`.
     """
 
-    def __init__(
-        self, entries: int = sys.maxsize, total: int = 0, size: Callable[[V], int] = lambda _: 0, least: int = 0
-    ) -> None:
-        self._entries, self._total, self._size, self._least = entries, total, size, least
+    def __init__(self, entries: int = sys.maxsize, total: int = 0, least: int = 0) -> None:
+        self._entries, self._total, self._least = entries, total, least
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._lock = threading.Lock()
         self.size = 0
@@ -36,18 +34,28 @@ class Lru(Generic[K, V]):
             self._values.move_to_end(key)
             return self._values[key][0]
 
-    def put(self, key: K, value: V) -> list[V]:
+    def setdefault(self, key: K, value: V) -> V:
+        """Return the value for a key as `get` does; keep this one, of no size, if there is none."""
+        with self._lock:
+            if key not in self._values:
+                self._put(key, value, 0)
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: K, value: V, size: int = 0) -> list[V]:
         """Keep a value. Returns the values that went to make room."""
         with self._lock:
-            self.size -= self._values.pop(key, (value, 0))[1]
-            self._values[key] = value, self._size(value)
-            self.size += self._values[key][1]
-            gone = []
-            while len(self._values) > self._least and (len(self._values) > self._entries or self.size > self._total):
-                _, (old, size) = self._values.popitem(last=False)
-                self.size -= size
-                gone.append(old)
-            return gone
+            return self._put(key, value, size)
+
+    def _put(self, key: K, value: V, size: int) -> list[V]:
+        self.size += size - self._values.pop(key, (value, 0))[1]
+        self._values[key] = value, size
+        gone = []
+        while len(self._values) > self._least and (len(self._values) > self._entries or self.size > self._total):
+            _, (old, old_size) = self._values.popitem(last=False)
+            self.size -= old_size
+            gone.append(old)
+        return gone
 
     def pop(self, key: K) -> None:
         """Forget the value for a key, if there is one."""

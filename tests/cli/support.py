@@ -6,8 +6,8 @@ import pty
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
-import pytest
 from click.testing import CliRunner
 
 from rolloupe.cli import main
@@ -57,9 +57,7 @@ def command(*words: str | Path) -> list[str]:
 def on_terminal(*words: str | Path, term: str = "dumb", function: str = "tests.cli.support:main_of") -> tuple[int, str]:
     """Run a command line on a terminal; returns its exit code and all that it wrote there."""
     outer, inner = pty.openpty()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("COLUMNS", "100"), ("TERM", term), ("NO_COLOR", "1")):
-            patch.setenv(name, value)
+    with mock.patch.dict(os.environ, COLUMNS="100", TERM=term, NO_COLOR="1"):
         process = Fork(function, *map(str, words), terminal=inner)
     os.close(inner)
     written = b""

@@ -5,7 +5,7 @@ import json
 import shutil
 import struct
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from rolloupe.formats.telescope import texts as unpacked
 from rolloupe.formats.telescope.answers import answer_turns
 from rolloupe.formats.telescope.format import Telescope
 from rolloupe.formats.telescope.texts import UnpackedTexts
+from rolloupe.lru import Lru
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
 from tests.thoroughness import amount, slow_unless
@@ -295,9 +296,8 @@ def test_what_an_archive_leaves_to_others_is_in_its_word(copy: Path) -> None:
 
 def test_outlines_of_few_archives_are_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [(one.name, one.depends) for one in Telescope().sources(only_run(copy))]
-    monkeypatch.setattr(archives, "_KEPT_BYTES", 0)
-    monkeypatch.setattr(archives, "_outlines", OrderedDict())
-    monkeypatch.setattr(archives, "_merged", OrderedDict())
+    monkeypatch.setattr(archives, "_outlines", Lru(total=0, least=1))
+    monkeypatch.setattr(archives, "_merged", Lru())
     assert [(one.name, one.depends) for one in Telescope().sources(only_run(copy))] == kept
     assert len(kept) > 1 and len(archives._outlines) == 1
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from rolloupe.errors import SourceChanged, defect
+from rolloupe.errors import SourceChanged, defect, words_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import (
     Checkpoint,
@@ -126,7 +126,7 @@ class Format(ABC):
     def failure(self, error: Exception) -> str:
         """Return the problem's reason for a record on which this code itself failed."""
         is_ours = type(self).__module__.startswith("rolloupe.")
-        return defect(error) if is_ours else f"the format {self.name} failed: {type(error).__name__}: {error}"
+        return defect(error) if is_ours else f"the format {self.name} failed: {words_of(error)}"
 
     # Which runs exist.
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
+from rolloupe.errors import words_of
 from rolloupe.record.failures import Trouble
 
 P = ParamSpec("P")
@@ -70,7 +71,7 @@ class Guard:
             if self._strict:
                 raise
             if self.failures == 1:
-                log.warning("%s: not written, training goes on: %s: %s", self._what, type(error).__name__, error)
+                log.warning("%s: not written, training goes on: %s", self._what, words_of(error))
             return otherwise
 
 

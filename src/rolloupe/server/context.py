@@ -63,14 +63,16 @@ class Lately:
 
     def __init__(self, limit: int, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
-        self._objects: Lru[tuple[str, ...], tuple[Any, int]] = Lru(limit, limit_bytes, lambda one: one[1])
+        self._objects: Lru[tuple[str, ...], Any] = Lru(limit, limit_bytes)
 
     def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the object for a key; load it if it is missing. `size` returns its share of the limit."""
-        cached = self._objects.get(key)
-        loaded: T = load() if cached is None else cached[0]
-        if cached is None and size(loaded) <= self._limit_bytes:
-            self._objects.put(key, (loaded, size(loaded)))
+        cached: T | None = self._objects.get(key)
+        if cached is not None:
+            return cached
+        loaded = load()
+        if (share := size(loaded)) <= self._limit_bytes:
+            self._objects.put(key, loaded, share)
         return loaded
 
     def clear(self) -> None:

@@ -73,24 +73,25 @@ class ReplyCache:
     def __init__(self, limit_bytes: int, limit_entries: int) -> None:
         self.limit_bytes = limit_bytes
         self.limit_entries = limit_entries
-        self._replies: Lru[tuple[str, ...], tuple[Reply, int]] = Lru(limit_entries, limit_bytes, lambda one: one[1])
+        self._replies: Lru[tuple[str, ...], Reply] = Lru(limit_entries, limit_bytes)
         self._hits = self._misses = 0
 
     def get(self, key: tuple[str, ...]) -> Reply | None:
         """Return the reply for a key, if it is cached."""
-        cached = self._replies.get(key)
-        if cached is None:
+        reply = self._replies.get(key)
+        if reply is None:
             self._misses += 1
-            return None
-        self._hits += 1
-        return cached[0]
+        else:
+            self._hits += 1
+        return reply
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
         """Cache a reply, and evict the oldest ones to make room."""
-        if _size(key, reply) * 4 > self.limit_bytes:
+        size = _size(key, reply)
+        if size * 4 > self.limit_bytes:
             self._replies.pop(key)
         else:
-            self._replies.put(key, (reply, _size(key, reply)))
+            self._replies.put(key, reply, size)
 
     def clear(self) -> None:
         """Drop everything, and reset the counts of hits and misses."""

@@ -14,6 +14,7 @@ from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
+from rolloupe.storage import is_below
 from rolloupe.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -237,10 +238,8 @@ def _write_file(
 
 def _check_apart(file: Path, among: "list[Run]") -> None:
     """Raise `NotWritable` for a file that is, or would be, part of a run that is read."""
-    place = file.resolve()
     for run in among:
-        root = Path(run.path).resolve()
-        if place == root or root in place.parents:
+        if is_below(str(file.resolve()), str(Path(run.path).resolve())):
             raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
 
 

@@ -10,7 +10,6 @@ offsets stay valid; `gaps` lists it. Without a seek table a stream ends at its d
 import struct
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple
 
@@ -24,6 +23,7 @@ from rolloupe.formats.reading.codecs import (
     DecodingStopped,
     Point,
 )
+from rolloupe.lru import Lru
 
 BLOCK_BYTES = 2**20
 CACHED_BLOCKS = 64
@@ -132,7 +132,7 @@ class Contents:
     def block(self, file: BinaryIO, index: int) -> Block:
         """Return a block, empty beyond the end. Raises OSError."""
         with self.lock:
-            if held := _blocks.get(self._number, index):
+            if held := _blocks.get((self._number, index)):
                 return held
             if self._end is None or index < self._end[0]:
                 self._approach(index)
@@ -233,7 +233,7 @@ class Contents:
             number = self._buffer_start // BLOCK_BYTES
             if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
                 block = Block(bytes(self._buffer[:missing]), decoder.place)
-                _blocks.put(self._number, number, block)
+                _blocks.put((self._number, number), block)
                 wanted = block if number == index else wanted
             del self._buffer[:missing]
             self._buffer_start += missing
@@ -284,28 +284,8 @@ class _Filler:
         return b"\n" + b" " * (length - 2) + b"\n" * (length > 1) if length else b""
 
 
-class _Blocks:
-    """The most recently used blocks of all files together."""
-
-    def __init__(self) -> None:
-        self._held: OrderedDict[tuple[int, int], Block] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, number: int, index: int) -> Block | None:
-        with self._lock:
-            block = self._held.get((number, index))
-            if block is not None:
-                self._held.move_to_end((number, index))
-            return block
-
-    def put(self, number: int, index: int, block: Block) -> None:
-        with self._lock:
-            self._held[number, index] = block
-            while len(self._held) > CACHED_BLOCKS:
-                self._held.popitem(last=False)
-
-
-_blocks = _Blocks()
+_blocks: Lru[tuple[int, int], Block] = Lru(CACHED_BLOCKS)
+"""Of all files together."""
 
 
 def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:

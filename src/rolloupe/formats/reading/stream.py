@@ -9,35 +9,28 @@ A cut-off or damaged stream reads as one that ends there; `damage_of` tells the 
 import errno
 import io
 import os
-import threading
-from collections import OrderedDict
 from typing import Any, BinaryIO
 
 from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, FileStamp, Gap, StreamExtent, read_at
 from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import compression_of
+from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
 
-_known: OrderedDict[tuple[int, int, bool], Contents] = OrderedDict()
-_known_lock = threading.Lock()
+_known: Lru[tuple[int, int, bool], Contents] = Lru(KEPT_FILES)
 
 
 def _contents(file: BinaryIO, gzip: bool) -> Contents:
     """Return the state of an open file, up to date."""
     state = os.fstat(file.fileno())
-    key = (state.st_dev, state.st_ino, gzip)
-    with _known_lock:
-        found = _known.setdefault(key, Contents(gzip))
-        _known.move_to_end(key)
-        while len(_known) > KEPT_FILES:
-            _known.popitem(last=False)
-    with found.lock:
-        found.refresh(file, FileStamp(state.st_size, state.st_mtime_ns))
-    return found
+    contents = _known.setdefault((state.st_dev, state.st_ino, gzip), Contents(gzip))
+    with contents.lock:
+        contents.refresh(file, FileStamp(state.st_size, state.st_mtime_ns))
+    return contents
 
 
 class _Raw(io.RawIOBase):

@@ -8,8 +8,6 @@ samples that it leaves to earlier archives: the archive is scanned again wheneve
 import hashlib
 import os
 import re
-import threading
-from collections import OrderedDict
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.reading.tables.zip_archives import Tables, Unreadable, integers
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.telescope.tables import KINDS, MAX_SAMPLES, Kind, name_of
+from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import is_file, path_state
 
@@ -85,28 +84,18 @@ class Merged(NamedTuple):
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
 
-_lock = threading.Lock()
-_outlines: OrderedDict[str, tuple[tuple[int, int, int], Outline]] = OrderedDict()
-_merged: OrderedDict[str, tuple[object, Merged]] = OrderedDict()
-_open: OrderedDict[tuple[str, tuple[int, int, int]], Tables] = OrderedDict()
+_outlines: Lru[str, tuple[tuple[int, int, int], Outline]] = Lru(total=_KEPT_BYTES, least=1)
+_merged: Lru[str, tuple[object, Merged]] = Lru(64)
+_open: Lru[str, tuple[tuple[int, int, int], Tables]] = Lru(_KEPT_OPEN)
 
 
 def tables_of(location: Location) -> Tables:
     """The tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
-    path = location.path
-    key = (path, _state(path))
-    with _lock:
-        found = _open.get(key)
-    if found is None:
-        found = Tables(location)
-    with _lock:
-        found = _open.setdefault(key, found)
-        _open.move_to_end(key)
-        for stale in [held for held in _open if held[0] == path and held != key]:
-            del _open[stale]
-        while len(_open) > _KEPT_OPEN:
-            _open.popitem(last=False)
-    return found
+    state, opened = _state(location.path), _open.get(location.path)
+    if opened is None or opened[0] != state:
+        opened = state, Tables(location)
+        _open.put(location.path, opened)
+    return opened[1]
 
 
 def archives_of(run: RunInfo) -> list[Archive]:
@@ -166,16 +155,11 @@ def merged(run: RunInfo) -> Merged:
     archives = archives_of(run)
     summary = os.path.join(run.root, SUMMARY)
     key = (tuple(archives), _state(summary))
-    with _lock:
-        held = _merged.get(run.root)
+    held = _merged.get(run.root)
     if held is not None and held[0] == key:
         return held[1]
     found = _merge(archives, _trained(Location(summary, links_of(run))))
-    with _lock:
-        _merged[run.root] = key, found
-        _merged.move_to_end(run.root)
-        while len(_merged) > 64:
-            _merged.popitem(last=False)
+    _merged.put(run.root, (key, found))
     return found
 
 
@@ -201,21 +185,14 @@ def _trained(summary: Location) -> int:
 
 def outline_of(archive: Archive) -> Outline:
     """The facts about an archive that a merge needs; empty for one that cannot be opened."""
-    with _lock:
-        held = _outlines.get(archive.path)
-        if held is not None:
-            _outlines.move_to_end(archive.path)
+    held = _outlines.get(archive.path)
     if held is not None and held[0] == archive.state:
         return held[1]
     try:
         found = _outlined(tables_of(archive.location))
     except Unreadable:
         found = NOTHING
-    with _lock:
-        _outlines[archive.path] = archive.state, found
-        _outlines.move_to_end(archive.path)
-        while len(_outlines) > 1 and sum(one.nbytes for _, one in _outlines.values()) > _KEPT_BYTES:
-            _outlines.popitem(last=False)
+    _outlines.put(archive.path, (archive.state, found), found.nbytes)
     return found
 
 

@@ -17,8 +17,9 @@ class AnswerCache(Generic[T]):
     """
 
     def __init__(self, most: int, size: Callable[[T], int]) -> None:
+        self._size = size
         self._making = threading.Lock()
-        self._answers: Lru[str, T] = Lru(total=most, size=size, least=1)
+        self._answers: Lru[str, T] = Lru(total=most, least=1)
 
     def get(self, run: OpenRun, snapshot: Snapshot, asked: object, make: Callable[[], T]) -> T:
         """Return the answer to a question, identified by its `repr`, about this state of a run."""
@@ -29,5 +30,5 @@ class AnswerCache(Generic[T]):
                 answer = self._answers.get(name)
                 if answer is None:
                     answer = make()
-                    self._answers.put(name, answer)
+                    self._answers.put(name, answer, self._size(answer))
         return answer
