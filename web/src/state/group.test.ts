@@ -4,7 +4,7 @@ import * as api from "../api";
 import type { MembersReply, RunItem, SamplesReply } from "../api/types.gen";
 import { START } from "../lib/address/address";
 import { settled } from "../testing/page";
-import { item } from "../testing/records";
+import { item, samplesReply } from "../testing/records";
 import { runs } from "./runs";
 
 const session = createSession();
@@ -16,18 +16,11 @@ vi.mock(import("../api"), async (original) => ({
 }));
 
 const AT = { ...START, page: "rollouts" as const, view: "group" as const, run: "r", split: "train", step: 1 };
-const group = (run: string, rewards: number[]): SamplesReply => ({
-  run,
-  split: "train",
-  version: "1",
-  total: 2,
-  of: 2,
-  offset: 0,
-  stamp: 1,
-  pending: 0,
-  columns: [],
-  samples: rewards.map((reward, i) => item(i, { reward })),
-});
+const group = (run: string, rewards: number[]): SamplesReply =>
+  samplesReply(
+    rewards.map((reward, i) => item(i, { reward })),
+    { run },
+  );
 const members = async (run: string, { id }: { id: string }): Promise<MembersReply> => ({
   run,
   id,

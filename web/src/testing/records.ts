@@ -1,6 +1,9 @@
 /** Records for tests. */
 
-import type { PartView, RunItem, SampleItem, SampleReply, TurnView } from "../api/types.gen";
+import type { PartView, RunItem, SampleItem, SampleReply, SamplesReply, SplitItem, TurnView } from "../api/types.gen";
+import { keyOf } from "../lib/list/scope";
+import type { Listing } from "../state/list/list";
+import type { Session } from "../state/session";
 
 export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
   return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
@@ -91,6 +94,23 @@ export function item(place: number, more: Partial<SampleItem> = {}): SampleItem 
   };
 }
 
+export function splitItem(more: Partial<SplitItem> = {}): SplitItem {
+  return {
+    name: "train",
+    steps: 1,
+    samples: 250,
+    discarded: 0,
+    first_step: 1,
+    last_step: 1,
+    reward_min: 0,
+    reward_max: 1,
+    last_reward: 0.5,
+    last_response_tokens: 10,
+    last_response_chars: 40,
+    ...more,
+  };
+}
+
 export function runItem(more: Partial<RunItem> = {}): RunItem {
   return {
     id: "r",
@@ -108,22 +128,46 @@ export function runItem(more: Partial<RunItem> = {}): RunItem {
     quiet_s: 600,
     reward_range: null,
     metric_ranges: [],
-    splits: [
-      {
-        name: "train",
-        steps: 1,
-        samples: 250,
-        discarded: 0,
-        first_step: 1,
-        last_step: 1,
-        reward_min: 0,
-        reward_max: 1,
-        last_reward: 0.5,
-        last_response_tokens: 10,
-        last_response_chars: 40,
-      },
-    ],
+    splits: [splitItem()],
     progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
+    ...more,
+  };
+}
+
+export function samplesReply(samples: SampleItem[], more: Partial<SamplesReply> = {}): SamplesReply {
+  return {
+    run: "r",
+    split: "train",
+    version: "1",
+    total: samples.length,
+    of: samples.length,
+    offset: 0,
+    stamp: 1,
+    pending: 0,
+    columns: [],
+    samples,
+    ...more,
+  };
+}
+
+/** A list at the place of a session. */
+export function listing(session: Session, more: Partial<Listing>): Listing {
+  const scope = session.list.scopeAt(session.place.now.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  return {
+    scope,
+    key: keyOf(scope),
+    version: "1",
+    mode: "samples",
+    columns: [],
+    total: 0,
+    of: 0,
+    rows: 0,
+    pages: new Map(),
+    groups: new Map(),
+    asked: new Set(),
+    stamp: 1,
+    pending: 0,
     ...more,
   };
 }

@@ -5,7 +5,7 @@ import type { RunItem, SameStep } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { drawn, settled } from "../../testing/page";
-import { item } from "../../testing/records";
+import { item, samplesReply } from "../../testing/records";
 import { GroupHeader } from "./GroupHeader";
 import { SamePrompt } from "./SamePrompt";
 
@@ -25,18 +25,7 @@ session.place.now.value = {
 };
 
 it("says of which samples the figures are, where the group has more of them", async () => {
-  const reply = {
-    run: "r",
-    split: "train",
-    version: "1",
-    total: 2,
-    of: 2,
-    offset: 0,
-    stamp: 1,
-    pending: 0,
-    columns: [],
-    samples: [item(0), item(1)],
-  };
+  const reply = samplesReply([item(0), item(1)]);
   session.group.members.value = reply;
   const host = await drawn(<GroupHeader />, session);
   expect(host.textContent).not.toContain("Of the first");
@@ -47,18 +36,7 @@ it("says of which samples the figures are, where the group has more of them", as
 
 it("has the means of what was trained on, and says how many samples more were discarded", async () => {
   const gone = { discarded: "max_async", reward: 9, response_tokens: 990 };
-  const reply = {
-    run: "r",
-    split: "train",
-    version: "1",
-    total: 4,
-    of: 4,
-    offset: 0,
-    stamp: 1,
-    pending: 0,
-    columns: [],
-    samples: [item(0), item(1), item(2, gone), item(3, gone)],
-  };
+  const reply = samplesReply([item(0), item(1), item(2, gone), item(3, gone)]);
   session.group.members.value = reply;
   const host = await drawn(<GroupHeader />, session);
   expect(host.querySelector("dl")?.textContent).toBe(

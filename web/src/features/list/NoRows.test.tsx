@@ -1,31 +1,19 @@
 import { createSession } from "../../state/session";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { RunItem } from "../../api/types.gen";
 import { runs } from "../../state/runs";
 import { drawn } from "../../testing/page";
 import { Waiting } from "./NoRows";
+import { runItem } from "../../testing/records";
 
 const session = createSession();
 
-const empty: RunItem = {
-  id: "r",
-  name: "r",
+const empty = runItem({
   format: "native",
-  reason: "",
-  path: "/r",
   splits: [],
-  problems: 0,
-  may_report: false,
   progress: { done_bytes: 0, total_bytes: 0, phase: "ready" },
-  version: "1",
-  live: true,
-  has_grown: true,
   ending: "open",
   changed_s: 240,
-  quiet_s: 600,
-  reward_range: null,
-  metric_ranges: [],
-};
+});
 
 describe("a run without samples", () => {
   beforeEach(() => {

@@ -1,40 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { RunItem } from "../../api/types.gen";
 import { matchingRuns } from "./runSearch";
+import { runItem, splitItem } from "../../testing/records";
 
-const run = (name: string, samples: number, changed_s: number | null): RunItem => ({
-  id: name,
-  name,
-  format: "relax",
-  reason: "",
-  path: `/work/${name}`,
-  problems: 0,
-  may_report: false,
-  version: "1",
-  live: false,
-  has_grown: false,
-  ending: "",
-  changed_s,
-  quiet_s: 600,
-  reward_range: null,
-  metric_ranges: [],
-  splits: [
-    {
-      name: "train",
-      steps: 1,
-      samples,
-      discarded: 0,
-      first_step: 0,
-      last_step: 0,
-      reward_min: 0,
-      reward_max: 1,
-      last_reward: 0.5,
-      last_response_tokens: 10,
-      last_response_chars: 40,
-    },
-  ],
-  progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
-});
+const run = (name: string, samples: number, changed_s: number | null): RunItem =>
+  runItem({ id: name, name, path: `/work/${name}`, changed_s, splits: [splitItem({ samples })] });
 
 const RUNS = [run("grpo-10", 5, 300), run("ppo-1", 50, null), run("grpo-9", 7, 400)];
 const names = (items: readonly RunItem[]): string[] => items.map(({ name }) => name);

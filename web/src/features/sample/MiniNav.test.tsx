@@ -2,9 +2,9 @@ import { createSession } from "../../state/session";
 import { expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/scope";
 import { drawn } from "../../testing/page";
 import { MiniNav } from "./MiniNav";
+import { listing } from "../../testing/records";
 
 const session = createSession();
 
@@ -41,24 +41,8 @@ async function said(discarded: boolean): Promise<string | undefined> {
     mode: "groups",
     discarded,
   };
-  const scope = session.list.scopeAt(session.place.now.peek());
-  if (scope === null) throw new Error("a step is a scope");
   const groups = new Map([[0, [group(0, 0, ["0", "1"]), group(1, 2, ["3", "5", "7"])]]]);
-  session.list.now.value = {
-    scope,
-    key: keyOf(scope),
-    version: "1",
-    mode: "groups",
-    columns: ["reward"],
-    total: 5,
-    of: 16,
-    rows: 2,
-    pages: new Map(),
-    groups,
-    asked: new Set(),
-    stamp: 1,
-    pending: 0,
-  };
+  session.list.now.value = listing(session, { mode: "groups", columns: ["reward"], total: 5, of: 16, rows: 2, groups });
   return (await drawn(<MiniNav />, session)).querySelector("span")?.textContent;
 }
 

@@ -2,7 +2,7 @@ import { createSession } from "../session";
 import { beforeEach, expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/scope";
+import { listing } from "../../testing/records";
 
 const session = createSession();
 
@@ -37,23 +37,8 @@ function shown(
     mode: "groups",
     columns: chosen,
   };
-  const scope = session.list.scopeAt(session.place.now.peek());
-  if (scope === null) throw new Error("a step is a scope");
-  session.list.now.value = {
-    scope,
-    key: keyOf(scope),
-    version: "1",
-    mode: "groups",
-    columns,
-    total: 2,
-    of: 2,
-    rows: 1,
-    pages: new Map(),
-    groups: new Map([[0, [group(cells)]]]),
-    asked: new Set(),
-    stamp: 1,
-    pending: 0,
-  };
+  const groups = new Map([[0, [group(cells)]]]);
+  session.list.now.value = listing(session, { mode: "groups", columns, total: 2, of: 2, rows: 1, groups });
   return session.strips.now.value.strips.map(({ name, at }) => `${name} ${at}`);
 }
 

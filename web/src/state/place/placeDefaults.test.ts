@@ -1,8 +1,7 @@
 import { createSession } from "../session";
 import { expect, it } from "vitest";
 import { type Place, START } from "../../lib/address/address";
-import { keyOf } from "../../lib/list/scope";
-import { item, reply } from "../../testing/records";
+import { item, listing, reply } from "../../testing/records";
 import { startComplete } from "./placeDefaults";
 
 const session = createSession();
@@ -21,23 +20,7 @@ function isAmongDiscarded(reason: string, change: Partial<Place> = {}): boolean 
     sample: "train/1/0/9",
     ...change,
   };
-  const scope = session.list.scopeAt(session.place.now.peek());
-  if (scope === null) throw new Error("a step is a scope");
-  session.list.now.value = {
-    scope,
-    key: keyOf(scope),
-    columns: [],
-    version: "1",
-    mode: "samples",
-    total: 1,
-    of: 1,
-    rows: 1,
-    pages: new Map([[0, [item(0)]]]),
-    groups: new Map(),
-    asked: new Set(),
-    stamp: 1,
-    pending: 0,
-  };
+  session.list.now.value = listing(session, { total: 1, of: 1, rows: 1, pages: new Map([[0, [item(0)]]]) });
   session.sample.now.value = reply({ id: session.place.now.peek().sample ?? "", discarded: reason });
   expect(session.place.now.peek().sample).toBe("train/1/0/9");
   return session.place.now.peek().discarded;

@@ -4,7 +4,7 @@ import type { MemberText, RunItem } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
 import { runs } from "../../../state/runs";
 import { drawn } from "../../../testing/page";
-import { item } from "../../../testing/records";
+import { item, samplesReply } from "../../../testing/records";
 import { ColumnHead } from "../columns/Column";
 import { GroupTable } from "./GroupTable";
 
@@ -23,18 +23,7 @@ it("says once how a sample ended that was discarded for that, in the table and a
   };
   const cut = item(0, { status: "truncated", discarded: "truncated" });
   const items = [cut, item(1, { status: "truncated", discarded: "max_async" })];
-  session.group.members.value = {
-    run: "r",
-    split: "train",
-    version: "1",
-    total: 2,
-    of: 2,
-    offset: 0,
-    stamp: 1,
-    pending: 0,
-    columns: [],
-    samples: items,
-  };
+  session.group.members.value = samplesReply(items);
   const table = await drawn(<GroupTable />, session);
   expect(
     [...table.querySelectorAll("tbody tr")].map((row) => row.querySelector("td:nth-last-child(2)")?.textContent.trim()),

@@ -13,45 +13,32 @@ import {
   turned,
 } from "./columns";
 import { sparkOf } from "../useSpark";
+import { runItem, splitItem } from "../../../testing/records";
 
 const run = (
   name: string,
   more: Partial<RunItem> = {},
   last: { reward?: number | null; tokens?: number | null; chars?: number | null } = {},
-): RunItem => ({
-  id: name,
-  name,
-  format: "relax",
-  reason: "",
-  path: `/work/${name}`,
-  problems: 0,
-  may_report: false,
-  version: "1",
-  live: false,
-  has_grown: false,
-  ending: "",
-  changed_s: null,
-  quiet_s: 600,
-  reward_range: null,
-  metric_ranges: [],
-  splits: [
-    {
-      name: "train",
-      steps: 1,
-      samples: 4,
-      discarded: 0,
-      first_step: 0,
-      last_step: 0,
-      reward_min: 0,
-      reward_max: 1,
-      last_reward: last.reward ?? null,
-      last_response_tokens: last.tokens ?? null,
-      last_response_chars: last.chars ?? null,
-    },
-  ],
-  progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
-  ...more,
-});
+): RunItem =>
+  runItem({
+    id: name,
+    name,
+    path: `/work/${name}`,
+    live: false,
+    has_grown: false,
+    changed_s: null,
+    splits: [
+      splitItem({
+        samples: 4,
+        first_step: 0,
+        last_step: 0,
+        last_reward: last.reward ?? null,
+        last_response_tokens: last.tokens ?? null,
+        last_response_chars: last.chars ?? null,
+      }),
+    ],
+    ...more,
+  });
 const NONE = differingOf(null);
 const column = (key: Key): Column | undefined => sortable([], NONE).find((one) => one.key === key);
 const names = (items: readonly RunItem[]): string => items.map(({ name }) => name).join(" ");
