@@ -10,6 +10,7 @@ import { Failure, State } from "../../ui/layout/EmptyState";
 import { exportOpen } from "../export";
 import { BookmarkRow } from "./BookmarkRow";
 import { type MarkedSamples, loadMarkedSamples, matchingMarks } from "./markedSamples";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./BookmarksPage.module.css";
 
 const PAGE = 200;
@@ -50,7 +51,7 @@ export function BookmarksPage() {
           { value: "all", label: "All runs" },
         ];
   return (
-    <main class={style["page"]}>
+    <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>Bookmarks and notes</h1>
       {storageProblem.value !== "" && <p class={style["trouble"]}>Changes cannot be saved: {storageProblem.value}</p>}
       <div class={style["tools"]}>

@@ -8,6 +8,7 @@ import { opening } from "../../lib/sample/parts";
 import { Rich } from "../../ui/text/Rich";
 import { Text } from "../../ui/text/Text";
 import { Turns } from "./columns/Pieces";
+import folded from "./folded.module.css";
 import style from "./Prompt.module.css";
 
 const OPENING_CHARS = 200;
@@ -34,7 +35,7 @@ export function Prompt({ reply }: { reply: MembersReply }) {
   const alone = { sample: reply.id, view: "transcript" as const };
   return (
     <>
-      <details class={style["prompt"]} onToggle={(event) => open(event.currentTarget.open)}>
+      <details class={`${folded["folded"]} ${style["prompt"]}`} onToggle={(event) => open(event.currentTarget.open)}>
         <summary>
           <b>Prompt</b>{" "}
           {!isOpen && (

@@ -13,6 +13,7 @@ import { nameOf } from "../../state/marks";
 import { runs } from "../../state/runs";
 import { asApiError } from "../../state/browser/login";
 import { useLoaded } from "../../ui/hooks/useLoaded";
+import folded from "./folded.module.css";
 import style from "./SamePrompt.module.css";
 
 /** The most bars side by side: those around the current step. */
@@ -36,7 +37,11 @@ export function SamePrompt() {
   );
   const same = known.value;
   return (
-    <details class={style["same"]} open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+    <details
+      class={`${folded["folded"]} ${style["same"]}`}
+      open={isOpen.value}
+      onToggle={(event) => (isOpen.value = event.currentTarget.open)}
+    >
       <summary>
         <b>Same prompt</b>{" "}
         <span class="clip">{known.error === null ? summary(session, same) : known.error.message}</span>

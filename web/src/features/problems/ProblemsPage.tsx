@@ -8,6 +8,7 @@ import { count, figure, size } from "../../lib/numbers/numbers";
 import { asApiError } from "../../state/browser/login";
 import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
 import { Text } from "../../ui/text/Text";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./ProblemsPage.module.css";
 
 const PAGE = 100;
@@ -69,7 +70,7 @@ export function ProblemsPage() {
   const { problems } = reply;
   const total = Math.max(reply.total, known);
   return (
-    <main class={style["page"]}>
+    <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>{count(total, "record")} could not be read as expected</h1>
       <p class={style["lead"]}>All other records are shown. The files were not changed.</p>
       <ol>

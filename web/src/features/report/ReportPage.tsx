@@ -8,6 +8,7 @@ import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Children, hasGoal, isLarge, OPEN_DEPTH, Tag, tagsShown } from "./Node";
 import { NoReport, Others } from "./NoReport";
 import { Text } from "../../ui/text/Text";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./ReportPage.module.css";
 
 export function ReportPage() {
@@ -65,7 +66,7 @@ export function ReportPage() {
     );
   const { root } = report.value;
   return (
-    <main class={style["page"]} aria-label="Report">
+    <main class={`${pageStyle["page"]} ${style["page"]}`} aria-label="Report">
       {session.run.now.value?.splits.length === 0 && <Others reports={about.value.reports} />}
       <h1>
         <Text text={root.title || `${split} ${step}`} />

@@ -13,6 +13,7 @@ import { Text } from "../../ui/text/Text";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Config } from "./Config";
 import { Part } from "./Part";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./RunPage.module.css";
 
 const ROWS = 200;
@@ -38,7 +39,7 @@ export function RunPage() {
       </Alone>
     );
   return (
-    <main class={style["page"]} aria-label="Run">
+    <main class={`${pageStyle["page"]} ${style["page"]}`} aria-label="Run">
       <h1>
         <Text text={item?.name ?? ""} />
       </h1>

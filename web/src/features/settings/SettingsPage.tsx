@@ -6,6 +6,7 @@ import { chooseRender, promptAfter } from "../../state/browser/textOptions";
 import { choose, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
 import { Cache } from "./Cache";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./SettingsPage.module.css";
 
 const THEMES = [
@@ -24,7 +25,7 @@ const STOPS = [0, 1, 2, 3, 4];
 export function SettingsPage() {
   const { theme, rewardColours, openAtEnd } = settings.value;
   return (
-    <main class={style["page"]}>
+    <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>Settings</h1>
       <div class={style["groups"]}>
         <section class={style["section"]} aria-label="Appearance">
