@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import rolloupe
 
 ROOT = Path(__file__).parents[1]
@@ -10,8 +12,8 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 LONGEST_CHANGE = 240
 """Characters of a line of the changelog: more than this is documentation."""
-MOST_FILES, MOST_SHAPES = 20, 5
-"""How many files and shapes a reward passes from a line on disk to a pixel."""
+MOST_FILES, MOST_SHAPES = 40 / 2, 9 / 2
+"""How many files and shapes a reward passes from a line on disk to a pixel: half of what there were."""
 
 
 def test_the_changelog_keeps_a_changelog() -> None:
@@ -50,10 +52,21 @@ def test_the_walk_of_one_reward_names_the_files_and_shapes_that_there_are() -> N
     assert [path for path in (*passed, *beside) if not path.is_file()] == []
     assert {*passed}.isdisjoint(beside)
     sources = "".join(path.read_text(encoding="utf-8") for path in passed)
-    shapes = re.findall(r"\| \*\*\d\*\* (?:a )?`?(\w+)", walk)
+    shapes = shapes_in(walk)
     assert [shape for shape in shapes if not re.search(rf"\b{shape}\b", sources)] == []
     assert f"These are {len(passed)} files and {len(shapes)} shapes" in walk
-    assert len(passed) <= MOST_FILES and len(shapes) <= MOST_SHAPES
+    assert len(passed) <= MOST_FILES and len(shapes) <= 5  # the test below has the limit
+
+
+@pytest.mark.xfail(reason="a fifth shape is left: the page's list of samples", strict=True)
+def test_a_reward_passes_half_of_the_shapes() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    assert 0 < len(shapes_in(text[text.index("## A walk of one reward") :])) <= MOST_SHAPES
+
+
+def shapes_in(text: str) -> list[str]:
+    """The shapes that a text numbers."""
+    return re.findall(r"\| \*\*\d\*\* (?:a )?`?(\w+)", text)
 
 
 def files_in(text: str) -> list[Path]:
