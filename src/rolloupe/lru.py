@@ -1,4 +1,4 @@
-"""A cache: values by key, of which the least recently used go first."""
+"""A cache of values by key. It drops the least recently used values first."""
 
 import sys
 import threading
@@ -27,7 +27,7 @@ class Lru(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """Return the value for a key, which is then the most recently used one; None without one."""
+        """Return the value for a key, now the most recently used one; None without one."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -35,7 +35,7 @@ class Lru(Generic[K, V]):
             return self._values[key][0]
 
     def setdefault(self, key: K, value: V) -> V:
-        """Return the value for a key as `get` does; keep this one, of no size, if there is none."""
+        """Return the value for a key as `get` does; keep this value, of no size, for a new key."""
         with self._lock:
             if key not in self._values:
                 self._put(key, value, 0)
