@@ -8,6 +8,8 @@ MARKS  ?= not slow
 # Tests wait now and then: one more process than there are cores keeps these busy.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PY     := .venv/bin/python
+# Python keeps what it has compiled, even where the environment forbids it: else each of many processes compiles it anew.
+export PYTHONDONTWRITEBYTECODE :=
 # Two targets at once; each prints when it is done, where this make can do so.
 TWO     = $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # What is never imported need not be compiled.
