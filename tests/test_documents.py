@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import rolloupe
 
 ROOT = Path(__file__).parents[1]
@@ -55,13 +53,7 @@ def test_the_walk_of_one_reward_names_the_files_and_shapes_that_there_are() -> N
     shapes = shapes_in(walk)
     assert [shape for shape in shapes if not re.search(rf"\b{shape}\b", sources)] == []
     assert f"These are {len(passed)} files and {len(shapes)} shapes" in walk
-    assert len(passed) <= MOST_FILES and len(shapes) <= 5  # the test below has the limit
-
-
-@pytest.mark.xfail(reason="a fifth shape is left: the page's list of samples", strict=True)
-def test_a_reward_passes_half_of_the_shapes() -> None:
-    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    assert 0 < len(shapes_in(text[text.index("## A walk of one reward") :])) <= MOST_SHAPES
+    assert 0 < len(passed) <= MOST_FILES and 0 < len(shapes) <= MOST_SHAPES
 
 
 def shapes_in(text: str) -> list[str]:

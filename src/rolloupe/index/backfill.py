@@ -9,7 +9,7 @@ from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import BackfillJob, Executor, InlineExecutor, JobReply
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
 from rolloupe.index.segments.kind import SegmentKind
-from rolloupe.index.segments.kinds import BACKFILLED
+from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
@@ -167,7 +167,7 @@ class Backfill:
 def missing_of(segment: Segment) -> list[SegmentKind]:
     """The kinds that a segment lacks."""
     path, meta = segment.path, segment.meta
-    return [kind for kind in BACKFILLED if kind.backfilled and not kind.backfilled.is_written(path, meta)]
+    return [kind for kind in KINDS if kind.backfilled and not kind.backfilled.is_written(path, meta)]
 
 
 def _text(segment: Segment) -> Text:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rolloupe.errors import words_of
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta, read_derived
-from rolloupe.index.segments.kinds import BACKFILLED
+from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.model import RunInfo, Source
@@ -82,7 +82,7 @@ def _backfilled(job: BackfillJob) -> JobReply:
     if rows is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)
-    for kind in BACKFILLED:
+    for kind in KINDS:
         if kind.name in job.kinds and kind.backfilled is not None:
             kind.backfilled.write(path, job.meta, rows)
     return JobReply(meta=job.meta, derived=read_derived(path, job.meta))

@@ -185,4 +185,4 @@ def _trained(rows: Sequence[SampleRow]) -> dict[tuple[str, int], list[int]]:
     }
 
 
-DERIVED = SegmentKind("derived", VERSION, "backfill", 1, ENDING, backfilled=Backfilled(_is_written, _write))
+DERIVED = SegmentKind("derived", VERSION, ENDING, backfilled=Backfilled(_is_written, _write))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rolloupe.index.segments.segment import SegmentMeta
@@ -24,12 +24,9 @@ class SegmentKind(NamedTuple):
     name: str
     version: int
     """Raise it when the shape changes, or the way formats read a line: segments of this kind are then rebuilt."""
-    phase: Literal["scan", "backfill"]
-    """`scan`: written as soon as a part is read; `backfill`: later, newest step first."""
-    order: int
-    """Its place within the phase."""
     ending: str
     """The ending of its file names."""
     is_budgeted: bool = False
     """True if the files may be deleted, the oldest first, when room is short."""
     backfilled: Backfilled | None = None
+    """None for what is written as soon as a part is read; other kinds follow later, newest step first."""

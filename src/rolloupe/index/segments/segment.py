@@ -33,8 +33,8 @@ from rolloupe.storage import open_file
 LAYOUT = 20
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
-NUMBERS = SegmentKind("numbers", 1, "scan", 0, ".parquet")
-ANNOTATIONS = SegmentKind("annotations", 1, "scan", 1, ".parquet")
+NUMBERS = SegmentKind("numbers", 1, ".parquet")
+ANNOTATIONS = SegmentKind("annotations", 1, ".parquet")
 
 PACK = ".pack.parquet"
 """The ending of a pack's file name."""

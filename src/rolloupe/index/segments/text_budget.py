@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.index.fingerprint import size_of, state_of
+from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.segment import PACK
-from rolloupe.index.segments.texts import TEXT
+
+_ENDINGS = (*(kind.ending for kind in KINDS if kind.is_budgeted), PACK)
 
 LOOK_S = 1.0
 """How long a sum of sizes stays valid, except for files that this process itself writes and removes."""
@@ -67,7 +69,7 @@ class Budget:
             self._looked_s = time.monotonic()
 
     def _closed(self) -> list[Path]:
-        paths = [path for ending in (TEXT, PACK) for path in self._index_dir.rglob(f"*{ending}")]
+        paths = [path for ending in _ENDINGS for path in self._index_dir.rglob(f"*{ending}")]
         return sorted((path for path in paths if path.parent.parent not in self.open_folders), key=_changed_ns)
 
     def _remove(self, path: Path) -> None:

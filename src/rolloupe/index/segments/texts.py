@@ -45,4 +45,4 @@ def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
     write_parquet(text_of(path), table)
 
 
-TEXTS = SegmentKind("texts", VERSION, "backfill", 0, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
+TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
