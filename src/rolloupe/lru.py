@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -33,6 +33,15 @@ class Lru(Generic[K, V]):
                 return None
             self._values.move_to_end(key)
             return self._values[key][0]
+
+    def get_or_make(self, key: K, make: Callable[[], V], size: Callable[[V], int]) -> V:
+        """Return the value for a key, made now if it is missing. A value larger than the total is not kept."""
+        value = self.get(key)
+        if value is None:
+            value = make()
+            if (value_size := size(value)) <= self._total:
+                self.put(key, value, value_size)
+        return value
 
     def setdefault(self, key: K, value: V) -> V:
         """Return the value for a key as `get` does; keep this value, of no size, for a new key."""

@@ -3,15 +3,17 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from rolloupe import query
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.lru import Lru
+from rolloupe.model import Sample, SampleKey
 from rolloupe.server.hub import Hub
 from rolloupe.server.replies import Replies, ReplyCache
 from rolloupe.server.searches import Searches
@@ -24,9 +26,9 @@ QUERY_THREADS = 4
 LARGE_BYTES = 2**20
 """Larger records are read one at a time: several at once would delay quick requests."""
 
-LATELY = 6
-LATELY_BYTES = 24 * 2**20
-"""Bytes of records; the objects made from them take several times as much."""
+SAMPLES = 6
+SAMPLES_BYTES = 24 * 2**20
+"""Samples to cache, by the bytes of their records: a page requests pages, finds and images of one sample in turn."""
 
 MEMBERS = 2
 MEMBERS_CHARS = 32_000_000
@@ -58,28 +60,6 @@ class TooMany(RolloupeError):
         super().__init__(f"{FILES} files are already being downloaded")
 
 
-class Lately:
-    """Recently loaded objects: a page requests pages, finds and images of one sample in turn."""
-
-    def __init__(self, limit: int, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
-        self._objects: Lru[tuple[str, ...], Any] = Lru(limit, limit_bytes)
-
-    def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
-        """Return the object for a key; load it if it is missing. `size` returns its share of the limit."""
-        cached: T | None = self._objects.get(key)
-        if cached is not None:
-            return cached
-        loaded = load()
-        if (share := size(loaded)) <= self._limit_bytes:
-            self._objects.put(key, loaded, share)
-        return loaded
-
-    def clear(self) -> None:
-        """Drop all objects."""
-        self._objects.clear()
-
-
 class Context:
     """A server's library, settings and state."""
 
@@ -87,8 +67,8 @@ class Context:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.replies = Replies(self.cache, self.in_thread, self._read, is_loopback=settings.is_loopback)
-        self.lately = Lately(LATELY, LATELY_BYTES)
-        self.members = Lately(MEMBERS, MEMBERS_CHARS)
+        self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
+        self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
         self.hub = Hub(self.library, self.state, self.in_thread)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")

@@ -20,7 +20,7 @@ async def clear(request: Request) -> Response:
     context = context_of(request)
     library = await context.library()
     context.cache.clear()
-    context.lately.clear()
+    context.samples.clear()
     context.members.clear()
     return await context.replies.fresh(request, lambda: figures(context, library))
 

@@ -36,7 +36,7 @@ async def members(request: Request) -> Response:
     given_lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.MembersReply:
-        found = context.members.get(
+        found = context.members.get_or_make(
             (run.id, version, str(key), str(against), *map(str, only)),
             lambda: query.compared(run, key, against, only),
             _size,

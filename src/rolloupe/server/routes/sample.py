@@ -42,7 +42,7 @@ def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, S
             found.turns = text.after(found.turns, token)
         return found, group
 
-    return context_of(request).lately.get((run.id, run.version, str(key), token), load, _size)
+    return context_of(request).samples.get_or_make((run.id, run.version, str(key), token), load, _size)
 
 
 def _size(held: tuple[Sample, Sequence[SampleKey]]) -> int:
