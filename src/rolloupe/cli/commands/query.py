@@ -133,13 +133,15 @@ def query(
     formula. The command does not replace an existing file without --overwrite.
     """
     from rolloupe.api import sample_query
+    from rolloupe.query import derived_names
 
     if overwrite and file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
     if file is not None and not overwrite and os.path.lexists(file):
         raise _exists(file)
     asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
+    texts = bool(derived_names(asked))  # which come with the texts
+    with options.opened(options.place_of(**place), run_id=run_id, texts=texts) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
@@ -155,7 +157,7 @@ def query(
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, asked, offset + shown)
         if not shown:
-            options.require_complete(runs, run_id)
+            options.require_complete(runs, run_id, texts=texts)
             complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING
 
