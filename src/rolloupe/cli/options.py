@@ -232,7 +232,9 @@ def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, b
         more = [f"  and {len(missing) - LISTED} more"] if len(missing) > LISTED else []
         count = f"{len(missing)} part{'' if len(missing) == 1 else 's'} of the index could not be made"
         is_slower = texts and not any(run.failures() for run in runs if run_id in (None, run.id))
-        loss = "searches are slower without their texts, and derived metrics lack their values" if is_slower else "answers lack their contents"
+        loss = "answers lack their contents"
+        if is_slower:
+            loss = "searches are slower without their texts, and derived metrics lack their values"
         is_disk = any("could not be written" in one for one in missing)
         cause = "fix the cause, such as a full disk, or name another folder with --index-dir" if is_disk else "fix it"
         raise IncompleteIndex(
