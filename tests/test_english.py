@@ -78,6 +78,17 @@ def test_rooms_say_who_does_what(room: str) -> None:
     assert faults(room) == []
 
 
+def test_comments_of_the_page_say_who_does_what() -> None:
+    modules = [path for path in (ROOT / "web/src").rglob("*.ts*") if not path.name.endswith(".gen.ts")]
+    comments = [
+        (module, comment)
+        for module in modules
+        for comment in re.findall(r"/\*.*?\*/|(?<![:\"'`])//[^\n]*", module.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    assert len(comments) > len(modules)
+    assert [(module.name, phrases) for module, comment in comments if (phrases := phrases_in(comment))] == []
+
+
 @pytest.mark.parametrize(
     "text", ["It is said once.", "the formats that there are", "One that holds a run is gone on with.", "a file a rank"]
 )

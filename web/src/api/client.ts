@@ -2,7 +2,7 @@
 
 import type { ErrorReply } from "./types.gen";
 
-/** An answer that is none: what failed and what to do next, in the server's words or in ours. */
+/** A failed request: what failed and what to do next, in the server's words or in ours. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -12,7 +12,7 @@ export class ApiError extends Error {
     message: string,
     readonly next: string,
     /** The whole answer, where it was JSON: a refusal may say more than its sentence. */
-    readonly said: unknown = null,
+    readonly body: unknown = null,
     /** Where in a filter it stands that could not be understood. */
     readonly place: number | null = null,
   ) {
@@ -22,7 +22,7 @@ export class ApiError extends Error {
 
 let locked: () => void = () => undefined;
 
-/** Say who is told when the server asks for its token. */
+/** Set the function to call when the server asks for its token. */
 export function onLocked(listener: () => void): void {
   locked = listener;
 }
@@ -60,7 +60,7 @@ export async function post<T>(path: readonly string[], body: unknown): Promise<T
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** True where the server refuses an address for want of its token. Nobody asked for it, so that nobody is told. */
+/** True if the server refuses an address because the token is missing. Asks quietly: it calls nobody. */
 export async function isRefused(url: string): Promise<boolean> {
   try {
     return (await fetch(url, { credentials: "same-origin", method: "HEAD" })).status === 401;

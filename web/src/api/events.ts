@@ -3,7 +3,7 @@
 import { address, isRefused } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
 import { trusted } from "../lib/trustedScript";
-import { Stream, type Told } from "./stream";
+import { Stream, type StreamMessage } from "./stream";
 import type { Event } from "./types.gen";
 
 export interface Listener {
@@ -21,19 +21,19 @@ export function listen(listener: Listener): () => void {
   const alone = (): void => {
     own ??= new Stream(url, hear);
   };
-  const hear = (told: Told): void => {
-    if (told.kind === "event") read(told.data, listener);
-    else if (told.kind === "none") alone();
-    else listener.connection(told.kind === "up");
-    if (told.kind === "refused") void isRefused(url).then((isSo) => isSo && listener.shut());
+  const hear = (message: StreamMessage): void => {
+    if (message.kind === "event") read(message.data, listener);
+    else if (message.kind === "none") alone();
+    else listener.connection(message.kind === "up");
+    if (message.kind === "refused") void isRefused(url).then((isSo) => isSo && listener.shut());
   };
   const port = shared(url, hear, alone);
   if (port === null) alone();
   return () => (own === null ? port?.postMessage("again") : own.open());
 }
 
-/** Listen at the shared worker, and return the way to it; null where there is none. `failed`: it does not start. */
-function shared(url: string, hear: (told: Told) => void, failed: () => void): MessagePort | null {
+/** Listen to the shared worker and return the way to it; null without one. `failed`: it does not start. */
+function shared(url: string, hear: (message: StreamMessage) => void, failed: () => void): MessagePort | null {
   if (typeof SharedWorker === "undefined") return null;
   let worker: SharedWorker;
   try {
@@ -46,7 +46,7 @@ function shared(url: string, hear: (told: Told) => void, failed: () => void): Me
   }
   const { port } = worker;
   worker.addEventListener("error", failed);
-  port.addEventListener("message", (message: MessageEvent<Told>) => hear(message.data));
+  port.addEventListener("message", (event: MessageEvent<StreamMessage>) => hear(event.data));
   port.start();
   port.postMessage({ url });
   addEventListener("pagehide", () => port.postMessage("bye"));

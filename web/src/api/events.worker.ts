@@ -4,7 +4,7 @@
  * A tab says `{ url }` to listen, `"again"` to try a broken stream at once, `"bye"` when it goes.
  */
 
-import { Stream, type Told } from "./stream";
+import { Stream, type StreamMessage } from "./stream";
 
 /** What of the worker's global scope is used here; TypeScript has either the page's types or the worker's. */
 interface Scope {
@@ -14,23 +14,23 @@ interface Scope {
 const ports = new Set<MessagePort>();
 let stream: Stream | null = null;
 
-function tell(told: Told): void {
-  for (const port of ports) port.postMessage(told);
+function tell(message: StreamMessage): void {
+  for (const port of ports) port.postMessage(message);
 }
 
-function hear(port: MessagePort, said: unknown): void {
-  if (said === "bye") {
+function hear(port: MessagePort, message: unknown): void {
+  if (message === "bye") {
     ports.delete(port);
     if (ports.size === 0) {
       stream?.close();
       stream = null;
     }
-  } else if (said === "again") stream?.open();
-  else if (typeof said === "object" && said !== null && "url" in said && typeof said.url === "string") {
-    if (typeof EventSource === "undefined") return port.postMessage({ kind: "none" } satisfies Told);
+  } else if (message === "again") stream?.open();
+  else if (typeof message === "object" && message !== null && "url" in message && typeof message.url === "string") {
+    if (typeof EventSource === "undefined") return port.postMessage({ kind: "none" } satisfies StreamMessage);
     ports.add(port);
-    stream ??= new Stream(said.url, tell);
-    if (stream.isUp) port.postMessage({ kind: "up" } satisfies Told);
+    stream ??= new Stream(message.url, tell);
+    if (stream.isUp) port.postMessage({ kind: "up" } satisfies StreamMessage);
   }
 }
 

@@ -50,7 +50,7 @@ export interface SamplesQuery {
   step_max?: number | undefined;
   where?: string | undefined;
   group?: string | undefined;
-  /** Only what was trained on, or only what was not. */
+  /** Only samples that the trainer used, or only discarded ones. */
   trained?: boolean | undefined;
   sort: string;
   descending: boolean;
@@ -81,7 +81,7 @@ export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> =>
   get(["runs", run, "discards"], { split });
 
-/** What tells a right answer: a number of the sample, and the value from which on; empty where the run decides. */
+/** What makes an answer correct: a number of the sample, and its least value; empty if the run decides. */
 export interface Judged {
   metric: string;
   bar: string;
@@ -213,13 +213,13 @@ export const exportAddress = (run: string, query: Record<string, string | number
 /** What a person added; with `since` what has changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 
-/** Throws an `ApiError` of status 409 where another change was first; `said` is then a `ConflictReply`. */
+/** Throws an `ApiError` of status 409 where another change was first; `body` is then a `ConflictReply`. */
 export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> =>
   post(["state"], change);
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
 
-/** Search; `hear` is told what is found until the search is over. Ends when `signal` says so. */
+/** Search; calls `hear` with each find until the search is over or `signal` ends it. */
 export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> =>
   lines(["search"], asked, signal, hear);
 
@@ -227,6 +227,6 @@ export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: 
 export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> =>
   get(["search", "hits"], { search: searchId, offset, limit });
 
-/** Where a text stands in a sample, in the parts that are shown. */
+/** The places of a text in a sample, in the parts on the page. */
 export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> =>
   post(["runs", run, "sample", "spans"], { id, search: what });

@@ -1,10 +1,10 @@
 /** One stream of events, held open: what it says, and whether it is up. Runs in the shared worker or in the page. */
 
 /**
- * What is told to the page: `up` and `down` of the connection, `refused` of one that is down since something answered
- * that was no stream, `event` with the JSON of an `Event`, and `none` by a worker whose browser knows no streams there.
+ * A message to the page: the connection is `up` or `down`; `refused`: down, since the answer was not a stream; `event`
+ * with the JSON of an `Event`; `none`: the worker's browser has no streams in workers.
  */
-export type Told =
+export type StreamMessage =
   { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "none" } | { kind: "event"; data: string };
 
 const AGAIN_MS = 2000;
@@ -12,12 +12,12 @@ const AGAIN_MS = 2000;
 /** Open the stream and keep it open. A browser gives up after a refusal (no session yet); this asks again. */
 export class Stream {
   readonly #url: string;
-  readonly #tell: (told: Told) => void;
+  readonly #tell: (message: StreamMessage) => void;
   #source: EventSource | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isUp = false;
 
-  constructor(url: string, tell: (told: Told) => void) {
+  constructor(url: string, tell: (message: StreamMessage) => void) {
     this.#url = url;
     this.#tell = tell;
     this.open();

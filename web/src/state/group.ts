@@ -97,7 +97,7 @@ export class GroupStore extends Store {
     return this.answers.value?.answers.map(({ id }) => id) ?? [];
   });
 
-  /** Move on by some columns; false if there is none. */
+  /** Move on by some columns; false at the last. */
   goMember(by: number): boolean {
     const ids = this.shownIds.peek();
     const at = ids.indexOf(this.session.place.now.peek().sample ?? "");

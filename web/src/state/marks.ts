@@ -238,7 +238,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
     if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
   } catch (error) {
     const failure = asApiError(error);
-    const theirs = failure.status === 409 && isConflict(failure.said) ? failure.said.item : undefined;
+    const theirs = failure.status === 409 && isConflict(failure.body) ? failure.body.item : undefined;
     if (theirs === undefined) {
       // The browser stores settings, too.
       if (kind !== "setting")

@@ -115,7 +115,7 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
   };
 }
 
-/** A number on an axis, where there is little room; `digits` more than drawn. */
+/** A number on an axis, in little room; `digits` more than drawn. */
 function tickOf(tick: number, digits: number): string {
   if (digits > 0 && tick !== 0) {
     const [mantissa, exponent] = tick.toExponential(1).split("e");

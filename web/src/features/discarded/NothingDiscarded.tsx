@@ -1,4 +1,4 @@
-/** Explains that there are no discarded samples: at this step, or anywhere. */
+/** Explains an empty list of discarded samples: none at this step, or none anywhere. */
 
 import { useSession } from "../../state/useSession";
 import { figure } from "../../lib/numbers/numbers";

@@ -65,7 +65,7 @@ export function Raw() {
   );
 }
 
-/** A text indented by the worker; null until it is, or if nothing is to be indented. */
+/** A text indented by the worker; null until then, or if there is nothing to indent. */
 function useIndented(text: string | null): string | null {
   const [laid, lay] = useState<{ of: string; text: string } | null>(null);
   useEffect(() => {

@@ -204,7 +204,7 @@ export function format(place: Place): string {
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
-/** The same place with some changes; the page chooses anew whatever depended on them. */
+/** The same place with some changes; the page chooses again whatever depended on them. */
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
   return next.sample === null || next.sample === place.sample ? next : { ...next, ...groupViewFor(next.sample, next) };

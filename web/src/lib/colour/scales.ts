@@ -1,4 +1,4 @@
-/** Which colour a value of a column has: by what the run declares, else by what was seen. */
+/** The colour of a value in a column: from the range that the run declares, else from the values seen. */
 
 import type { ColumnItem } from "../../api/types.gen";
 import { brief, finite, placeBetween } from "../numbers/numbers";

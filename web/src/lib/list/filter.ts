@@ -33,9 +33,7 @@ export function narrowed(where: string, more: string): string {
   return /\bor\b/i.test(text) ? `(${text}) and ${more}` : `${text} and ${more}`;
 }
 
-/**
- * True where only what was not trained on can fulfil a filter: it asks for a reason, and nothing beside that will do.
- */
+/** True if only discarded samples can match a filter: it asks for a reason, with no alternative. */
 export function asksForReason(where: string): boolean {
   const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) =>
     text.slice(1, -1) === "discarded" ? " discarded " : ' "" ',

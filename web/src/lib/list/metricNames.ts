@@ -1,6 +1,6 @@
 /** Names of metrics without what all of them begin with: `reward.format` beside `reward.score` is `format`. */
 
-/** The last separator of a name that something stands behind. */
+/** The last separator of a name that something follows. */
 const PARTS = /^(.*[./])[^./]+$/;
 
 /** What at least two names of a sample have in common, up to a separator; empty where they have nothing. */

@@ -1,9 +1,9 @@
 /**
- * Strips of cells, a strip a column of the list: which have room beside each other, how wide each is, and how many
+ * Strips of cells, one for each column of the list: which fit side by side, how wide each is, and how many
  * lines they take.
  */
 
-/** More cells than these cannot be told apart: a group's other samples are in the list of samples. */
+/** Nobody could distinguish more cells: a group's other samples are in the list of samples. */
 export const MOST_CELLS = 64;
 
 /** What a cell takes, by how wide a strip gets by that. */
@@ -12,7 +12,7 @@ interface Pitch {
   most: number;
 }
 
-/** One strip stands beside the prompt. */
+/** One strip, beside the prompt. */
 const ALONE: Pitch = { px: 10, most: 128 };
 /** Of several below the prompt the first is the largest: it is what the list is read by. */
 const FIRST: Pitch = { px: 9, most: 128 };
@@ -20,7 +20,7 @@ const OTHER: Pitch = { px: 5, most: 96 };
 /** How many samples more a group has than cells. */
 const REST_PX = 40;
 
-/** What stands beside the strips: the edges of a row, and the column of means. */
+/** The room beside the strips: the edges of a row, and the column of means. */
 const BESIDE_PX = 24 + 64 + 10;
 const GAP_PX = 6;
 
@@ -39,7 +39,7 @@ export interface Column {
 
 export interface Laid<C extends Column> {
   strips: readonly (C & { px: number })[];
-  /** One strip stands beside two lines of the prompt, several stand below one line of it. */
+  /** One strip is beside two lines of the prompt; several are below one line of it. */
   isBeside: boolean;
   /** Lines of strips. */
   lines: number;

@@ -12,7 +12,7 @@ export function lastAtMost(values: readonly number[], limit: number): number {
   return low - 1;
 }
 
-/** Index of the value nearest to `wanted`, in ascending values; -1 where there are none. */
+/** Index of the value nearest to `wanted`, in ascending values; -1 without values. */
 export function nearest(values: readonly number[], wanted: number): number {
   const below = lastAtMost(values, wanted);
   const low = values[below];

@@ -58,7 +58,7 @@ describe("settings that follow the person", () => {
     await loadMarks();
     expect(settings.value).toMatchObject({ theme: "dark", leftWidth: 400 });
 
-    keep({ theme: "system", rewardColours: "safe" }); // elsewhere, which is not told here yet
+    keep({ theme: "system", rewardColours: "safe" }); // elsewhere, unknown here so far
     choose({ openAtEnd: false });
     await settled();
     expect(held?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false });

@@ -105,7 +105,7 @@ export class BrowseStore extends Store {
   }
 }
 
-/** The id of the sample that stands at a place, where that is known. Of large groups the last ones are not. */
+/** The id of the sample at a place, if known. The last ones of large groups are not. */
 export function idAt(list: Listing, at: number): string | undefined {
   if (list.mode !== "groups") return itemAt(list, at)?.id;
   const group = groupAt(list, rowOf(list, at) ?? -1);

@@ -23,7 +23,7 @@ export class FilterStore extends Store {
     this.offer.value = { column, value, at: { left, top, bottom }, from };
   }
 
-  /** Narrow the list. What is read stays for as long as the new list has it, or cannot be had. */
+  /** Narrow the list. The open sample stays while the new list has it or cannot be loaded. */
   filterBy(where: string): void {
     const { sample, where: now } = this.session.place.now.peek();
     if (where === now) return;

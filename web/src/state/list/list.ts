@@ -18,14 +18,14 @@ export interface Listing {
   mode: Mode;
   /** What is known of each row, in the order of its values. */
   columns: readonly string[];
-  /** Samples that fulfil the filter, and those that there are in the scope. */
+  /** The number of samples that match the filter, and of all in the scope. */
   total: number;
   of: number;
   /** Rows of the list: groups or samples. */
   rows: number;
   pages: ReadonlyMap<number, readonly SampleItem[]>;
   groups: ReadonlyMap<number, readonly GroupItem[]>;
-  /** What was asked for, of this list: a Set of its own, as lists are made anew. */
+  /** The requested pages of this list: a Set of its own, as each list is a new object. */
   asked: Set<string>;
   /** Another number where the samples of the step are others; 0 for several steps. */
   stamp: number;
@@ -155,9 +155,9 @@ export class ListStore extends Store {
   }
 
   /**
-   * Add a page to a list that is still shown. Nothing is asked for twice of one list: the page around a sample may lack
-   * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew. True
-   * where it was added.
+   * Add a page to the list while it is still shown; true if it was added. A list requests nothing twice: the page
+   * around a sample may lack it, which would never end. A page of another moment means that the list has moved: load it
+   * again.
    */
   async #add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<boolean> {
     if (list.asked.has(what)) return false;

@@ -8,7 +8,7 @@ import { type Column, type Laid, laid } from "../../lib/list/strips";
 import { SHORT } from "../run/columns";
 import { Store } from "../store";
 
-/** A name where there is little room, as a title. */
+/** A name in little room, as a title. */
 const titled = (words: string | undefined): string | undefined =>
   words && words.charAt(0).toUpperCase() + words.slice(1);
 
@@ -55,8 +55,8 @@ export class StripsStore extends Store {
   });
 
   /**
-   * The scale of a column's colours; of one whose range the run does not tell, as of what was learned later, by what is
-   * in the list.
+   * The scale of a column's colours. If the run does not tell its range, as for later metrics, the values in the list
+   * do.
    */
   #colours(name: string, page: readonly GroupItem[], at: number): Scale {
     const words = this.session.columns.scale(name);

@@ -8,7 +8,7 @@ const session = createSession();
 
 startComplete(session);
 
-/** Read a sample beside a list that has another one alone; say whether the page is that of what was not trained on. */
+/** Read a sample beside a list with only another one; return whether the page is that of discarded samples. */
 function isAmongDiscarded(reason: string, change: Partial<Place> = {}): boolean {
   session.sample.now.value = null;
   session.place.now.value = {

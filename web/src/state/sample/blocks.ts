@@ -28,7 +28,7 @@ export class BlocksStore extends Store {
     return `${run ?? ""}\n${sample ?? ""}`;
   }
 
-  /** The current block of the record, and the error if there is none. */
+  /** The current block of the record, or the error in its place. */
   raw(): Block<RawReply> {
     return this.#record.value?.key === this.#keyNow() ? this.#record.value : NOTHING;
   }

@@ -1,4 +1,4 @@
-/** What stands in the columns of the groups below: whose strips these are, and what their colours mean. */
+/** The heads of the columns of groups: whose strips these are, and what their colours mean. */
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
@@ -9,7 +9,7 @@ import type { Shown, Strips } from "../../../state/list/strips";
 import { Text } from "../../../ui/text/Text";
 import style from "./Row.module.css";
 
-/** The rows say the same in words: to who does not see them, the heads would be said twice. */
+/** The rows have the same in words, so a screen reader skips the heads. */
 export function GroupHead({ strips: { strips, isBeside } }: { strips: Strips }) {
   const session = useSession();
   const [first] = strips;

@@ -1,4 +1,4 @@
-/** A group in the list: its prompt, a strip of cells a column, a cell a sample; mean and spread of the first. */
+/** A group in the list: its prompt, a strip of cells for each column, a cell for each sample; mean and spread of the first. */
 
 import { useSession } from "../../../state/useSession";
 import type { GroupItem, WireNumber } from "../../../api/types.gen";

@@ -21,7 +21,7 @@ export function Rows() {
   const session = useSession();
   const list = session.list.now.value;
   const error = session.list.error.value;
-  // What is wrong with a filter stands below its field; the list stays as it was.
+  // The error of a filter appears below its field; the list stays as it was.
   if (error !== null && session.list.isBehind.value && error.place !== null && list === null) return <Unread />;
   if (error !== null && session.list.isBehind.value && error.place === null)
     return <Failure error={error} what="The list" again={() => void session.list.reload()} />;

@@ -31,7 +31,7 @@ interface Props {
 
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
-/** Of what was not trained on: that there is nothing to read, where that is so. */
+/** The mark of a discarded sample with nothing to read; empty for others. */
 const unfinished = ({ status, response_chars }: SampleItem): string =>
   response_chars > 0
     ? ""
@@ -169,7 +169,7 @@ export function said(session: Session, name: string, value: WireNumber): string 
   return kind === "signed" ? signed(value, "–") : figure(value, "–");
 }
 
-/** A name where there is little room: the last part of a path. */
+/** A name in little room: the last part of a path. */
 const short = (session: Session, name: string): string =>
   SHORT.get(name) ??
   (session.columns.label(name) === name
