@@ -82,6 +82,7 @@ def test_the_catalogue_offers_metrics_and_tags_that_are_called_like_columns(run:
         of_metric, of_tag = offered[f"metric.{name}"], offered[f"tag.{name}"]
         assert (of_metric.kind, of_metric.source, of_tag.kind, of_tag.source) == ("number", "metric", "text", "tag")
         assert (of_metric.low, of_metric.high) == ((None, None) if name == "turns" else (100.0, 103.0))
+    assert {"metric.reward", "tag.reward"} <= {*offered}
     assert (offered["reward"].source, offered["reward"].low, offered["reward"].high) == ("fixed", -3.0, 0.0)
 
 

@@ -33,10 +33,17 @@ describe("the figures of a sample", () => {
   it("hold what the framework itself calls the sample, which no filter knows", () => {
     const facts = [
       { name: "rollout_id", kind: "own", value: "1200", label: "" },
+      { name: "sample_index", kind: "own", value: 7, label: "" },
+      { name: "group_index", kind: "own", value: 3, label: "" },
       { name: "total_length", kind: "own", value: 1500, label: "" },
     ];
-    expect(texts({ facts })).toMatchObject({ rollout_id: "1200", total_length: "1,500" });
-    for (const fact of labelled(reply({ facts })).slice(-2)) expect(fact).not.toHaveProperty("field");
+    expect(texts({ facts })).toMatchObject({
+      rollout_id: "1200",
+      sample_index: "7",
+      group_index: "3",
+      total_length: "1,500",
+    });
+    for (const fact of labelled(reply({ facts })).slice(-4)) expect(fact).not.toHaveProperty("field");
   });
   it("say what is missing and what is not finite", () => {
     expect(texts({ reward: null })["Reward"]).toBe("none");
