@@ -311,7 +311,7 @@ def test_another_trl_trains_on_and_it_is_told(told: dict[str, Any]) -> None:
 
     recorder = Recorder("run", code=None)
     trainer = trainer_of(told, config_of(), Other, recorder=recorder)
-    with pytest.warns(RecorderWarning, match="another way"):
+    with pytest.warns(RecorderWarning, match="scores completions differently"):
         trainer.train()
     assert trainer.state.global_step == 3
     assert sum(recorder.failures.values()) == 3
