@@ -181,17 +181,17 @@ def test_packs_that_vanish_while_questions_are_asked_cost_no_answer(tmp_path: Pa
 
 KILLED = """
 import os, signal, sys
+from pathlib import Path
 from rolloupe.index import Library
 from rolloupe.index import compaction
-from rolloupe.index.segments import files
 compaction.SIZES = (8, 4)
-write = files.pq.write_table
-def half(table, place, **options):
-    write(table, place, **options)
-    if ".pack." in place.name:
-        place.write_bytes(place.read_bytes()[:500])
+replace = Path.replace
+def half(written, target):
+    if ".pack." in target.name:
+        written.write_bytes(written.read_bytes()[:500])
         os.kill(os.getpid(), signal.SIGKILL)
-files.pq.write_table = half
+    return replace(written, target)
+Path.replace = half
 Library([sys.argv[1]], index_dir=sys.argv[2]).runs[0].wait_all()
 """
 

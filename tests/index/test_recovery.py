@@ -7,7 +7,6 @@ import signal
 import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from rolloupe import query
@@ -129,16 +128,16 @@ def test_a_damaged_byte_in_what_is_known_of_a_segment_hangs_nobody(tmp_path: Pat
 
 
 def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = pq.write_table
+    replace = Path.replace
     written = []
 
-    def write_one(table: object, place: Path, **options: object) -> None:
-        written.append(place)
+    def write_one(made: Path, target: Path) -> Path:
+        written.extend([target] if target.suffix == ".parquet" else [])
         if len(written) > 1:
             raise OSError(errno.ENOSPC, "no room")
-        write(table, place, **options)
+        return replace(made, target)
 
-    monkeypatch.setattr(pq, "write_table", write_one)
+    monkeypatch.setattr(Path, "replace", write_one)
     relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
@@ -188,14 +187,14 @@ def test_texts_that_found_no_room_are_written_once_there_is_some(
 ) -> None:
     from rolloupe.index import run as index_run
 
-    write, is_full = pq.write_table, True
+    replace, is_full = Path.replace, True
 
-    def write_unless_full(table: object, place: Path, **options: object) -> None:
-        if is_full and "text" in place.name:
+    def write_unless_full(made: Path, target: Path) -> Path:
+        if is_full and "text" in target.name:
             raise OSError(errno.ENOSPC, "no room")
-        write(table, place, **options)
+        return replace(made, target)
 
-    monkeypatch.setattr(pq, "write_table", write_unless_full)
+    monkeypatch.setattr(Path, "replace", write_unless_full)
     monkeypatch.setattr(index_run, "RETRY_S", 0.5)
     relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
@@ -216,20 +215,20 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     from rolloupe.index.execution import Job, JobReply, inline
     from rolloupe.index.execution.jobs import BackfillJob, perform
 
-    write = pq.write_table
+    replace = Path.replace
 
-    def write_some(table: object, place: Path, **options: object) -> None:
-        if "text" not in place.name and not written:
-            written.append(place)
+    def write_some(made: Path, target: Path) -> Path:
+        if "text" not in target.name and not written:
+            written.append(target)
             raise OSError(errno.ENOSPC, "no room")
-        write(table, place, **options)
+        return replace(made, target)
 
     def slowly(job: Job) -> JobReply:
         time.sleep(0.3 if isinstance(job, BackfillJob) else 0)
         return perform(job)
 
     written: list[Path] = []
-    monkeypatch.setattr(pq, "write_table", write_some)
+    monkeypatch.setattr(Path, "replace", write_some)
     monkeypatch.setattr(inline, "perform", slowly)
     monkeypatch.setattr(index_run, "RETRY_S", 0.5)
     monkeypatch.setattr(index_run, "LOOK_S", 0.1)

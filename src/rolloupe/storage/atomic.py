@@ -14,10 +14,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Raises OSError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
-        with made.open("wb") as file:
+        with _created(made) as file:
             yield file
         made.replace(path)
     except BaseException:
@@ -26,7 +25,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def write(path: Path, data: bytes) -> None:
+def _created(path: Path) -> BinaryIO:
+    """Create a file, and its folder first if there is none."""
+    try:
+        return path.open("wb")
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("wb")
+
+
+def write(path: Path, data: bytes | memoryview) -> None:
     """Write a whole file in place of what was there. Raises OSError."""
     with replacing(path) as file:
         file.write(data)

@@ -1,7 +1,9 @@
 """The jobs on segments, as records that can travel to another process or machine, and the code that performs them."""
 
+import contextlib
+import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -9,7 +11,7 @@ from msgspec import Struct
 
 from rolloupe.errors import words_of
 from rolloupe.index.segments import pack, segment
-from rolloupe.index.segments.derived_values import DerivedMeta, read_derived
+from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
@@ -64,6 +66,23 @@ class JobReply(Struct, kw_only=True):
 
 def perform(job: Job) -> JobReply:
     """Perform a job in this process."""
+    with _uncollected():
+        return _performed(job)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the garbage collector, which would visit the rows of a part again and again: they hold no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _performed(job: Job) -> JobReply:
     try:
         if isinstance(job, PackJob):
             pack.write(Path(job.path), job.members, is_derived=job.is_derived)
@@ -82,10 +101,12 @@ def _backfilled(job: BackfillJob) -> JobReply:
     if rows is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)
-    for kind in KINDS:
-        if kind.name in job.kinds and kind.backfilled is not None:
-            kind.backfilled.write(path, job.meta, rows)
-    return JobReply(meta=job.meta, derived=read_derived(path, job.meta))
+    written = [
+        kind.backfilled.write(path, job.meta, rows)
+        for kind in KINDS
+        if kind.name in job.kinds and kind.backfilled is not None
+    ]
+    return JobReply(meta=job.meta, derived=next(filter(None, written), None))
 
 
 def _failure(job: Job, error: OSError) -> str:

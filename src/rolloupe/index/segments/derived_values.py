@@ -19,11 +19,11 @@ from msgspec import Struct
 from rolloupe.derive import METRICS, BatchValues, DerivedMetric, SampleBatch, values_of_batch, values_of_siblings
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.files import replacing
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
 from rolloupe.index.segments.segment import SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
+from rolloupe.storage import atomic
 
 VERSION = 1
 ENDING = ".derived.parquet"
@@ -97,7 +97,7 @@ def _is_written(path: Path, meta: SegmentMeta) -> bool:
     return about is not None and about.is_current
 
 
-def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
+def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> DerivedMeta:
     before = read_derived(path, meta)
     versions = {} if before is None else before.versions
     stale = [metric for name, metric in METRICS.items() if versions.get(name) != metric.version]
@@ -116,8 +116,8 @@ def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
         versions={name: METRICS[name].version for name in (*current, *values)},
         step_stats=_step_stats(rows, values, before, current),
     )
-    with replacing(about_of(path)) as temporary:
-        temporary.write_bytes(msgspec.msgpack.encode(about))
+    atomic.write(about_of(path), msgspec.msgpack.encode(about))
+    return about
 
 
 def _read(path: Path, names: Sequence[str]) -> dict[str, pa.ChunkedArray] | None:

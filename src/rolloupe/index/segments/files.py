@@ -1,25 +1,10 @@
-"""Files of the index: written under a temporary name, then renamed, so that readers need no lock."""
+"""Files of the index: whether they are whole, and their removal."""
 
 import contextlib
-import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to; at the end, that file replaces `path`, unless an error occurred."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def is_readable(path: Path) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from rolloupe.index.segments.derived_values import DerivedMeta
     from rolloupe.index.segments.segment import SegmentMeta
     from rolloupe.model import SampleRow
 
@@ -14,8 +15,11 @@ class Backfilled(NamedTuple):
 
     is_written: "Callable[[Path, SegmentMeta], bool]"
     """Tells whether the files exist with the content that this version would write."""
-    write: "Callable[[Path, SegmentMeta, Sequence[SampleRow]], None]"
-    """Writes the files beside the segment at the path. Raises `OSError`."""
+    write: "Callable[[Path, SegmentMeta, Sequence[SampleRow]], DerivedMeta | None]"
+    """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
+
+    Raises `OSError`.
+    """
 
 
 class SegmentKind(NamedTuple):

@@ -23,12 +23,11 @@ from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
-from rolloupe.index.segments.files import replacing
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
-from rolloupe.storage import open_file
+from rolloupe.storage import atomic, open_file
 
 LAYOUT = 20
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
@@ -249,25 +248,20 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta.complete = splittable and stop == grid_span(part)[1] and not records.unfinished
     base = base_path(folder, source.name, part, covered, source.texts_from)
     meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), *records.as_stored())
-    with replacing(base.with_suffix(".meta")) as temporary:
-        temporary.write_bytes(msgspec.msgpack.encode(meta))
+    atomic.write(base.with_suffix(".meta"), msgspec.msgpack.encode(meta))
     return meta
 
 
 def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
     """Write a table. Returns the size of the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
-    with replacing(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=few or False,
-            row_group_size=row_group_size,
-        )
-        return temporary.stat().st_size
+    sink = pa.BufferOutputStream()  # pyarrow writes page by page: for a small segment that took longer than all else
+    pq.write_table(
+        table, sink, compression="zstd", compression_level=1, use_dictionary=few or False, row_group_size=row_group_size
+    )
+    contents = memoryview(sink.getvalue())
+    atomic.write(path, contents)
+    return contents.nbytes
 
 
 def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
