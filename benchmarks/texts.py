@@ -149,7 +149,10 @@ SHAPES: dict[str, tuple[str, Callable[[Path], None]]] = {
         in_files(lambda rng, step: relax(rng, step, written(rng, 3000)), 40, MEGABYTES, "rollout_result/train"),
     ),
     "native": ("recorded, three series, 3 kB", recorded),
-    "chinese": ("one file, 2,000 characters of Chinese", in_files(lambda rng, step: plain(rng, step, chinese(rng, 2000)), 1)),
+    "chinese": (
+        "one file, 2,000 characters of Chinese",
+        in_files(lambda rng, step: plain(rng, step, chinese(rng, 2000)), 1),
+    ),
 }  # fmt: skip
 
 
@@ -182,9 +185,9 @@ def _writer(folder: Path, run: Any) -> Callable[[Any, Any], object]:
         return lambda source, meta: segment.build_text(folder, run, source, meta)
     from rolloupe.index.execution import BackfillJob
     from rolloupe.index.execution.jobs import perform
-    from rolloupe.index.segments.kinds import BACKFILLED
+    from rolloupe.index.segments.kinds import KINDS
 
-    kinds = [kind.name for kind in BACKFILLED]
+    kinds = [kind.name for kind in KINDS]
 
     def write(source: Any, meta: Any) -> None:
         assert not perform(BackfillJob(folder=str(folder), run=run, source=source, meta=meta, kinds=kinds)).error

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import re
 import time
 from typing import Any
 
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
 from rolloupe.derive.blocks import blocks_of
+from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow
+from rolloupe.text.blocks import BLOCKS, CLOSINGS
+from rolloupe.text.templates import STARTS
 from tests.thoroughness import slow_unless
 
 PIECES = (
@@ -72,7 +76,22 @@ def test_blocks_are_those_of_the_transcript(response: str) -> None:
     response = text.clean(response)
     kinds = ("think", "tool_call", "tool_result", "answer")
     parts = [(p.kind, p.text.strip("\n"), p.closed) for p in text.parts(response) if p.kind in kinds]
-    assert [(one.kind, one.inner.strip("\n"), one.closed) for one in blocks_of(response)] == parts
+    assert [
+        (one.kind, one.inner.strip("\n"), one.closed) for one in blocks_of(response, *places_of([response]))
+    ] == parts
+
+
+@given(st.lists(texts | texts_in_turns))
+def test_turns_and_blocks_begin_at_places(responses: list[str]) -> None:
+    of_turns = [one.pattern.replace("?P<role>", "?:") for one in STARTS]
+    begins = re.compile(f"(?={'|'.join([*map(re.escape, (*BLOCKS, *CLOSINGS)), *of_turns])})")
+    for response, places in zip(responses, places_of(responses), strict=True):
+        assert {match.start() for match in begins.finditer(response)} <= {*places}
+        assert [*places] == sorted({*places})
+
+
+def is_in_turns(response: str) -> bool:
+    return SampleBatch([row(response)]).in_turns == [0]
 
 
 def of_turns(sample: SampleRow) -> dict[str, Value]:
@@ -85,7 +104,7 @@ def test_metrics_say_the_same_of_text_and_of_a_message(response: str) -> None:
     response = text.clean(response)
     of_message = of_turns(row(response, messages=[{"role": "assistant", "content": response}]))
     values = values_of_sample(row(response))
-    assert text.may_have_turns(response) or {**values, **of_message} == values
+    assert is_in_turns(response) or {**values, **of_message} == values
 
 
 @given(texts | texts_in_turns)
@@ -99,7 +118,7 @@ def test_metrics_say_the_same_of_text_and_of_its_turns(response: str) -> None:
 
 @given(texts | texts_in_turns)
 def test_a_response_of_several_turns_may_have_turns(response: str) -> None:
-    assert text.may_have_turns(response) or [turn.role for turn in text.split_response(response)] == ["assistant"]
+    assert is_in_turns(response) or [turn.role for turn in text.split_response(response)] == ["assistant"]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.text import blocks
-from rolloupe.text.delimiters import FEW, Delimiters, literal
+from rolloupe.text.delimiters import Delimiters, literal
 
 WORDS = sorted({*blocks.BLOCKS, *blocks.CLOSINGS, *blocks.MARKERS, *blocks.PLACEHOLDERS}, key=len, reverse=True)
 DELIMITERS = Delimiters(map(literal, WORDS))
-MANY = "<" * FEW
+MANY = "<" * 64
 PIECES = (*WORDS, MANY, "<", "[", "◁", "|>", "think", "\n", "x", "汉")
 
 

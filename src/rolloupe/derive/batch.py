@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from rolloupe import text
-from rolloupe.derive.blocks import TaggedBlock, blocks_of, may_have_blocks
+from rolloupe.derive.blocks import TaggedBlock, blocks_of
+from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow, Turn
 
 
@@ -38,9 +39,20 @@ class SampleBatch:
         return list(map(SampleView, self.rows))
 
     @cached_property
+    def places(self) -> list[Sequence[int]]:
+        """For each response, the places where delimiters and turns may begin."""
+        return places_of([row.response for row in self.rows])
+
+    @cached_property
     def in_turns(self) -> list[int]:
         """The numbers of the samples recorded as messages or turns, or as a text in which a template begins turns."""
-        return [n for n, row in enumerate(self.rows) if row.messages is not None or text.may_have_turns(row.response)]
+        return [
+            number
+            for number, (row, places) in enumerate(zip(self.rows, self.places, strict=True))
+            if row.messages is not None
+            or any(text.begins_turn(row.response, at) for at in places)
+            or text.is_bare(row.response)
+        ]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -49,7 +61,6 @@ class SampleBatch:
     def blocks(self) -> dict[int, list[TaggedBlock]]:
         """The think blocks, tool calls and results in responses of one turn, by row; rows without any are left out."""
         in_turns = {*self.in_turns}
-        responses = {
-            n: row.response for n, row in enumerate(self.rows) if n not in in_turns and may_have_blocks(row.response)
-        }
-        return {number: blocks for number, one in responses.items() if (blocks := blocks_of(one))}
+        some = (number for number, places in enumerate(self.places) if places and number not in in_turns)
+        found = ((number, blocks_of(self.rows[number].response, self.places[number])) for number in some)
+        return {number: blocks for number, blocks in found if blocks}

@@ -3,16 +3,14 @@
 The delimiters are those of `rolloupe.text.blocks`, and so is the way they are paired.
 """
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rolloupe.text.blocks import BLOCKS, CLOSINGS, THINK_ENDS
-from rolloupe.text.delimiters import Delimiters, literal
 
 _WORDS = sorted({*BLOCKS, *CLOSINGS}, key=len, reverse=True)
-_DELIMITERS = Delimiters(map(literal, _WORDS))
+_DELIMITER = re.compile("|".join(map(re.escape, _WORDS)))
 
 
 class TaggedBlock(NamedTuple):
@@ -23,57 +21,41 @@ class TaggedBlock(NamedTuple):
     closed: bool
 
 
-class Delimiter(NamedTuple):
-    """A delimiter in a text."""
-
-    start: int
-    stop: int
-    word: str
-
-
-def may_have_blocks(text: str) -> bool:
-    """Tell, at next to no cost, whether a text may have a delimiter."""
-    return "<" in text or ("[" in text and "THINK]" in text) or (not text.isascii() and "◁" in text)
-
-
-def blocks_of(text: str) -> list[TaggedBlock]:
-    """The blocks of a text, in time linear in it."""
-    delimiters = [Delimiter(match.start(), match.end(), match[0]) for match in _DELIMITERS.find(text)]
+def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
+    """The blocks of a text whose delimiters are at some of these places, in time linear in their number."""
+    delimiters = [match for at in places if (match := _DELIMITER.match(text, at))]
     return list(_paired(text, delimiters)) if delimiters else []
 
 
-def _paired(text: str, delimiters: list[Delimiter]) -> Iterator[TaggedBlock]:
+def _paired(text: str, delimiters: list[re.Match[str]]) -> Iterator[TaggedBlock]:
     """Pair each opening delimiter with the next closing one of its kind, as `text.parts` does."""
-    ends: dict[str, list[int]] = defaultdict(list)
-    for number, one in enumerate(delimiters):
-        ends[one.word].append(number)
+    words = [one[0] for one in delimiters]
     number = 0
-    leading = _leading_thought(delimiters)
+    leading = _leading_thought(words)
     if leading is not None:
-        inner = text[: delimiters[leading].start]
+        inner = text[: delimiters[leading].start()]
         if inner.strip():
             yield TaggedBlock("think", inner, closed=True)
         number = leading + 1
-    while number < len(delimiters):
-        one = delimiters[number]
+    while number < len(words):
+        opening = delimiters[number]
         number += 1
-        if one.word not in BLOCKS:
+        if opening[0] not in BLOCKS:
             continue
-        closing, kind = BLOCKS[one.word]
-        later = ends[closing]
-        at = bisect_right(later, number - 1)
-        if at == len(later):
-            yield TaggedBlock(kind, text[one.stop :], closed=False)
+        closing, kind = BLOCKS[opening[0]]
+        try:
+            number = words.index(closing, number) + 1
+        except ValueError:
+            yield TaggedBlock(kind, text[opening.end() :], closed=False)
             return
-        yield TaggedBlock(kind, text[one.stop : delimiters[later[at]].start], closed=True)
-        number = later[at] + 1
+        yield TaggedBlock(kind, text[opening.end() : delimiters[number - 1].start()], closed=True)
 
 
-def _leading_thought(delimiters: list[Delimiter]) -> int | None:
+def _leading_thought(words: list[str]) -> int | None:
     """The delimiter that closes a thought that the prompt opened."""
-    for number, one in enumerate(delimiters):
-        if one.word in BLOCKS and BLOCKS[one.word][1] == "think":
-            return None
-        if one.word in THINK_ENDS:
+    for number, word in enumerate(words):
+        if word in THINK_ENDS:
             return number
+        if word in BLOCKS and BLOCKS[word][1] == "think":
+            return None
     return None

@@ -11,7 +11,7 @@ from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
-from rolloupe.text.templates import may_have_turns, split_prompt, split_response
+from rolloupe.text.templates import begins_turn, is_bare, split_prompt, split_response
 from rolloupe.text.tool_calls import call_of
 
 __all__ = [
@@ -19,14 +19,15 @@ __all__ = [
     "Whole",
     "after",
     "alike",
+    "begins_turn",
     "call_of",
     "clean",
     "digest",
     "first_answer",
     "from_messages",
     "goes_on",
+    "is_bare",
     "joined",
-    "may_have_turns",
     "natural",
     "one_line",
     "parts",

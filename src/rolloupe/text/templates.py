@@ -49,6 +49,8 @@ def _any_of(beginning: str) -> re.Pattern[str]:
 _FIRSTS = {beginning: _any_of(beginning) for beginning in ("<|", "<start_", "<｜", "[")}
 """By how they begin: up to a character that most texts lack, because a search for that one takes no time."""
 
+_START = _any_of("")
+
 BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
 """The rest of ChatML after decoding without special tokens, as in verl."""
 
@@ -83,9 +85,9 @@ def split_response(text: str) -> list[Turn]:
     return _split(text, first_role="assistant", origin_response=True)
 
 
-def may_have_turns(text: str) -> bool:
-    """Tell, at next to no cost, whether a response may have other turns than one of the assistant."""
-    return (("<" in text or "[" in text) and _first_start(text) is not None) or is_bare(text)
+def begins_turn(text: str, at: int) -> bool:
+    """True if a template begins a turn at this place of a text."""
+    return _START.match(text, at) is not None
 
 
 def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
