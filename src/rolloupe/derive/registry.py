@@ -12,6 +12,7 @@ import numpy as np
 from rolloupe.derive import metrics
 from rolloupe.derive.base import BatchValues, DerivedMetric, Value
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.errors import words_of
 from rolloupe.model import SampleRow
 
 PREFIX = "derived."
@@ -28,15 +29,27 @@ METRICS = _found()
 
 
 def values_of_sample(row: SampleRow) -> dict[str, float | str]:
-    """Every metric of one sample that says something about it; those of siblings are left out."""
-    values = values_of_batch(SampleBatch([row]), [one for one in METRICS.values() if one.of_siblings is None])
+    """Every metric of one sample that says something about it; leaves out those of siblings, and those that raise."""
+    values = values_of_batch(SampleBatch([row]), [one for one in METRICS.values() if one.of_siblings is None], {})
     plain = ((name, one if isinstance(one, str) else float(one)) for name, (one,) in values.items() if one is not None)
     return {name: value for name, value in plain if value == value}
 
 
-def values_of_batch(batch: SampleBatch, wanted: Iterable[DerivedMetric]) -> dict[str, BatchValues]:
-    """The values of some metrics for each sample of a batch: an array with NaN for None, of tags a list."""
-    return {metric.name: _values(metric, batch) for metric in wanted}
+def values_of_batch(
+    batch: SampleBatch, wanted: Iterable[DerivedMetric], failures: dict[str, str]
+) -> dict[str, BatchValues]:
+    """The values of some metrics for each sample of a batch: an array with NaN for None, of tags a list.
+
+    Adds each metric that raises to `failures`, by its name, and leaves out those that failed.
+    """
+    values = {}
+    for metric in wanted:
+        if metric.name not in failures:
+            try:
+                values[metric.name] = _values(metric, batch)
+            except Exception as error:  # must not cost the other metrics
+                failures[metric.name] = words_of(error)
+    return values
 
 
 def _values(metric: DerivedMetric, batch: SampleBatch) -> BatchValues:

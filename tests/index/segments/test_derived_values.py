@@ -14,6 +14,7 @@ from rolloupe.index.segments.derived_values import ABOUT, derived_of
 from rolloupe.index.segments.texts import text_of
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from tests.cli.support import rolloupe
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 LOOP = "go on and on "
@@ -154,6 +155,29 @@ def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypat
             assert [p.stats.mean for p in query.series(run, "derived.tool_calls")] == [3.5, 3.5]
     after = states(tmp_path / "index")
     assert {name for name in before if before[name] != after[name]} == {n for n in before if ".derived." in n}
+
+
+def fails(samples: Sequence[SampleView]) -> list[Value]:
+    raise KeyError(len(samples))
+
+
+def test_a_metric_that_raises_costs_no_other_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = DerivedMetric("broken", 1, "Broken", of_sample=lambda sample: 1 / (int(sample.row.index) - 5))
+    monkeypatch.setitem(registry.METRICS, "broken", broken)
+    monkeypatch.setitem(registry.METRICS, "torn", DerivedMetric("torn", 1, "Torn", of_siblings=fails))
+    write(tmp_path / "run", steps=1)
+    place = tmp_path / "run", "--index-dir", tmp_path / "index"
+    for _ in range(2):  # a later start names it again
+        done = rolloupe("query", "--where", "derived.broken < 0", *place)
+        assert done.code == 3
+        assert "derived.broken: ZeroDivisionError" in done.err and "derived.torn: KeyError" in done.err
+    done = rolloupe("query", "--where", "derived.tool_calls = 5", "--json", *place)
+    assert done.code == 3 and [line["index"] for line in done.lines] == ["5"]
+    done = rolloupe("show", tmp_path / "run", "train/0/0/5", "--index-dir", tmp_path / "index")
+    assert done.code == 0 and "derived.tool_calls" in done.out and "derived.broken" not in done.out
+    monkeypatch.setitem(registry.METRICS, "broken", broken._replace(of_sample=lambda sample: -1.0))
+    monkeypatch.delitem(registry.METRICS, "torn")
+    assert rolloupe("query", "--where", "derived.broken < 0", *place).code == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from rolloupe.derive import PREFIX
 from rolloupe.errors import words_of
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
@@ -106,7 +107,10 @@ def _backfilled(job: BackfillJob) -> JobReply:
         for kind in KINDS
         if kind.name in job.kinds and kind.backfilled is not None
     ]
-    return JobReply(meta=job.meta, derived=next(filter(None, written), None))
+    derived = next(filter(None, written), None)
+    failures = derived.failures if derived is not None else {}
+    error = "; ".join(f"{PREFIX}{name}: {reason}" for name, reason in failures.items())
+    return JobReply(meta=job.meta, derived=derived, error=error)
 
 
 def _failure(job: Job, error: OSError) -> str:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe.derive import METRICS, BatchValues, DerivedMetric, SampleBatch, values_of_batch, values_of_siblings
+from rolloupe.errors import words_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
@@ -53,6 +54,8 @@ class DerivedMeta(Struct, kw_only=True):
     """By metric."""
     step_stats: list[DerivedStats] = msgspec.field(name="sketches")
     """Stored as `sketches`."""
+    failures: dict[str, str] = {}
+    """Why a metric is missing, by metric: it raised."""
 
     @property
     def is_current(self) -> bool:
@@ -105,7 +108,7 @@ def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> DerivedM
     columns = _read(path, current) if current else {}
     if columns is None:  # damaged since
         current, columns, stale = [], {}, list(METRICS.values())
-    values = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
+    values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
     columns |= {derived_column(name): _array(METRICS[name], column) for name, column in values.items()}
     size_bytes = write_parquet(derived_of(path), pa.table(columns))
     about = DerivedMeta(
@@ -115,6 +118,7 @@ def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> DerivedM
         size_bytes=size_bytes,
         versions={name: METRICS[name].version for name in (*current, *values)},
         step_stats=_step_stats(rows, values, before, current),
+        failures=failures,
     )
     atomic.write(about_of(path), msgspec.msgpack.encode(about))
     return about
@@ -129,12 +133,20 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, pa.ChunkedArray] | None
 
 def _computed(
     rows: Sequence[SampleRow], metrics: Sequence[DerivedMetric], *, is_cut: tuple[bool, bool]
-) -> dict[str, BatchValues]:
+) -> tuple[dict[str, BatchValues], dict[str, str]]:
+    """The values of the metrics, and by name why a metric has none: it raised."""
+    failures: dict[str, str] = {}
     of_rows = [metric for metric in metrics if metric.of_siblings is None]
-    batches = [values_of_batch(SampleBatch(some), of_rows) for some in _batches(rows)] if of_rows else []
-    values = {metric.name: _joined(metric, [one[metric.name] for one in batches]) for metric in of_rows}
-    siblings = [metric for metric in metrics if metric.of_siblings is not None]
-    return values | {metric.name: values_of_siblings(metric, rows, is_cut=is_cut) for metric in siblings}
+    batches = [values_of_batch(SampleBatch(some), of_rows, failures) for some in _batches(rows)] if of_rows else []
+    whole = [metric for metric in of_rows if metric.name not in failures]
+    values = {metric.name: _joined(metric, [one[metric.name] for one in batches]) for metric in whole}
+    for metric in metrics:
+        if metric.of_siblings is not None:
+            try:
+                values[metric.name] = values_of_siblings(metric, rows, is_cut=is_cut)
+            except Exception as error:  # must not cost the other metrics
+                failures[metric.name] = words_of(error)
+    return values, failures
 
 
 def _batches(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
