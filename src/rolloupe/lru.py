@@ -59,12 +59,12 @@ class Lru(Generic[K, V]):
     def _put(self, key: K, value: V, size: int) -> list[V]:
         self.size += size - self._values.pop(key, (value, 0))[1]
         self._values[key] = value, size
-        gone = []
+        old_values = []
         while len(self._values) > self._least and (len(self._values) > self._entries or self.size > self._total):
             _, (old, old_size) = self._values.popitem(last=False)
             self.size -= old_size
-            gone.append(old)
-        return gone
+            old_values.append(old)
+        return old_values
 
     def pop(self, key: K) -> None:
         """Forget the value for a key, if there is one."""

@@ -58,8 +58,8 @@ def at_most(query: "SampleQuery", limit: int) -> "SampleQuery":
 
 def within(query: "SampleQuery", total: int) -> int:
     """Return how many of `total` samples are within offset and limit."""
-    left = max(0, total - query.offset)
-    return left if query.limit is None else min(left, query.limit)
+    rest = max(0, total - query.offset)
+    return rest if query.limit is None else min(rest, query.limit)
 
 
 def key_of(id: str | SampleKey) -> SampleKey:

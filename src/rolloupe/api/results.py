@@ -110,8 +110,8 @@ class NotebookSample(Sample):
     def _repr_html_(self) -> str:
         row = self.row
         facts = {"reward": row.reward, "advantage": row.advantage, "status": row.status, **row.metrics}
-        said = [f"<b>{escape(turn.role)}</b><pre>{escape(_text(turn.parts))}</pre>" for turn in self.turns]
-        return f"<p><code>{escape(str(self.key))}</code></p>{html_table([facts], 1)}{''.join(said)}"
+        turns = [f"<b>{escape(turn.role)}</b><pre>{escape(_text(turn.parts))}</pre>" for turn in self.turns]
+        return f"<p><code>{escape(str(self.key))}</code></p>{html_table([facts], 1)}{''.join(turns)}"
 
 
 def shown(sample: Sample) -> Sample:
@@ -127,8 +127,8 @@ def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     cells = ("".join(f"<td{LINE}>{_cell(row.get(name))}</td>" for name in names) for row in rows)
     body = "".join(f"<tr>{one}</tr>" for one in cells)
-    left = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
+    more = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _cell(value: object) -> str:

@@ -33,5 +33,5 @@ class Hits(Iterator["Hit"]):
         return found
 
     def __repr__(self) -> str:
-        done, known, found = self.progress.samples, self.progress.known_samples, self.progress.found
-        return f"<Hits: {found:,} in {done:,} of {known:,} samples; iterate>"
+        done, total, found = self.progress.samples, self.progress.known_samples, self.progress.found
+        return f"<Hits: {found:,} in {done:,} of {total:,} samples; iterate>"

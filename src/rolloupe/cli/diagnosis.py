@@ -82,8 +82,8 @@ class Diagnosis:
         ]
         lines += [f"{note.path}: {note.reason.partition('. Next:')[0]}" for note in self.notes if note.is_late]
         if self.doing:
-            left = sum(not run.is_counted for run in self.runs)
-            runs = f", {left} run{'' if left == 1 else 's'} left" if left else ""
+            uncounted = sum(not run.is_counted for run in self.runs)
+            runs = f", {uncounted} run{'' if uncounted == 1 else 's'} left" if uncounted else ""
             lines.append(f"time was over while {self.doing}{runs}")
         return lines
 

@@ -212,10 +212,10 @@ def check_reward_key(runs: "Runs", key: str) -> None:
     """Refuse a reward key that no run has: all rewards would silently disappear."""
     if not (key and len(runs)):
         return
-    known = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
-    if known.isdisjoint((key, f"reward.{key}")):
+    metrics = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
+    if metrics.isdisjoint((key, f"reward.{key}")):
         raise BadQuery(
-            f"no run has a sample metric {key!r} to use as the reward; there are: {', '.join(sorted(known)[:40])}",
+            f"no run has a sample metric {key!r} to use as the reward; there are: {', '.join(sorted(metrics)[:40])}",
             column=key,
         )
 

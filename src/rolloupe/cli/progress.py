@@ -67,8 +67,8 @@ def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    said = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what)
-    bar = Progress(*said, TimeRemainingColumn(), console=errors(), transient=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what)
+    bar = Progress(*columns, TimeRemainingColumn(), console=errors(), transient=True)
     task = bar.add_task(doing, total=None)
     began = time.monotonic()
 
@@ -99,10 +99,10 @@ def searching() -> "Iterator[Callable[[int, int, int], None]]":
     task = bar.add_task("", total=None)
     began = time.monotonic()
 
-    def advanced(done: int, known: int, found: int) -> None:
+    def advanced(done: int, total: int, found: int) -> None:
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
             bar.start()
-        bar.update(task, completed=done, total=known or None, description=f"{found:,} found")
+        bar.update(task, completed=done, total=total or None, description=f"{found:,} found")
 
     try:
         yield advanced

@@ -76,16 +76,16 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, number
     console = output()
     shown = [[visible_line(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(cell_len(row[place]) for row in shown) for place in range(len(columns))]
-    left = console.width - sum(width + GAP for width in widths[:-1])
-    made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", show_edge=False)
+    room = console.width - sum(width + GAP for width in widths[:-1])
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", show_edge=False)
     for name in columns[:-1]:
-        made.add_column(line(name), justify="right" if name in numbers else "left", no_wrap=True)
-    made.add_column(line(columns[-1]), no_wrap=True, overflow="ellipsis", max_width=max(MIN_WIDE, left))
+        table.add_column(line(name), justify="right" if name in numbers else "left", no_wrap=True)
+    table.add_column(line(columns[-1]), no_wrap=True, overflow="ellipsis", max_width=max(MIN_WIDE, room))
     for row in rows:
-        made.add_row(*map(line, row))
-    width = sum(widths[:-1]) + GAP * len(widths) + min(widths[-1], max(MIN_WIDE, left))
+        table.add_row(*map(line, row))
+    width = sum(widths[:-1]) + GAP * len(widths) + min(widths[-1], max(MIN_WIDE, room))
     console.width = max(width, console.width)  # a terminal wraps a long line; rich would cut ids
-    console.print(made, crop=False)
+    console.print(table, crop=False)
 
 
 def complain(message: str) -> None:

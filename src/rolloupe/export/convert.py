@@ -158,7 +158,7 @@ def convert(
     if not todo:
         raise NotFound(f"run {run.id!r} has no samples there; `rolloupe ls PATH` lists its splits and steps")
     total = sum(count for _, _, count in todo)
-    left: Counter[str] = Counter()
+    losses: Counter[str] = Counter()
     done = 0
 
     def counted(found: Iterator[Sample]) -> Iterator[Sample]:
@@ -171,19 +171,19 @@ def convert(
     with _beside(target) as folder, warnings.catch_warnings(action="ignore", category=RecorderWarning):
         writer = writer_of(layout, folder)
         for split, step, _ in todo:
-            left.update(writer.write(split, step, counted(run.whole(step, split))))
-        left[REPORTS] = sum(not _reported(run, writer, *place) for place in _reports(run, splits, steps))
-        left.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
+            losses.update(writer.write(split, step, counted(run.whole(step, split))))
+        losses[REPORTS] = sum(not _reported(run, writer, *place) for place in _reports(run, splits, steps))
+        losses.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
         more = run.config, run.checkpoints, run.code_diff()
-        left.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
+        losses.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
         writer.close()
         if not any(folder.iterdir()):
-            told = (described(word, count) for word, count in left.most_common(5) if count)
-            said = "; ".join(f"{of}: {what}" for of, what in told)
-            raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
+            descriptions = (described(word, count) for word, count in losses.most_common(5) if count)
+            summary = "; ".join(f"{of}: {what}" for of, what in descriptions)
+            raise NotFound(f"{layout} can hold none of the {done:,} samples: {summary}")
     if total > done:
-        left["earlier attempts at a sample"] = total - done
-    found = {word: count for word, count in left.most_common() if count}
+        losses["earlier attempts at a sample"] = total - done
+    found = {word: count for word, count in losses.most_common() if count}
     return Conversion(done, len(todo), found, dict(Counter(split for split, _, _ in todo)))
 
 
@@ -204,11 +204,11 @@ def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
 
 def _steps(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int, int]]:
     """Splits, steps and their numbers of samples, in order."""
-    known = run.splits()
-    names = [split.name for split in known]
-    for asked in splits:
-        if asked not in names and not (asked == "eval" and any(name.startswith("eval/") for name in names)):
-            raise NotFound(f"run {run.id!r} has no split {asked!r}; there are: {', '.join(names[:40]) or 'none'}")
+    all_splits = run.splits()
+    names = [split.name for split in all_splits]
+    for choice in splits:
+        if choice not in names and not (choice == "eval" and any(name.startswith("eval/") for name in names)):
+            raise NotFound(f"run {run.id!r} has no split {choice!r}; there are: {', '.join(names[:40]) or 'none'}")
     listed = ((name, found) for name in names if _is_wanted(name, splits) for found in run.steps(name))
     return [(name, found.step, found.samples) for name, found in listed if _is_within(found.step, steps)]
 
@@ -250,17 +250,17 @@ def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code
 def _beside(target: Path) -> Iterator[Path]:
     """Yield a folder beside the target, whose files are moved into it at the end; on an error it is removed."""
     place = target.resolve()
-    made = [parent for parent in (place, *place.parents) if not parent.exists()]
+    new_folders = [parent for parent in (place, *place.parents) if not parent.exists()]
     temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         temporary.mkdir(parents=True)
         yield temporary
         _move(temporary, place)
     except OSError as error:
-        _remove(temporary, made)
+        _remove(temporary, new_folders)
         raise NotWritable(f"{target} cannot be written: {error.strerror or error}") from error
     except BaseException:
-        _remove(temporary, made)
+        _remove(temporary, new_folders)
         raise
 
 
@@ -276,9 +276,9 @@ def _move(folder: Path, place: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _remove(folder: Path, made: Sequence[Path]) -> None:
+def _remove(folder: Path, new_folders: Sequence[Path]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    for parent in made:
+    for parent in new_folders:
         try:
             os.rmdir(parent)
         except OSError:

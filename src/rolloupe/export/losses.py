@@ -41,9 +41,9 @@ WHOLE = "samples "
 """Losses with this prefix count samples that were left out."""
 
 
-def whole(left: Mapping[str, int]) -> int:
+def whole(losses: Mapping[str, int]) -> int:
     """Return the number of samples that were left out."""
-    return sum(count for word, count in left.items() if word.startswith(WHOLE))
+    return sum(count for word, count in losses.items() if word.startswith(WHOLE))
 
 
 def described(word: str, count: int) -> tuple[str, str]:

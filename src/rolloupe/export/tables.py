@@ -70,12 +70,12 @@ def columns_of(
     is_whole: bool = False,
 ) -> TableColumns:
     """The columns for these metrics, tags and derived metrics: `metric.NAME` or `tag.NAME` if a name is taken."""
-    taken = {*FIXED, *WHOLE, "note"}
+    names = {*FIXED, *WHOLE, "note"}
 
     def free(name: str, prefix: str) -> str:
-        while name in taken:
+        while name in names:
             name = prefix + name
-        taken.add(name)
+        names.add(name)
         return name
 
     of_derived = {name: free(f"{PREFIX}{name}", "") for name in dict.fromkeys(derived)}
@@ -111,9 +111,9 @@ def rows(
                 row |= {"label": whole.label or None, "ref_response": whole.reference or None}
             except (NotFound, SourceChanged):
                 pass  # its file is gone or was rewritten: the index still has the starts of its texts
-        row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
-        row |= {own: item.tags.get(name) for name, own in columns.tags.items()}
-        row |= {own: item.derived.get(name) for name, own in columns.derived.items()}
+        row |= {column: item.metrics.get(name) for name, column in columns.metrics.items()}
+        row |= {column: item.tags.get(name) for name, column in columns.tags.items()}
+        row |= {column: item.derived.get(name) for name, column in columns.derived.items()}
         yield row
 
 
@@ -127,14 +127,14 @@ def written(kind: str, columns: TableColumns, found: Iterable[dict[str, Any]]) -
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in fewer pieces, none of them empty."""
-    held = bytearray()
+    block = bytearray()
     for piece in pieces:
-        held += piece
-        if len(held) >= PIECE_BYTES:
-            yield bytes(held)
-            held.clear()
-    if held:
-        yield bytes(held)
+        block += piece
+        if len(block) >= PIECE_BYTES:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -143,8 +143,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def _json_lines(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     always = {*columns.fixed}
     for row in found:
-        given = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
-        yield text.clean(_encode(given)).encode() + b"\n"
+        values = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
+        yield text.clean(_encode(values)).encode() + b"\n"
 
 
 def _csv(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
@@ -182,17 +182,17 @@ def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         found = iter(found)
         while batch := list(islice(found, BATCH)):
-            arrays = [pa.array([_kept(row[name]) for row in batch], kind) for name, kind in fields]
+            arrays = [pa.array([_clean(row[name]) for row in batch], kind) for name, kind in fields]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-            yield sink.taken()
-    yield sink.taken()
+            yield sink.take()
+    yield sink.take()
 
 
 class Sink(io.RawIOBase):
     """A file that holds what is written until somebody takes it."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._at = 0
 
     def writable(self) -> bool:
@@ -201,7 +201,7 @@ class Sink(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Hold some bytes."""
-        self._held += data
+        self._buffer += data
         self._at += len(data)
         return len(data)
 
@@ -209,10 +209,10 @@ class Sink(io.RawIOBase):
         """How many bytes were written."""
         return self._at
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         """The bytes written since the last call."""
-        data = bytes(self._held)
-        self._held.clear()
+        data = bytes(self._buffer)
+        self._buffer.clear()
         return data
 
 
@@ -228,5 +228,5 @@ def _cell(value: Any) -> Any:
     return "" if value is None else _plain(value)
 
 
-def _kept(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     return text.clean(value) if isinstance(value, str) else value

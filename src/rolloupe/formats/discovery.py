@@ -54,7 +54,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` if the requested format
     does not exist or reads nothing there. A field map applies to the generic format.
     """
-    formats, is_forced = _asked(reading), bool(reading.format or reading.fields)
+    formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
     walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
     single: list[RunInfo] = []
     for path in paths:
@@ -74,7 +74,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], notes + walk.notes)
 
 
-def _asked(reading: Reading) -> tuple[Format, ...]:
+def _candidates(reading: Reading) -> tuple[Format, ...]:
     """The formats to ask. Raises `NotRecognised`."""
     if reading.format:
         return (by_name(reading.format),)
@@ -157,8 +157,8 @@ class _Walk:
             folder, depth = waiting.pop()
             walked += 1
             if self._is_late():
-                left = len(waiting) + 1
-                folders = f"{left} folder{'' if left == 1 else 's'} and what is below"
+                remaining = len(waiting) + 1
+                folders = f"{remaining} folder{'' if remaining == 1 else 's'} and what is below"
                 self._note_late(str(path), f"{folders} were not looked at")
                 break
             if walked > MAX_FOLDERS:
@@ -237,12 +237,12 @@ class _Walk:
                 names.add(entry.name)
                 if entry.path not in self._claimed:
                     unread.append(entry)
-        left = deque(unread)
-        for reason in unreadable.reasons(self._in_time(left), names):
+        queue = deque(unread)
+        for reason in unreadable.reasons(self._in_time(queue), names):
             self._note(folder, reason)
-        if left:
-            files = "a file was" if len(left) == 1 else f"{len(left)} files were"
-            self._note_late(folder, f"{files} not looked at, from {left[0].name} on")
+        if queue:
+            files = "a file was" if len(queue) == 1 else f"{len(queue)} files were"
+            self._note_late(folder, f"{files} not looked at, from {queue[0].name} on")
 
     def _note_empty(self, root: str) -> None:
         empty, self._empty = self._empty, []
@@ -252,10 +252,10 @@ class _Walk:
             shown = ", ".join(os.path.relpath(folder, root) for folder in empty[:3])
             self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
 
-    def _in_time(self, left: deque[FolderEntry]) -> Iterator[FolderEntry]:
+    def _in_time(self, queue: deque[FolderEntry]) -> Iterator[FolderEntry]:
         """Yield entries while time remains."""
-        while left and not self._is_late():
-            yield left.popleft()
+        while queue and not self._is_late():
+            yield queue.popleft()
 
     def _note_late(self, path: str, what: str) -> None:
         """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""

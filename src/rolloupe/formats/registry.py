@@ -59,8 +59,8 @@ def by_name(name: str) -> "Format":
     for one in others.broken:
         if one.name == name:
             raise NotRecognised(f"{one}. Next: update or remove {one.origin}")
-    known = ", ".join(one.name for one in all_formats())
-    raise NotRecognised(f"no format is called {name!r}. There are: {known}")
+    names = ", ".join(one.name for one in all_formats())
+    raise NotRecognised(f"no format is called {name!r}. There are: {names}")
 
 
 def all_formats() -> "tuple[Format, ...]":
@@ -93,9 +93,9 @@ def _built_in(name: str) -> "Format":
     from rolloupe.formats.base import Format
 
     module, _, kind = BUILT_IN[name].partition(":")
-    made = getattr(importlib.import_module(f"rolloupe.formats.{module}"), kind)()
-    assert isinstance(made, Format)
-    return made
+    instance = getattr(importlib.import_module(f"rolloupe.formats.{module}"), kind)()
+    assert isinstance(instance, Format)
+    return instance
 
 
 def _checked(entry: "EntryPoint", loaded: "dict[str, Format]") -> "Format":
@@ -105,12 +105,12 @@ def _checked(entry: "EntryPoint", loaded: "dict[str, Format]") -> "Format":
     kind = entry.load()
     if not (isinstance(kind, type) and issubclass(kind, Format)):
         raise TypeError(f"{entry.value} is no subclass of rolloupe.formats.Format")
-    made = kind()
-    if getattr(made, "name", None) != entry.name or not isinstance(getattr(made, "title", None), str):
+    instance = kind()
+    if getattr(instance, "name", None) != entry.name or not isinstance(getattr(instance, "title", None), str):
         raise ValueError(f"{entry.value} must have the name {entry.name!r}, as its entry point has, and a title")
     if entry.name in BUILT_IN or entry.name in loaded:
         raise ValueError("another format has this name")
-    return made
+    return instance
 
 
 def _origin(entry: "EntryPoint") -> str:

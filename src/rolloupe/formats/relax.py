@@ -254,8 +254,8 @@ def _counts(record: Record) -> dict[str, int | None]:
     found: dict[str, int | None] = dict.fromkeys(_COUNTS)
     for name, keys in _COUNTS.items():
         for key in keys:
-            if key in record and (told := fields.count(record[key])) is not None:
-                found[name] = told
+            if key in record and (count := fields.count(record[key])) is not None:
+                found[name] = count
                 break
     response, total = found["response_tokens"], found["total_tokens"]
     if found["prompt_tokens"] is None and response is not None and total is not None and total >= response:

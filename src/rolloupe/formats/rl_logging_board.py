@@ -180,7 +180,7 @@ class RLLoggingBoard(JsonlFormat):
                 notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
         if record.get("step") is None:
             notes.append(f"no step in the record: listed under step {row.step}")
-        held = self.references(record)
+        references = self.references(record)
         return Sample(
             key=row.key,
             row=row,
@@ -191,8 +191,8 @@ class RLLoggingBoard(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.chat(record.get("prompt")),
             response_messages=fields.chat(record.get("response")),
-            label=held.label,
-            ref_turns=held.turns,
+            label=references.label,
+            ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
             tokens=pieces,
             series=series,
@@ -313,10 +313,10 @@ def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[Token
     """Token strings and series of one length; `notes` receives a text about each cut."""
     pieces = record.get("response_tokens")
     pieces = _texts(pieces) if isinstance(pieces, list) else []
-    kept = _token_count(pieces)
-    if kept < len(pieces):
-        notes.append(f"response_tokens: shown up to the padding, {kept} of {len(pieces)}")
-    arrays = _arrays(record, kept if pieces else None)
+    count = _token_count(pieces)
+    if count < len(pieces):
+        notes.append(f"response_tokens: shown up to the padding, {count} of {len(pieces)}")
+    arrays = _arrays(record, count if pieces else None)
     shortest = arrays.shortest
     cut = {key: length for key, length in arrays.lengths.items() if length > shortest}
     if cut:

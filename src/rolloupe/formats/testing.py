@@ -87,8 +87,8 @@ class FormatContract:
         (run,) = discover([tmp_path]).runs
         assert (run.format, Path(run.root).is_relative_to(tmp_path)) == (self.format, True)
         assert run.reason and run.name and run.parts
-        asked = discover([place], Reading(format=self.format)).runs
-        assert self._names(run) in [self._names(one) for one in asked]
+        runs = discover([place], Reading(format=self.format)).runs
+        assert self._names(run) in [self._names(one) for one in runs]
 
     def test_nothing_else_is_found(self, tmp_path: Path) -> None:
         """Neither files of no format nor runs of other formats become runs of this one."""
@@ -97,10 +97,10 @@ class FormatContract:
         (tmp_path / "empty").mkdir()
         for path in (tmp_path, *tmp_path.iterdir()):
             assert self.reader.detect(path) == []
-        known = {"tiny_grpo": "native", "verl_math": "generic"}
+        formats = {"tiny_grpo": "native", "verl_math": "generic"}
         for run in discover([RUNS]).runs:
             folder = Path(run.root).relative_to(RUNS).parts[0]
-            assert run.format == known.get(folder, folder)
+            assert run.format == formats.get(folder, folder)
 
     def test_a_person_who_names_it_where_it_reads_nothing_gets_an_answer(self, tmp_path: Path) -> None:
         """`--format` on a folder without files of this format is an error that says so."""
@@ -177,26 +177,26 @@ class FormatContract:
         run = self.run_at(tmp_path)
         for source, row in _rows(self.reader, run, 3):
             path = Path(source.path)
-            held = path.read_bytes()
-            for data in (b"", b"\n" * len(held), b"x" * len(held), None):
+            original = path.read_bytes()
+            for data in (b"", b"\n" * len(original), b"x" * len(original), None):
                 if data is None:
                     path.unlink()
                 else:
                     path.write_bytes(data)
                 load = partial(self.reader.load, run, source, _locator(source, row))
                 assert source.path in _raised(SourceChanged, load)
-            path.write_bytes(held)
+            path.write_bytes(original)
 
     def test_damage_never_raises(self, tmp_path: Path) -> None:
         """Files that are cut off, overwritten or empty yield rows and problems, and the problems name the damage."""
         run = self.run_at(tmp_path)
         for source in self.reader.sources(run):
             path = Path(source.path)
-            held = path.read_bytes()
-            for data in _damaged(held):
+            original = path.read_bytes()
+            for data in _damaged(original):
                 path.write_bytes(data)
                 _check_items(self.reader, run, source)
-            path.write_bytes(held)
+            path.write_bytes(original)
 
     def test_an_unfinished_file_keeps_what_stands_before(self, tmp_path: Path) -> None:
         """Of JSON lines, the rows before the last line stay, and the last is a row or a transient problem."""
@@ -204,14 +204,14 @@ class FormatContract:
         for source in self._lines(run):
             path = Path(source.path)
             whole = _scan(self.reader, run, source)
-            held = path.read_bytes()
-            last = held.rstrip(b"\n").rfind(b"\n") + 1
-            path.write_bytes(held[: (last + len(held)) // 2])
+            original = path.read_bytes()
+            last = original.rstrip(b"\n").rfind(b"\n") + 1
+            path.write_bytes(original[: (last + len(original)) // 2])
             found = _scan(self.reader, run, source)
             before = [one for one in whole if one.start is not None and one.start < last]
             assert repr(found[: len(before)]) == repr(before)
             assert all(isinstance(one, Problem) and one.transient for one in found[len(before) :])
-            path.write_bytes(held)
+            path.write_bytes(original)
 
     def test_values_of_wrong_types_never_raise(self, tmp_path: Path) -> None:
         """Of JSON lines, a value of any type under any key costs at most its own line."""

@@ -162,13 +162,13 @@ class Catalog:
     def drop(self, keys: Iterable[PartKey], *, remove: bool) -> None:
         """Drop parts; `remove` deletes their files too."""
         with self._lock:
-            gone = [self._segments.pop(key, None) for key in keys]
+            segments = [self._segments.pop(key, None) for key in keys]
             for key in keys:
                 self._tails.pop(key, None)
                 self._checked.pop(key, None)
         self.touch()
         if remove:
-            for segment in gone:
+            for segment in segments:
                 if segment is not None:
                     discard(segment.path)
 
@@ -177,12 +177,12 @@ class Catalog:
 
         `now` maps names to sources.
         """
-        gone = [key for key in self._segments if key[0] not in now]
+        orphans = [key for key in self._segments if key[0] not in now]
         changed = [key for key in self._segments if key[0] in now and not self._is_current(key, now[key[0]])]
         replaced = {key[0] for key in changed if not self._segments[key].meta.fingerprint.is_of(now[key[0]].state)}
         # fingerprints cover few blocks of each part: if one part is of another file, all count as replaced
         others = [key for key in self._segments if key[0] in replaced]
-        return gone, list(dict.fromkeys([*changed, *others]))
+        return orphans, list(dict.fromkeys([*changed, *others]))
 
     def _is_current(self, key: PartKey, place: SourceState) -> bool:
         meta = self._segments[key].meta

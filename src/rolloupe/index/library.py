@@ -89,8 +89,8 @@ class Library:
         discovery = discover(self._paths, self._reading)
         opened = {(run.info.format, run.info.root): run for run in self.runs}
         fresh = [info for info in discovery.runs if (info.format, info.root) not in opened]
-        known = [(opened.get((info.format, info.root)), info) for info in discovery.runs]
-        grown = [(run, info) for run, info in known if run is not None and run.info.parts != info.parts]
+        pairs = [(opened.get((info.format, info.root)), info) for info in discovery.runs]
+        grown = [(run, info) for run, info in pairs if run is not None and run.info.parts != info.parts]
         notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
         if not (fresh or grown or notes_changed) or self._closed.is_set():
             return
@@ -112,8 +112,8 @@ class Library:
         for run in self.runs:
             if run.id == run_id:
                 return run
-        known = ", ".join(run.id for run in self.runs[:10]) or "none"
-        raise NotFound(f"no run {run_id!r} is open; open runs: {known}")
+        ids = ", ".join(run.id for run in self.runs[:10]) or "none"
+        raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Call `callback("run", run)` whenever a run changes, and `callback("runs", None)` whenever one appears.
@@ -182,10 +182,10 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def _free_id(info: RunInfo, taken: set[str]) -> str:
+def _free_id(info: RunInfo, used_ids: set[str]) -> str:
     """An id for a run that appeared later; the ids of the others stay."""
     (run_id,) = ids_of([info])
-    while run_id in taken:
+    while run_id in used_ids:
         run_id = f"{ids_of([info])[0]}-{_digest(info)}" if _digest(info) not in run_id else f"{run_id}+"
     return run_id
 

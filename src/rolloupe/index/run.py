@@ -262,9 +262,9 @@ class OpenRun:
         self._look_at_times()
         if self._idle and not is_first:
             return
-        gone, stale = self.catalog.stale(self._sources.all())
-        if gone:
-            self.catalog.drop(gone, remove=False)
+        orphans, stale = self.catalog.stale(self._sources.all())
+        if orphans:
+            self.catalog.drop(orphans, remove=False)
         if stale:
             self.catalog.drop(stale, remove=True)
         for key in self.catalog.drop_tails(self._sources.all()):

@@ -250,15 +250,15 @@ def _added(a: StepStats, b: StepStats) -> StepStats:
     """The sum of both; if their launches differ, the newer one alone."""
     if a.launch and b.launch and a.launch != b.launch:
         older, newer = sorted((a, b), key=lambda one: one.launch)
-        left = older.rows + older.superseded + newer.superseded
-        return replace(newer, superseded=left, stamp=(older.stamp + newer.stamp) % STAMPS)
+        superseded = older.rows + older.superseded + newer.superseded
+        return replace(newer, superseded=superseded, stamp=(older.stamp + newer.stamp) % STAMPS)
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
     series, derived = _merged(a.series, b.series), _merged(a.derived, b.derived)
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
-    left = a.superseded + b.superseded
+    superseded = a.superseded + b.superseded
     return StepStats(
-        a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, left, derived
+        a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, superseded, derived
     )
 
 

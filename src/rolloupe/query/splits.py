@@ -3,6 +3,6 @@
 EVALS = "eval"
 
 
-def is_asked(split: str, asked: str | None) -> bool:
+def is_asked(split: str, selection: str | None) -> bool:
     """True for a requested split: by its own name, as one of all evaluations, or without a name."""
-    return asked in (None, split) or (asked == EVALS and split.startswith("eval/"))
+    return selection in (None, split) or (selection == EVALS and split.startswith("eval/"))

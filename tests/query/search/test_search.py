@@ -165,7 +165,7 @@ def test_some_are_listed_and_all_are_counted(corpus: OpenRun) -> None:
 
 
 def test_what_is_kept_is_looked_up_later(corpus: OpenRun) -> None:
-    running = search(corpus, TextQuery(text="a*", regex=True), limit=5, kept=20)
+    running = search(corpus, TextQuery(text="a*", regex=True), limit=5, reserve=20)
     rows = [row for found in running for row in found.rows]
     assert len(rows) == 20
     assert [hit.sample.key.index for hit in running.look_up(rows[:6])] == ["115", "116", "117", "118", "119", "100"]

@@ -124,14 +124,14 @@ def _steps(splits: Mapping[str, int]) -> str:
     return f"{whole} ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else whole
 
 
-def _tell_of_losses(layout: str, left: dict[str, int]) -> None:
-    if not left:
+def _tell_of_losses(layout: str, losses: dict[str, int]) -> None:
+    if not losses:
         tell(f"Nothing was left out: {layout} holds all of it.")
         return
     from rolloupe.export.losses import described
 
     tell(f"What {layout} cannot hold, or holds in another form:")
-    rows = [list(described(word, count)) for word, count in left.items()]
+    rows = [list(described(word, count)) for word, count in losses.items()]
     print_table(("of", "what"), rows[:SHOWN])
     if len(rows) > SHOWN:
         tell(f"and {len(rows) - SHOWN} more.")

@@ -139,34 +139,34 @@ def query(
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
     if file is not None and not overwrite and os.path.lexists(file):
         raise _exists(file)
-    asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    texts = bool(derived_names(asked))  # which come with the texts
+    question = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
+    texts = bool(derived_names(question))  # which come with the texts
     with options.opened(options.place_of(**place), run_id=run_id, texts=texts) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
         among = options.chosen(runs, run_id)
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
-        rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
+        rows = islice(_samples(among, question), offset, None if most is None else offset + most)
         if file is not None:
-            shown = _write_file(file, among, asked, rows, overwrite=overwrite)
+            shown = _write_file(file, among, question, rows, overwrite=overwrite)
         elif as_json:
             shown = _write_lines(rows)
         else:
             shown = _write_table(rows, sort, many=len(among) > 1)
             if limit is None and shown == TABLE_LIMIT:
-                _say_left(among, asked, offset + shown)
+                _say_left(among, question, offset + shown)
         if not shown:
             options.require_complete(runs, run_id, texts=texts)
             complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING
 
 
-def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
+def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
     """Yield the samples of all runs. Skips a run without a column of the query, with a note, unless all lack it."""
     refused = 0
     for run in runs:
-        items = iter(run.samples(asked))
+        items = iter(run.samples(query))
         try:
             first = next(items, None)
         except (BadQuery, NotFound) as error:
@@ -213,7 +213,7 @@ def _write_file(
     from rolloupe.query import derived_names
 
     names = [run.value_names() for run in among]
-    metrics, tags = ([name for own in kinds for name in own] for kinds in zip(*names, strict=True))
+    metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
     columns = export.columns_of(metrics, tags, derived_names(query), is_whole=True)
     counted = Counter[str]()
 
@@ -254,10 +254,10 @@ def _metric(item: "SampleItem", name: str) -> float | None:
 
 
 def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
-    held = list(rows)
+    pairs = list(rows)
     is_shown = sort in ("reward", "advantage")
-    extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in held) else []
-    reason = ["discarded"] if any(item.discarded for _, item in held) else []
+    extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in pairs) else []
+    reason = ["discarded"] if any(item.discarded for _, item in pairs) else []
     columns = [
         *(["run"] if many else []), "id", "reward", "advantage", *extra, "status", *reason,
         "turns", "tokens", "response",
@@ -275,17 +275,17 @@ def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: b
             number(item.response_tokens),
             item.response,
         ]
-        for run, item in held
+        for run, item in pairs
     ]
     if cells:
         print_table(columns, cells, numbers=("reward", "advantage", "turns", "tokens", *extra))
-    return len(held)
+    return len(pairs)
 
 
-def _say_left(runs: "list[Run]", asked: "SampleQuery", seen: int) -> None:
-    left = -seen
+def _say_left(runs: "list[Run]", query: "SampleQuery", seen: int) -> None:
+    remaining = -seen
     for run in runs:
         with contextlib.suppress(BadQuery):
-            left += run.total(asked)
-    if left > 0:
-        complain(f"{left} more: see them with --limit, --offset or --json.")
+            remaining += run.total(query)
+    if remaining > 0:
+        complain(f"{remaining} more: see them with --limit, --offset or --json.")

@@ -90,7 +90,7 @@ def search(
     if not (text and (paths or data_dirs)):
         missing = "TEXT" if words or data_dirs else "PATH"
         raise click.UsageError(f"Missing argument '{missing}'. Name a run, then what to search for.")
-    asked: dict[str, Any] = {
+    conditions: dict[str, Any] = {
         "regex": regex, "case": case, "word": word, "roles": roles, "split": split, "steps": steps, "group": group,
         "where": where,
     }  # fmt: skip
@@ -99,11 +99,11 @@ def search(
             options.explain_nothing(runs)
             return NOTHING
         among = options.chosen(runs, run_id)
-        left = limit if limit is not None or as_json else LIMIT
+        remaining = limit if limit is not None or as_json else LIMIT
         found = logged = listed = refused = 0
         for run in among:
             try:
-                ended, count = _search(run, text, asked, left, as_json=as_json, many=len(among) > 1)
+                ended, count = _search(run, text, conditions, remaining, as_json=as_json, many=len(among) > 1)
             except (BadQuery, NotFound) as error:  # a split or a column that only other runs have
                 refused += 1
                 if refused == len(among) or isinstance(error, BadPattern):
@@ -111,7 +111,7 @@ def search(
                 complain(f"Run {run.id} is left out: {error}")
                 continue
             found, logged, listed = found + ended.found, logged + ended.transcripts, listed + count
-            left = None if left is None else max(0, left - count)
+            remaining = None if remaining is None else max(0, remaining - count)
             for note in ended.notes:
                 complain(f"{run.id}: not searched: {note}")
         if not found + logged:
@@ -122,10 +122,10 @@ def search(
 
 
 def _search(
-    run: "Run", text: str, asked: dict[str, Any], limit: int | None, *, as_json: bool, many: bool
+    run: "Run", text: str, conditions: dict[str, Any], limit: int | None, *, as_json: bool, many: bool
 ) -> "tuple[SearchProgress, int]":
     """Search a run, and write the hits. Returns the final progress, and the number of hits written."""
-    hits = run.search(text, limit=limit, **asked)
+    hits = run.search(text, limit=limit, **conditions)
     count, last = 0, None
     with progress.searching() as advanced:
         for found in hits.steps():
@@ -191,7 +191,7 @@ def _shown(snippet: "Snippet") -> "Text":
 
 def _say_total(found: int, logged: int, listed: int) -> None:
     total = found + logged
-    left = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
+    unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
     counted = [f"{found:,} sample{'' if found == 1 else 's'}"] if found or not logged else []
     counted += [f"{logged:,} logged conversation{'' if logged == 1 else 's'} of no sample"] if logged else []
-    complain(f"Found in {' and '.join(counted)}{left}.")
+    complain(f"Found in {' and '.join(counted)}{unlisted}.")

@@ -103,7 +103,7 @@ def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, st
     if not among:
         options.explain_nothing(runs)
     if numbered := NUMBERED.fullmatch(sample_id):
-        found = [(run, own) for run in among if (own := _by_number(run, numbered)) is not None]
+        found = [(run, key) for run in among if (key := _by_number(run, numbered)) is not None]
     else:
         found = [(run, sample_id) for run in among if len(among) == 1 or run.has(sample_id)]
     if len(found) == 1:
@@ -118,8 +118,10 @@ def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, st
 def _by_number(run: "Run", place: re.Match[str]) -> str | None:
     """Return the id of a sample by its number in its step; None if the run has no such step or sample."""
     try:
-        asked = run.samples(split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1)
-        return next((str(item.key) for item in asked), None)
+        samples = run.samples(
+            split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1
+        )
+        return next((str(item.key) for item in samples), None)
     except NotFound:
         return None
 

@@ -57,17 +57,17 @@ def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) ->
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None) -> "Found":
     """Return the steps of all runs. Raises `NotFound` if no run has the split."""
-    known: dict[str, None] = {}
+    splits: dict[str, None] = {}
     is_there = split is None
     for run in options.chosen(runs, run_id):
         names = [one.name for one in run.splits()]
-        known |= dict.fromkeys(names)
+        splits |= dict.fromkeys(names)
         for name in names:
             if split is None or name == split or (split == "eval" and name.startswith("eval/")):
                 is_there = True
                 yield from ((run, step) for step in run.steps(name))
-    if not is_there and known:
-        raise NotFound(f"no split {split!r}; there are: {', '.join(list(known)[:40])}")
+    if not is_there and splits:
+        raise NotFound(f"no split {split!r}; there are: {', '.join(list(splits)[:40])}")
 
 
 def _write_lines(found: "Found") -> int:
@@ -87,9 +87,9 @@ def _write_lines(found: "Found") -> int:
 
 
 def _write_table(found: "Found") -> int:
-    held = list(found)
-    many = len({run.id for run, _ in held}) > 1
-    has_state = any(step.state for _, step in held)
+    pairs = list(found)
+    many = len({run.id for run, _ in pairs}) > 1
+    has_state = any(step.state for _, step in pairs)
     numbers = ("step", "samples", "discarded", "reward", "std", "without reward")
     rows = [
         [
@@ -99,7 +99,7 @@ def _write_table(found: "Found") -> int:
             *([step.state] if has_state else []),
             step.split,
         ]
-        for run, step in held
+        for run, step in pairs
     ]
     if rows:
         names = [*(["run"] if many else []), *numbers, *(["state"] if has_state else []), "split"]

@@ -128,9 +128,11 @@ class Generic(JsonlFormat):
             listed = files(part.path, links_of(run))
             for folder in _step_folders(part.path, links_of(run)):
                 listed += files(folder.path, links_of(run))
-            asked = run.reading.format or run.reading.fields
-            kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(asked))]
-            found += [_source(run, entry.location) for entry in (listed if asked and not kept else kept)]
+            choice = run.reading.format or run.reading.fields
+            candidates = [
+                entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(choice))
+            ]
+            found += [_source(run, entry.location) for entry in (listed if choice and not candidates else candidates)]
         return found
 
     def prepared(self, run: RunInfo, record: Record) -> Record:

@@ -92,9 +92,9 @@ class Roles(NamedTuple):
         """Sample metrics and tags: numbers and short texts without a role."""
         metrics: dict[str, float] = {}
         tags: dict[str, str] = {}
-        taken = {*self[:9], *self.counts.values(), "uid", "advantage"}
+        keys_with_role = {*self[:9], *self.counts.values(), "uid", "advantage"}
         for key, value in record.items():
-            if key in taken or (key == "discarded" and fields.reason(value) is not None):
+            if key in keys_with_role or (key == "discarded" and fields.reason(value) is not None):
                 continue
             if (value_as_number := fields.number(value)) is not None:
                 metrics[key] = value_as_number

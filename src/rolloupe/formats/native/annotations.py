@@ -36,30 +36,34 @@ def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) ->
 
     `places` are their places, oldest first; None if unknown. `raw` reads the bytes at a place.
     """
-    held = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
-    held.sort(key=lambda one: text.natural(one.name))
-    held_at = {f"{FOLDER}/{entry.name}": entry.location for entry in held}
+    entries = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
+    entries.sort(key=lambda one: text.natural(one.name))
+    locations = {f"{FOLDER}/{entry.name}": entry.location for entry in entries}
     if places is None:
-        return _searched(held_at, uid)
+        return _searched(locations, uid)
     lines: list[AnnotationLine] = []
     notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
-    for name, own in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
-        where = held_at.get(name)
-        found = [] if where is None else _at(Source(path=where.path, name=name, root=where.root), list(own), uid, raw)
+    for name, file_places in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
+        where = locations.get(name)
+        found = (
+            []
+            if where is None
+            else _at(Source(path=where.path, name=name, root=where.root), list(file_places), uid, raw)
+        )
         if found is None:
-            found, more = _searched({name: held_at[name]}, uid)
+            found, more = _searched({name: locations[name]}, uid)
             notes += more
         lines += found
     return lines, notes
 
 
-def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[AnnotationLine], list[str]]:
+def _searched(locations: dict[str, Location], uid: str) -> tuple[list[AnnotationLine], list[str]]:
     lines: list[AnnotationLine] = []
     notes: list[str] = []
-    for name, where in held_at.items():
-        found, told = annotations.about(where, "uid", uid)
+    for name, where in locations.items():
+        found, problems = annotations.about(where, "uid", uid)
         lines += [AnnotationLine(name, record) for record in found]
-        notes += told
+        notes += problems
     return lines, notes
 
 
@@ -77,9 +81,9 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
     return found
 
 
-def fold(row: SampleRow, said: Annotation) -> None:
+def fold(row: SampleRow, annotation: Annotation) -> None:
     """Let annotations override the values of a sample."""
-    row.advantage = row.advantage if said.advantage is None else said.advantage
-    row.discarded = row.discarded if said.discarded is None else said.discarded
-    row.metrics = row.metrics | said.metrics
-    row.tags = row.tags | said.tags
+    row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
+    row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
+    row.metrics = row.metrics | annotation.metrics
+    row.tags = row.tags | annotation.tags

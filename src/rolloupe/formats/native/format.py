@@ -145,7 +145,7 @@ class Native(JsonlFormat):
         found: Scanned = (
             _annotation(record, start, length) if source.annotates else self.row(source, record, start, length)
         )
-        return [found, *_told(source, record, start, length)]
+        return [found, *_problems(source, record, start, length)]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         """See `JsonlFormat`."""
@@ -156,7 +156,7 @@ class Native(JsonlFormat):
         reward, series = fields.number(record.get("reward")), _facts(record)
         means = _means(record, series)
         means.pop("kl", None)  # `derived` tells it
-        told = means | _numbers(record.get("metrics"))
+        metrics = means | _numbers(record.get("metrics"))
         index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
@@ -178,7 +178,7 @@ class Native(JsonlFormat):
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
-            metrics=told | derived(reward, fields.number(record.get("ref_reward")), told, series),
+            metrics=metrics | derived(reward, fields.number(record.get("ref_reward")), metrics, series),
             tags=_words(record.get("tags")),
             series=series,
             prompt=prompt,
@@ -193,7 +193,7 @@ class Native(JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
-        held = self.references(record)
+        references = self.references(record)
         pieces = record.get("tokens")
         return Sample(
             key=row.key,
@@ -204,8 +204,8 @@ class Native(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.chat(record.get("prompt")),
             response_messages=fields.chat(record.get("response")),
-            label=held.label,
-            ref_turns=held.turns,
+            label=references.label,
+            ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
             tokens=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
             extra=(extra := _extra(record)),
@@ -361,9 +361,9 @@ def _words(value: object) -> dict[str, str]:
 def _facts(record: Record) -> dict[str, SeriesFacts]:
     """The token series that a line declares."""
     series = record.get("series")
-    told = series.get("facts") if isinstance(series, dict) else None
+    facts = series.get("facts") if isinstance(series, dict) else None
     found = {}
-    for name, values in told.items() if isinstance(told, dict) else ():
+    for name, values in facts.items() if isinstance(facts, dict) else ():
         row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
         whole = [n for n in row if n is not None and math.isfinite(n)]
         if len(whole) == 7 and whole[0] >= 1 and all(0 <= whole[at] <= fields.MAX_STEP for at in (0, 4, 6)):
@@ -377,16 +377,16 @@ def _extra(record: Record) -> dict[str, Any]:
     found = {}
     for key, value in record.items():
         if key in _PLACED:
-            left = None if value is None or _PLACED[key](value) is not None else value
+            rest = None if value is None or _PLACED[key](value) is not None else value
         elif key in ("metrics", "tags") and isinstance(value, dict):
-            own = _numbers(value) if key == "metrics" else _words(value)
-            left = {name: member for name, member in value.items() if name not in own} or None
+            placed = _numbers(value) if key == "metrics" else _words(value)
+            rest = {name: member for name, member in value.items() if name not in placed} or None
         elif key == "series" and isinstance(value, dict) and fields.count(value.get("part")) is not None:
-            left = None
+            rest = None
         else:
-            left = value
-        if left is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
-            found[key] = fields.showable(left)
+            rest = value
+        if rest is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
+            found[key] = fields.showable(rest)
     more = found.pop("extra", None)
     return {**found, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
 
@@ -411,7 +411,7 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
     )
 
 
-def _told(source: Source, record: Record, start: int, length: int) -> list[Problem]:
+def _problems(source: Source, record: Record, start: int, length: int) -> list[Problem]:
     """The recorder's complaint about a line that it wrote nevertheless."""
     uneven = record.get("uneven")
     if not isinstance(uneven, list) or not uneven:
@@ -423,8 +423,8 @@ def _told(source: Source, record: Record, start: int, length: int) -> list[Probl
 
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
     """Summaries of a sample's token series, which lists show, sort and filter by, unless the line holds them."""
-    told = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
-    return {name: one.sum / one.count for name, one in series.items() if name not in told}
+    excluded = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
+    return {name: one.sum / one.count for name, one in series.items() if name not in excluded}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
@@ -461,10 +461,10 @@ def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens
 def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
     sample.token_ids = token_ids or sample.token_ids
     count = len(sample.token_ids)
-    held = {one.name: one for one in sample.series}
+    by_name = {one.name: one for one in sample.series}
     for name, values in series.items():
-        held[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
-    sample.series = list(held.values())
+        by_name[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
+    sample.series = list(by_name.values())
 
 
 def _uneven(sample: Sample) -> list[str]:
@@ -510,12 +510,12 @@ def _summed(rows: Iterable[Record]) -> list[Record]:
     for row in rows:
         step, sums = fields.integer(row.get("step")), row.get("sums")
         for name, pair in sums.items() if isinstance(sums, dict) else ():
-            told = [fields.number(one) for one in pair] if isinstance(pair, list) and len(pair) == 2 else [None]
-            known = [one for one in told if one is not None]
-            if len(known) == 2:
-                held = totals.setdefault((step, name), [0.0, 0.0])
-                held[0] += known[0]
-                held[1] += known[1]
+            figures = [fields.number(one) for one in pair] if isinstance(pair, list) and len(pair) == 2 else [None]
+            numbers = [one for one in figures if one is not None]
+            if len(numbers) == 2:
+                sum_and_count = totals.setdefault((step, name), [0.0, 0.0])
+                sum_and_count[0] += numbers[0]
+                sum_and_count[1] += numbers[1]
     means: dict[int | None, Record] = {}
     for (step, name), (total, count) in totals.items():
         means.setdefault(step, {})[name] = total / count if count else total

@@ -30,8 +30,8 @@ def _dropped(location: Location, _inode: int, _size: int, _changed_ns: int) -> i
     total = last = 0
     for line in lines_of(location):
         if DROPPED.encode() in line:
-            told = _count(line) or last
-            total, last = total + (last if told < last else 0), told
+            count = _count(line) or last
+            total, last = total + (last if count < last else 0), count
     return total + last
 
 

@@ -66,15 +66,15 @@ def _row(table: pa.Table) -> TokenRow:
 
 
 def _place(groups: list[RowGroup], row: int) -> tuple[int, int]:
-    left = row
+    offset = row
     for number, group in enumerate(groups):
         if group.columns > MAX_COLUMNS:
             raise ValueError(f"it has {group.columns} columns")
-        if left < group.rows:
+        if offset < group.rows:
             if group.size_bytes > MAX_ROW_GROUP_BYTES or group.values > MAX_VALUES:
                 raise ValueError("a row group is too large")
-            return number, left
-        left -= group.rows
+            return number, offset
+        offset -= group.rows
     raise ValueError(f"it has no row {row}")
 
 

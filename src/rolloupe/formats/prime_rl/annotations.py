@@ -111,10 +111,10 @@ def about(location: Location, key: str, value: str) -> tuple[list[Record], list[
 
 def _last_rows(location: Location, value: str, producer: str, notes: list[str], key: str = "trace_id") -> list[Record]:
     """The newest rows about a trace: a file about nothing else must not fill the memory."""
-    kept = deque(_rows_of(location, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
-    if len(kept) == MAX_ANNOTATIONS:
+    rows = deque(_rows_of(location, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
+    if len(rows) == MAX_ANNOTATIONS:
         notes.append(f"annotations of {producer}: of very many the last {MAX_ANNOTATIONS} count")
-    return list(kept)
+    return list(rows)
 
 
 def _rows_of(location: Location, value: str, producer: str, notes: list[str], key: str) -> Iterator[Record]:
@@ -214,7 +214,7 @@ def _fold(found: Compact, nodes: list[EpisodeNode], path: list[int], name: str, 
         mask = nodes[index].mask
         if at + len(mask) > len(stream):
             return
-        kept = [value for value, flag in zip(stream[at : at + len(mask)], mask, strict=True) if flag]
+        values = [value for value, flag in zip(stream[at : at + len(mask)], mask, strict=True) if flag]
         at += len(mask)
-        if kept and not (name in STRICT and None in kept):
-            found.setdefault(index, {})[NAMES.get(name, name)] = kept
+        if values and not (name in STRICT and None in values):
+            found.setdefault(index, {})[NAMES.get(name, name)] = values

@@ -185,8 +185,8 @@ def counts_of(branch: Branch) -> Counts:
         return Counts(prompt, sum(node.sampled_tokens for node in members), total)
     if len(branch.path) != len(branch.nodes):
         return Counts(None, None, None)
-    own = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
-    return Counts(None, *own)
+    counts = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
+    return Counts(None, *counts)
 
 
 def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:
@@ -206,15 +206,15 @@ def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
     """Return how a trace ended, and the framework's word: the error's type, else the stop condition."""
     if errors := [*as_list(trace.get("errors")), *(as_list(episode.get("errors")) if not trace else ())]:
         return "error", fields.tag(as_dict(errors[-1]).get("type")) or "error"
-    status, own = fields.status(trace.get("stop_condition"))
+    status, word = fields.status(trace.get("stop_condition"))
     if status != "unknown":
-        return status, own
+        return status, word
     if trace.get("ok") is False or trace.get("is_timeout") is True:
-        return "error", own or ("timeout" if trace.get("is_timeout") is True else "")
+        return "error", word or ("timeout" if trace.get("is_timeout") is True else "")
     calls = [as_dict(call) for call in as_list(trace.get("calls"))]
     if calls and calls[-1].get("finish_reason") == "length":
-        return "truncated", own or "length"
-    return ("completed" if trace.get("is_completed") is True else "unknown"), own
+        return "truncated", word or "length"
+    return ("completed" if trace.get("is_completed") is True else "unknown"), word
 
 
 def turns_of(branch: Branch) -> list[Turn]:
@@ -260,8 +260,8 @@ def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
     for index in branch.path:
         node = branch.nodes[index]
         places = np.flatnonzero(node.mask) + at
-        own = {name: as_list(node.record.get(key)) for key, name in COMPACT.items()}
-        for name, stored in (own | folded.get(index, {})).items():
+        node_series = {name: as_list(node.record.get(key)) for key, name in COMPACT.items()}
+        for name, stored in (node_series | folded.get(index, {})).items():
             values = tokens.read_floats(stored)
             if values is not None:
                 column = columns.setdefault(name, np.full(mask.size, np.nan))

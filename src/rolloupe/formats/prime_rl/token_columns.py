@@ -158,10 +158,10 @@ def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
 
 def _weighted(columns: TokenColumns) -> dict[str, float]:
     """Count the tokens trained by cross-entropy alone. Without weights the RL loss has weight 1, others 0."""
-    own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
+    rl_weights, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
     if ce is None or np.isnan(ce).all():
         return {}
-    rl = 1.0 if own is None or np.isnan(own).all() else own
+    rl = 1.0 if rl_weights is None or np.isnan(rl_weights).all() else rl_weights
     other = 0.0 if ref is None else np.nan_to_num(ref)
     return {"ce_only": float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))}
 

@@ -172,7 +172,7 @@ class PrimeRLTraces(JsonlFormat):
             token_ids=[value for node in branch.members for value in node.ids],
             series=episodes.series_of(branch, {}),
             extra=_extra(record, branch),
-            notes=[*episodes.notes_of(branch), *_said(record, branch)],
+            notes=[*episodes.notes_of(branch), *_notes(record, branch)],
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -188,9 +188,9 @@ class PrimeRLTraces(JsonlFormat):
         sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
         info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
-        for said in (as_dict(one) for record in records for one in episodes.as_list(record.get("branches"))):
-            if fields.count(said.get("index")) == branch.number:
-                sample.row.metrics = sample.row.metrics | annotations.metrics_of(said)
+        for branch_record in (as_dict(one) for record in records for one in episodes.as_list(record.get("branches"))):
+            if fields.count(branch_record.get("index")) == branch.number:
+                sample.row.metrics = sample.row.metrics | annotations.metrics_of(branch_record)
         if info:
             sample.extra["info"] = fields.showable(info)
         shipped = fields.integer(as_dict(info.get("ship")).get("step"))
@@ -329,10 +329,10 @@ def _tags(episode: Record, trace: Record) -> dict[str, str]:
 
 def _inform(row: SampleRow, info: Record) -> None:
     """Add the annotations of a trace as a whole."""
-    said = _annotation(row.trace_id, row.start, row.length, info)
-    row.advantage = row.advantage if said.advantage is None else said.advantage
-    row.discarded = row.discarded if said.discarded is None else said.discarded
-    row.metrics = row.metrics | said.metrics  # another dict: branches share theirs
+    annotation = _annotation(row.trace_id, row.start, row.length, info)
+    row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
+    row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
+    row.metrics = row.metrics | annotation.metrics  # another dict: branches share theirs
 
 
 def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
@@ -363,7 +363,7 @@ def _filled(record: Record, without: set[str]) -> Record:
     return {k: fields.showable(v) for k, v in record.items() if k not in without and v not in ({}, [], None)}
 
 
-def _said(episode: Record, branch: Branch) -> list[str]:
+def _notes(episode: Record, branch: Branch) -> list[str]:
     """The messages of errors, and notes about omissions."""
     errors = episodes.as_list(branch.trace.get("errors")) or episodes.as_list(episode.get("errors"))
     found = [

@@ -132,8 +132,8 @@ class Contents:
     def block(self, file: BinaryIO, index: int) -> Block:
         """Return a block, empty beyond the end. Raises OSError."""
         with self.lock:
-            if held := _blocks.get((self._number, index)):
-                return held
+            if cached := _blocks.get((self._number, index)):
+                return cached
             if self._end is None or index < self._end[0]:
                 self._approach(index)
                 found = self._decode(file, index)

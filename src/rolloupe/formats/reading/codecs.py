@@ -140,8 +140,8 @@ class Decoder:
     @property
     def place(self) -> int:
         """The first byte of the file that has not been decoded yet."""
-        held = len(self._codec.held) if isinstance(self._codec, Gzip) else 0
-        return self._next - len(self._input) + self._at - held
+        codec_bytes = len(self._codec.held) if isinstance(self._codec, Gzip) else 0
+        return self._next - len(self._input) + self._at - codec_bytes
 
     @property
     def chunk_start(self) -> int:

@@ -30,30 +30,30 @@ def read_fields(path: Path) -> Fields:
     """Read a field map. Raises `UnreadablePath` for a file that is not TOML, `BadQuery` for an invalid entry."""
     try:
         with open(path, "rb") as file:
-            said = tomllib.loads(file.read(MAX_BYTES).decode())
+            entries = tomllib.loads(file.read(MAX_BYTES).decode())
     except OSError as error:
         raise UnreadablePath(f"{path} cannot be read: {error.strerror}. Next: name a TOML file") from None
     except ValueError as error:  # not valid UTF-8 either
         raise BadQuery(f'{path} is not TOML: {error}. Next: lines such as  prompt = "request.text"') from None
-    return checked_fields(said)
+    return checked_fields(entries)
 
 
-def checked_fields(said: Mapping[str, Any]) -> Fields:
+def checked_fields(entries: Mapping[str, Any]) -> Fields:
     """Roles and keys as pairs. Raises `BadQuery` for an unknown role, or a key that is not a text."""
-    for role, key in said.items():
+    for role, key in entries.items():
         if role not in ROLES:
             raise BadQuery(f"there is no role {role!r}; there are: {', '.join(ROLES)}")
         if not isinstance(key, str) or not key:
             raise BadQuery(f'the key of {role!r} must be a text, such as {role} = "request.text"')
-    return tuple(sorted(said.items()))
+    return tuple(sorted(entries.items()))
 
 
 def renamed(record: Record, fields: Fields) -> Record:
     """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
-    taken = {key for _, key in fields}
+    mapped_keys = {key for _, key in fields}
     found = {ROLES[role]: value for role, key in fields if (value := _at(record, key)) is not _MISSING}
-    return {key: value for key, value in record.items() if key not in names and key not in taken} | found
+    return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | found
 
 
 def _at(record: Record, key: str) -> Any:

@@ -149,8 +149,8 @@ def status(value: object) -> tuple[Status, str]:
     """Read a status or a stop reason; return the common word and the framework's own."""
     if not isinstance(value, str) or not value:
         return "unknown", ""
-    own = value[:MAX_TAG_CHARS]
-    return _STATUSES.get(own.rpartition(".")[2].strip().lower(), "unknown"), own
+    word = value[:MAX_TAG_CHARS]
+    return _STATUSES.get(word.rpartition(".")[2].strip().lower(), "unknown"), word
 
 
 def as_text(value: object) -> str:

@@ -143,8 +143,8 @@ class _Builder(HTMLParser):
         element = self._open[-1]
         if element["tag"] in _DROPPED:
             return
-        held = element["children"]
-        if held and isinstance(held[-1], str) and len(held[-1]) < BLOCK_CHARS:
-            held[-1] += data
+        siblings = element["children"]
+        if siblings and isinstance(siblings[-1], str) and len(siblings[-1]) < BLOCK_CHARS:
+            siblings[-1] += data
         else:
-            held.append(data)
+            siblings.append(data)

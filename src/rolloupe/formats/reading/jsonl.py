@@ -88,7 +88,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
     view = memoryview(block)
     begun: list[bytes] = []
-    length = told = 0
+    length = line_count = 0
     paid = None if spent_bytes(file) is None else FREE_LINES
     while position < stop:
         count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
@@ -105,11 +105,15 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
                 if position >= stop:
                     return
                 continue
-            if paid is not None and told >= paid and told >= (paid := FREE_LINES + (spent_bytes(file) or 0)):
+            if (
+                paid is not None
+                and line_count >= paid
+                and line_count >= (paid := FREE_LINES + (spent_bytes(file) or 0))
+            ):
                 yield Line(position, stop - position, None, ended=True, reason=TOO_MANY_LINES)
                 return
             length += end - at
-            told += 1
+            line_count += 1
             yield _line(position, length, _joined(begun, view[at:end], length), ended=True)
             position += length + 1
             if position >= stop:
@@ -128,10 +132,10 @@ def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
 
     Looks at growing windows, so that a short run costs little and a long one passes at over 1 GB/s.
     """
-    held = np.frombuffer(block, dtype=np.uint8, count=count)
+    data = np.frombuffer(block, dtype=np.uint8, count=count)
     end, width = at, _FIRST_WINDOW
     while end < count:
-        window = held[end : end + width]
+        window = data[end : end + width]
         blank = _leading_blanks(window)
         end += blank
         if blank < len(window):
@@ -280,22 +284,22 @@ class JsonlFormat(RecordFormat):
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
-            told = start
+            reported_to = start
             is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields
             read = Cutter(parse, self.may_cut).parse if is_cut else parse
             items = partial(self._items, run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
-                    yield from self._told(source, line, items, None, [])
+                    yield from self._items_of_line(source, line, items, None, [])
                     continue
-                gaps = [gap for gap in gaps_of(file) if told <= gap.start < stop]
+                gaps = [gap for gap in gaps_of(file) if reported_to <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
-                yield from self._told(source, line, items, damage_of(file), gaps_of(file))
+                yield from self._items_of_line(source, line, items, damage_of(file), gaps_of(file))
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
-                told = line.stop + 1
-            yield from (_missing(source, gap) for gap in gaps_of(file) if told <= gap.start < stop)
+                reported_to = line.stop + 1
+            yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
 
-    def _told(
+    def _items_of_line(
         self,
         source: Source,
         line: Line,

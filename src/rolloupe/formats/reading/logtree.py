@@ -167,15 +167,15 @@ class _Outline:
     def root(self, body: Element) -> LogNode:
         """Build the whole outline."""
         node = LogNode(kind="root", attrs=_attrs(body), tag=_tag(body))
-        kept: list[Any] = []
+        contents: list[Any] = []
         for child in children(body):
             if _is(child, "h1", "lt-title") and not node.title:
                 node.title = self._all(child)
             elif _is(child, "div", "lt-subtitle") and "subtitle" not in node.attrs:
                 node.attrs["subtitle"] = self._all(child)[:MAX_ATTR_CHARS]
             else:
-                kept.append(child)
-        node.children = self._nodes(kept, body, 1)
+                contents.append(child)
+        node.children = self._nodes(contents, body, 1)
         if self._left <= 0:
             node.children.append(LogNode(kind="text", text=f"The rest is left out: more than {MAX_NODES:,} parts."))
         return node
@@ -192,13 +192,13 @@ class _Outline:
                 caption = LogNode(kind="table", title=self._all(element))
                 found.append(caption)
                 continue
-            made = self._node(element, parent, depth)
-            if caption is not None and made and made[0].kind == "table" and not made[0].title:
-                made[0].title = caption.title
-                found[-1:] = made
+            nodes = self._node(element, parent, depth)
+            if caption is not None and nodes and nodes[0].kind == "table" and not nodes[0].title:
+                nodes[0].title = caption.title
+                found[-1:] = nodes
             else:
-                found += made
-            caption = caption if not made else None
+                found += nodes
+            caption = caption if not nodes else None
         return found
 
     def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
@@ -228,8 +228,8 @@ class _Outline:
         if not any(tag_of(child) in _BLOCKS for child in children(element)):
             return self._leaf(element)
         attrs = _attrs(element)
-        made = self._nodes(children(element), element, depth + 1)
-        return [LogNode(kind="section", attrs=attrs, children=made, tag=_tag(element))] if attrs else made
+        nodes = self._nodes(children(element), element, depth + 1)
+        return [LogNode(kind="section", attrs=attrs, children=nodes, tag=_tag(element))] if attrs else nodes
 
     def _leaf(self, element: Element) -> list[LogNode]:
         shown = self._all(element)
@@ -247,17 +247,17 @@ class _Outline:
 
     def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
         """Give a node its title and its content; `body` is the class of the element around the content."""
-        kept: list[Any] = []
+        contents: list[Any] = []
         for child in children(element):
             if not node.title and tag_of(child) in titles:
                 # the cookbook writes the summary of an exception unescaped, unlike everything else
                 raw = node.kind == "exception" and ESCAPED not in words(element)
                 node.title = text.clean(plain(child)) if raw else self._all(child)
             elif _is(child, "div", body):
-                kept += children(child)
+                contents += children(child)
             else:
-                kept.append(child)
-        node.children = self._nodes(kept, element, depth + 1)
+                contents.append(child)
+        node.children = self._nodes(contents, element, depth + 1)
         return node
 
     def _table(self, element: Element) -> LogNode:
@@ -310,15 +310,15 @@ def _tag(element: Element) -> str:
 
 def _attrs(element: Element) -> dict[str, str]:
     """The attributes that carry meaning, not looks."""
-    own = element.get("attrs")
-    kept = {}
-    for key, value in own.items() if isinstance(own, dict) else ():
+    all_attrs = element.get("attrs")
+    attrs = {}
+    for key, value in all_attrs.items() if isinstance(all_attrs, dict) else ():
         if key in ("style", "open") or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
             continue
-        kept[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
-        if len(kept) == MAX_ATTRS:
+        attrs[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
+        if len(attrs) == MAX_ATTRS:
             break
-    return kept
+    return attrs
 
 
 def _rows_of(table: Element) -> Iterator[Element]:
@@ -337,8 +337,8 @@ def turns_of(messages: list[Any]) -> list[Turn]:
         for call in unparsed if isinstance(unparsed, list) else ():
             raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
             error = _string(call.get("error")) if isinstance(call, dict) else ""
-            made = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
-            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=made))
+            tool_call = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
+            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=tool_call))
     return turns
 
 

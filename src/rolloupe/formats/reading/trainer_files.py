@@ -89,14 +89,14 @@ def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
     return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)] + loose
 
 
-def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpoint]:
-    """Read checkpoints; `own` are the keys with a place of their own, all others are extra."""
+def checkpoints_of(rows: Iterable[Record], placed_keys: tuple[str, ...]) -> list[Checkpoint]:
+    """Read checkpoints; `placed_keys` are keys with a place of their own; all others are extra."""
     return [
         Checkpoint(
             name=fields.as_text(row.get("name")),
             step=next((n for key in ("batch", "name") if (n := fields.integer(row.get(key))) is not None), None),
             paths={key: value for key, value in row.items() if key.endswith("_path") and isinstance(value, str)},
-            extra={k: fields.showable(v) for k, v in row.items() if k not in own and not k.endswith("_path")},
+            extra={k: fields.showable(v) for k, v in row.items() if k not in placed_keys and not k.endswith("_path")},
         )
         for row in rows
     ]

@@ -35,10 +35,10 @@ def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedT
     if not messages:
         return [_unsent(result) for result in results if result.text]
     turns = [_message(row, texts) for row in messages]
-    for turn, own in zip(turns, _answered(turns, results), strict=True):
-        _tie(turn, own)
+    for turn, turn_results in zip(turns, _answered(turns, results), strict=True):
+        _tie(turn, turn_results)
     for number, result in enumerate(results):
-        if not any(result.text in _said(turn) for turn in (*turns[_near(number)], turns[-1])):
+        if not any(result.text in _text_of(turn) for turn in (*turns[_near(number)], turns[-1])):
             turns[-1].logs[f"result (call {_number(result.call)})"] = result.text
     return turns
 
@@ -83,7 +83,7 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
         near = tools
         if len(tools) > 1:
             same = tools[number : number + 1] if len(tools) == len(results) else []
-            near = [one for one in same + tools[_near(number)] if result.text and result.text in _said(turns[one])]
+            near = [one for one in same + tools[_near(number)] if result.text and result.text in _text_of(turns[one])]
             near = [one for one in near if not found[one]] or near or same
         for one in near[:1]:
             found[one].append(result)
@@ -95,7 +95,7 @@ def _near(number: int) -> slice:
     return slice(max(0, number - NEAR), number + NEAR)
 
 
-def _said(turn: Turn) -> str:
+def _text_of(turn: Turn) -> str:
     return turn.parts[0].text
 
 

@@ -67,17 +67,17 @@ class Outline(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The archives of a run as they are now. `left` are the ids that each of them leaves to earlier ones."""
+    """The archives of a run as they are now. `earlier_ids`: for each, the ids that an earlier one has."""
 
     archives: list[Archive]
-    left: dict[str, np.ndarray]
+    earlier_ids: dict[str, np.ndarray]
     untrained: list[int]
     """Steps with samples that were not trained; the newest of them may still be."""
 
     def sources(self) -> list[Source]:
         """The archives as sources."""
         return [
-            Source(path=one.path, name=one.name, root=one.root, depends=_word(self.left[one.name]))
+            Source(path=one.path, name=one.name, root=one.root, depends=_word(self.earlier_ids[one.name]))
             for one in self.archives
         ]
 
@@ -155,9 +155,9 @@ def merged(run: RunInfo) -> Merged:
     archives = archives_of(run)
     summary = os.path.join(run.root, SUMMARY)
     key = (tuple(archives), _state(summary))
-    held = _merged.get(run.root)
-    if held is not None and held[0] == key:
-        return held[1]
+    cached = _merged.get(run.root)
+    if cached is not None and cached[0] == key:
+        return cached[1]
     found = _merge(archives, _trained(Location(summary, links_of(run))))
     _merged.put(run.root, (key, found))
     return found
@@ -165,16 +165,18 @@ def merged(run: RunInfo) -> Merged:
 
 def _merge(archives: list[Archive], trained: int) -> Merged:
     before = np.empty(0, dtype=np.int64)
-    left, steps = {}, np.empty(0, dtype=np.int64)
+    earlier_ids, steps = {}, np.empty(0, dtype=np.int64)
     for archive in archives:
         outline = outline_of(archive)
-        left[archive.name] = NOTHING.ids if archive.stamp else np.intersect1d(outline.ids, before, assume_unique=True)
+        earlier_ids[archive.name] = (
+            NOTHING.ids if archive.stamp else np.intersect1d(outline.ids, before, assume_unique=True)
+        )
         if not archive.stamp:  # another process renumbers its samples
             before = np.union1d(before, outline.ids)
         steps = np.union1d(steps, outline.steps)
         trained = max(trained, outline.trained)
     untrained = [] if trained == MISSING else [int(step) for step in steps if step > trained]
-    return Merged(archives, left, untrained)
+    return Merged(archives, earlier_ids, untrained)
 
 
 def _trained(summary: Location) -> int:
@@ -185,9 +187,9 @@ def _trained(summary: Location) -> int:
 
 def outline_of(archive: Archive) -> Outline:
     """The facts about an archive that a merge needs; empty for one that cannot be opened."""
-    held = _outlines.get(archive.path)
-    if held is not None and held[0] == archive.state:
-        return held[1]
+    cached = _outlines.get(archive.path)
+    if cached is not None and cached[0] == archive.state:
+        return cached[1]
     try:
         found = _outlined(tables_of(archive.location))
     except Unreadable:
@@ -221,5 +223,5 @@ def kinds_in(tables: Tables) -> list[Kind]:
     return [kind for kind in KINDS if tables.has(name_of("samples_data", kind))]
 
 
-def _word(left: np.ndarray) -> str:
-    return hashlib.blake2b(left.tobytes(), digest_size=8).hexdigest() if len(left) else ""
+def _word(ids: np.ndarray) -> str:
+    return hashlib.blake2b(ids.tobytes(), digest_size=8).hexdigest() if len(ids) else ""

@@ -52,7 +52,7 @@ class Telescope(TelescopeFiles, Format):
         "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
     )
     reads = (
-        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only until `steps/` has them"),
+        ("`samples_data`, `_kind_tables`", "samples; `_kind_tables` of `events/` only until `steps/` has them"),
         (
             "`samples_data_discarded`, `_cancelled`",
             "samples with their `discard_reason`; cancelled ones have no answer and no reward",
@@ -132,10 +132,10 @@ class Telescope(TelescopeFiles, Format):
         except Unreadable as error:
             yield Problem(source=source.name, reason=str(error), start=0, transient=True)
             return
-        left = merged(run).left.get(source.name, np.empty(0, dtype=np.int64))
+        earlier_ids = merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
         for kind in kinds_in(tables):
-            kept = tables.derived(name_of("samples_data", kind), partial(KindTables, tables, kind))
-            yield from _rows(run, source, kept, left)
+            kind_tables = tables.derived(name_of("samples_data", kind), partial(KindTables, tables, kind))
+            yield from _rows(run, source, kind_tables, earlier_ids)
         for name, reason in tables.trouble.items():
             yield Problem(source=source.name, reason=f"{name}: {reason}")
         if strange := [name for name in tables.names() if "/" in name or "\\" in name or ".." in name]:
@@ -144,16 +144,16 @@ class Telescope(TelescopeFiles, Format):
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
-        kept = _kept(source, locator)
-        (facts,) = kept.facts(np.array([locator.start]), raw=True)
+        kind_tables = _kind_tables(source, locator)
+        (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
-            return sampled(run, source, kept, locator.start, facts).sample(locator)
+            return sampled(run, source, kind_tables, locator.start, facts).sample(locator)
         except Unusable as error:
             raise _changed(source, locator.start, str(error)) from None
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the rows about a sample as JSON: in the archive they are packed into many tables."""
-        (facts,) = _kept(source, locator).facts(np.array([locator.start]), raw=True)
+        (facts,) = _kind_tables(source, locator).facts(np.array([locator.start]), raw=True)
         return as_json(facts, UnpackedTexts())
 
 
@@ -165,57 +165,57 @@ def _fits(location: Location) -> bool:
     return bool(kinds_in(tables)) and any(tables.has(name_of("prompts", kind)) for kind in KINDS)
 
 
-def _rows(run: RunInfo, source: Source, kept: KindTables, left: np.ndarray) -> Iterator[Scanned]:
+def _rows(run: RunInfo, source: Source, kind_tables: KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
     """The rows of one kind that an archive contributes, in the order of its table."""
-    own, repeated = _own(kept, left)
+    row_numbers, repeated = _own_rows(kind_tables, earlier_ids)
     if repeated:
-        table = name_of("samples_data", kept.kind)
+        table = name_of("samples_data", kind_tables.kind)
         yield Problem(source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out")
     start = 0
-    while start < len(own):
-        numbers = own[start : start + CHUNK_ROWS]
-        few = int(np.searchsorted(np.cumsum(kept.weights(numbers)), CHUNK_ROWS)) + 1
+    while start < len(row_numbers):
+        numbers = row_numbers[start : start + CHUNK_ROWS]
+        few = int(np.searchsorted(np.cumsum(kind_tables.weights(numbers)), CHUNK_ROWS)) + 1
         numbers = numbers[:few]
         start += len(numbers)
-        for number, facts in zip(numbers.tolist(), kept.facts(numbers), strict=True):
-            yield _row(run, source, kept, number, facts)
+        for number, facts in zip(numbers.tolist(), kind_tables.facts(numbers), strict=True):
+            yield _row(run, source, kind_tables, number, facts)
 
 
-def _own(kept: KindTables, left: np.ndarray) -> tuple[np.ndarray, int]:
+def _own_rows(kind_tables: KindTables, earlier_ids: np.ndarray) -> tuple[np.ndarray, int]:
     """The numbers of the rows that belong to this archive, not to earlier ones, and the number of repeats."""
-    if kept.samples is None:
+    if kind_tables.samples is None:
         return np.empty(0, dtype=np.int64), 0
-    own = marks(kept.ids, integers(kept.samples, "group_id", 0))
-    _, first = np.unique(own, return_index=True)
-    is_first = np.zeros(len(own), dtype=bool)
+    row_marks = marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))
+    _, first = np.unique(row_marks, return_index=True)
+    is_first = np.zeros(len(row_marks), dtype=bool)
     is_first[first] = True
-    is_first |= (kept.ids == UNDISPATCHED) | (kept.ids == MISSING)
-    is_own = ~np.isin(own, left)
+    is_first |= (kind_tables.ids == UNDISPATCHED) | (kind_tables.ids == MISSING)
+    is_own = ~np.isin(row_marks, earlier_ids)
     return np.flatnonzero(is_first & is_own), int((is_own & ~is_first).sum())
 
 
-def _row(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Facts) -> Scanned:
+def _row(run: RunInfo, source: Source, kind_tables: KindTables, number: int, facts: Facts) -> Scanned:
     try:
-        return sampled(run, source, kept, number, facts).row
+        return sampled(run, source, kind_tables, number, facts).row
     except Unusable as error:
         reason = str(error)
     except Exception as error:  # a defect of ours must not cost the rows after it
         reason = defect(error)
-    table = name_of("samples_data", kept.kind)
+    table = name_of("samples_data", kind_tables.kind)
     return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
-def _kept(source: Source, locator: Locator) -> KindTables:
+def _kind_tables(source: Source, locator: Locator) -> KindTables:
     """The tables that a locator refers to. Raises `SourceChanged`."""
     kind = kind_of(locator.part)
     try:
         tables = tables_of(source.location)
     except Unreadable as error:
         raise _changed(source, locator.start, str(error)) from None
-    kept = tables.derived(locator.part, partial(KindTables, tables, kind)) if kind else None
-    if kept is None or not 0 <= locator.start < len(kept.ids):
+    kind_tables = tables.derived(locator.part, partial(KindTables, tables, kind)) if kind else None
+    if kind_tables is None or not 0 <= locator.start < len(kind_tables.ids):
         raise _changed(source, locator.start, f"{locator.part} has no such row")
-    return kept
+    return kind_tables
 
 
 def _changed(source: Source, start: int, reason: str) -> SourceChanged:

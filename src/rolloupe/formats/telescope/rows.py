@@ -58,40 +58,40 @@ class Sampled(NamedTuple):
         )
 
 
-def sampled(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Facts) -> Sampled:
+def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, facts: Facts) -> Sampled:
     """Read a sample from its rows. Raises `Unusable` if they do not identify it."""
     texts = UnpackedTexts()
     turns = [*prompt_turns(facts.prompt), *response_turns(facts, texts)]
-    row = _identified(source, kept, number, facts.row)
-    _fill(row, kept.kind, facts)
-    row.metrics, row.tags = _metrics(facts), _tags(facts, kept.kind)
-    row.prompt, row.response = _asked(turns), _joined(turns, "response")
+    row = _identified(source, kind_tables, number, facts.row)
+    _fill(row, kind_tables.kind, facts)
+    row.metrics, row.tags = _metrics(facts), _tags(facts, kind_tables.kind)
+    row.prompt, row.response = _prompt_text(turns), _joined(turns, "response")
     row.messages = [turn for turn in turns if turn.origin == "response"]
     if key := run.reading.reward_key:
         row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
     return Sampled(row, facts, turns, texts)
 
 
-def _identified(source: Source, kept: KindTables, number: int, own: Row) -> SampleRow:
-    kind = kept.kind
-    sample = fields.integer(own.get("sample_id"))
-    step = fields.integer(own.get("step" if kind.is_eval or kind.is_trained else "trainer_step"))
+def _identified(source: Source, kind_tables: KindTables, number: int, record: Row) -> SampleRow:
+    kind = kind_tables.kind
+    sample = fields.integer(record.get("sample_id"))
+    step = fields.integer(record.get("step" if kind.is_eval or kind.is_trained else "trainer_step"))
     if sample is None or step is None:
         raise Unusable(f"no {'step' if sample is not None else 'sample_id'}")
     if fields.is_too_large(step):
         raise Unusable(f"step {step} {TOO_LARGE}")
     if kind.is_eval:
         stamp = stamp_of(source)
-        split = f"eval/{fields.name(own.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
-        group, index = fields.name(own.get("sample_idx")), fields.name(own.get("completion_idx"))
+        split = f"eval/{fields.name(record.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
+        group, index = fields.name(record.get("sample_idx")), fields.name(record.get("completion_idx"))
         index = f"{index or '0'}-{stamp}" if stamp else index
     else:
-        split, group, index = "train", fields.name(own.get("group_id")), str(sample)
+        split, group, index = "train", fields.name(record.get("group_id")), str(sample)
     return SampleRow(
         split=split,
         step=step,
         group=group or "0",
-        index=f"none-{kept.nth_without_id(number)}" if sample == UNDISPATCHED else index or str(sample),
+        index=f"none-{kind_tables.nth_without_id(number)}" if sample == UNDISPATCHED else index or str(sample),
         ordinal=sample if sample >= 0 else _LAST + number,
         start=number,
         length=0,
@@ -101,11 +101,11 @@ def _identified(source: Source, kept: KindTables, number: int, own: Row) -> Samp
 
 
 def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
-    own, prompt = facts.row, facts.prompt
+    record, prompt = facts.row, facts.prompt
     generations = facts.about.get("generations", [])
-    row.status, row.status_raw = _status(own, kind)
-    row.discarded = "" if kind.is_trained or kind.is_eval else str(own.get("discard_reason") or "unknown")[:200]
-    row.env = fields.name(own.get("env")) or fields.name(prompt.get("env")) or ""
+    row.status, row.status_raw = _status(record, kind)
+    row.discarded = "" if kind.is_trained or kind.is_eval else str(record.get("discard_reason") or "unknown")[:200]
+    row.env = fields.name(record.get("env")) or fields.name(prompt.get("env")) or ""
     row.turns = len(generations)
     row.response_tokens = _sum([one.get("tokens") for one in generations])
     row.prompt_tokens = next(iter(filter(None, (fields.count(one.get("prompt_tokens")) for one in generations))), None)
@@ -113,14 +113,14 @@ def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
         [prompt.get(f"tokens_{name}") for name in ("prompt", "system_prompt")]
     )
     if not kind.is_cancelled:  # their reward of 0 comes from no grader
-        row.total_tokens = fields.count(own.get("total_tokens"))
-        row.reward, row.advantage = (fields.number(own.get(name)) for name in ("reward", "advantage"))
+        row.total_tokens = fields.count(record.get("total_tokens"))
+        row.reward, row.advantage = (fields.number(record.get(name)) for name in ("reward", "advantage"))
 
 
-def _status(own: Row, kind: Kind) -> tuple[Status, str]:
+def _status(record: Row, kind: Kind) -> tuple[Status, str]:
     if kind.is_cancelled:
         return "aborted", "cancelled"
-    found, word = fields.status(own.get("stop_reason"))
+    found, word = fields.status(record.get("stop_reason"))
     return ("completed", word) if word in _FINISHED else (found, word)
 
 
@@ -146,7 +146,7 @@ def _tags(facts: Facts, kind: Kind) -> dict[str, str]:
     return found | ({"cancelled": "yes"} if kind.is_cancelled else {})
 
 
-def _asked(turns: list[Turn]) -> str:
+def _prompt_text(turns: list[Turn]) -> str:
     """The prompt for the index: the user's part first, as many prompts of a run share one system part."""
     return _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
 

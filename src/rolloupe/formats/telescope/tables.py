@@ -151,12 +151,12 @@ class KindTables:
 
     @staticmethod
     def _share(name: str, index: Index, ids: Sequence[int], about: list[dict[str, list[Row]]]) -> None:
-        own = [index.of(one) if one >= 0 else np.empty(0, dtype=np.int64) for one in ids]
-        wanted = np.unique(np.concatenate(own)) if own else np.empty(0, dtype=np.int64)
+        row_numbers = [index.of(one) if one >= 0 else np.empty(0, dtype=np.int64) for one in ids]
+        wanted = np.unique(np.concatenate(row_numbers)) if row_numbers else np.empty(0, dtype=np.int64)
         if not len(wanted):
             return
         rows = dict(zip(wanted.tolist(), taken(index.table, wanted), strict=True))
-        for found, numbers in zip(about, own, strict=True):
+        for found, numbers in zip(about, row_numbers, strict=True):
             if len(numbers):
                 found[name] = [rows[number] for number in numbers.tolist()]
 
@@ -172,8 +172,8 @@ class KindTables:
     def _add_raw(self, rows: Sequence[Row], numbers: np.ndarray) -> None:
         table = self._tables.table(name_of("samples_data", self.kind), most=MAX_SAMPLES)
         if table is not None and "raw_string" in table.column_names:
-            for row, own in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
-                row.update(own)
+            for row, raw_column in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
+                row.update(raw_column)
 
 
 def texts(table: pa.Table, name: str) -> list[str]:

@@ -29,9 +29,9 @@ def prompt_turns(prompt: Row) -> list[Turn]:
     named = (("system", "system_prompt", "tokens_system_prompt"), ("user", "prompt", "tokens_prompt"))
     found = []
     for role, column, tokens in named:
-        own = prompt.get(column)
-        if isinstance(own, str) and own:
-            parts = [Part(kind="text", text=text.clean(own))]
+        content = prompt.get(column)
+        if isinstance(content, str) and content:
+            parts = [Part(kind="text", text=text.clean(content))]
             found.append(Turn(role=role, parts=parts, tokens=fields.count(prompt.get(tokens)) or None))
     return found
 
@@ -101,7 +101,9 @@ def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
             parts[number] = replace(parts[number], call=card)
         return parts
     shown = [str(row.get("raw_text") or card.arguments) for row, card in zip(calls, cards, strict=True)]
-    return parts + [Part(kind="tool_call", text=own, raw="", call=card) for own, card in zip(shown, cards, strict=True)]
+    return parts + [
+        Part(kind="tool_call", text=call_text, raw="", call=card) for call_text, card in zip(shown, cards, strict=True)
+    ]
 
 
 def _card(row: Row) -> ToolCall:

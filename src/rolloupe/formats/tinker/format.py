@@ -17,7 +17,7 @@ from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.tinker import steps
-from rolloupe.formats.tinker import turns as said
+from rolloupe.formats.tinker import turns as tinker_turns
 from rolloupe.formats.tinker.log import StepLog, has_log, log_state, tied_to, tree_of
 from rolloupe.formats.tinker.names import (
     CHECKPOINTS,
@@ -210,16 +210,16 @@ class Tinker(TinkerFiles, JsonlFormat):
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without total_reward, steps or traj_idx is no sample")
-        taken = steps.steps_of(record)
+        step_records = steps.steps_of(record)
         step = step_of(record.get("iteration"))
         status, status_raw = steps.status(record)
         tags = _tags(record)
-        turns = said.turns_in(record)[0]
-        asked, answered = said.texts_of(turns)
+        turns = tinker_turns.turns_in(record)[0]
+        prompt, response = tinker_turns.texts_of(turns)
         return SampleRow(
             split=_split(record) or source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=fields.name(record.get("group_idx")) or fields.digest(asked),
+            group=fields.name(record.get("group_idx")) or fields.digest(prompt),
             index=fields.name(record.get("traj_idx")) or str(start),
             ordinal=start,
             start=start,
@@ -227,10 +227,12 @@ class Tinker(TinkerFiles, JsonlFormat):
             reward=fields.number(record.get("total_reward")),
             status=status,
             status_raw=status_raw,
-            turns=len(taken) if isinstance(record.get("steps"), list) else 1,
-            prompt_tokens=fields.count(taken[0].get("ob_len")) if taken else None,
-            response_tokens=_sum([step.get("ac_len") for step in taken]),
-            total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
+            turns=len(step_records) if isinstance(record.get("steps"), list) else 1,
+            prompt_tokens=fields.count(step_records[0].get("ob_len")) if step_records else None,
+            response_tokens=_sum([step.get("ac_len") for step in step_records]),
+            total_tokens=_sum([step_records[-1].get("ob_len"), step_records[-1].get("ac_len")], whole=True)
+            if step_records
+            else None,
             env=_env(record),
             advantage=fields.number(record.get("advantage")),
             uid=fields.name(record.get("uid")) or "",
@@ -238,9 +240,9 @@ class Tinker(TinkerFiles, JsonlFormat):
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record),
             tags=_named_tags(record) or ({"tags": short} if (short := fields.tag(", ".join(tags))) else {}),
-            prompt=asked,
-            response=answered,
-            messages=said.answers_of(turns),
+            prompt=prompt,
+            response=response,
+            messages=tinker_turns.answers_of(turns),
         )
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -252,8 +254,8 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
-        turns, placed = said.turns_in(record)
-        asked, answered = said.messages_in(record, turns)
+        turns, placed = tinker_turns.turns_in(record)
+        prompt_messages, response_messages = tinker_turns.messages_in(record, turns)
         return Sample(
             key=row.key,
             row=row,
@@ -261,8 +263,8 @@ class Tinker(TinkerFiles, JsonlFormat):
             turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
-            prompt_messages=asked,
-            response_messages=answered,
+            prompt_messages=prompt_messages,
+            response_messages=response_messages,
             label=label if isinstance(label := record.get("label"), str) else "",
             extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
@@ -273,12 +275,14 @@ class Tinker(TinkerFiles, JsonlFormat):
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
         row = sample.row
-        tied = tied_to(run, source.path, row.split, row.step, record) if said.lacks_prompt(sample.turns) else None
-        turns = said.with_log(sample.turns, record, tied) if tied else None
+        tied = (
+            tied_to(run, source.path, row.split, row.step, record) if tinker_turns.lacks_prompt(sample.turns) else None
+        )
+        turns = tinker_turns.with_log(sample.turns, record, tied) if tied else None
         if tied and turns is not None:
             sample.turns = turns
-            sample.prompt_text, sample.response_text = row.prompt, row.response = said.texts_of(turns)
-            row.messages = said.answers_of(turns)
+            sample.prompt_text, sample.response_text = row.prompt, row.response = tinker_turns.texts_of(turns)
+            row.messages = tinker_turns.answers_of(turns)
             what = "the conversation" if tied.whole else "the prompt"
             sample.notes.append(f"{what} is from the step's log: {tied.reason}")
         if not any(turn.parts for turn in sample.turns):
@@ -344,8 +348,8 @@ def _reason(found: list[StepFile]) -> str:
 
 
 def _split(record: Record) -> str | None:
-    own = fields.name(record.get("split"))
-    return own if own is not None and _is_split(own) else None
+    split = fields.name(record.get("split"))
+    return split if split is not None and _is_split(split) else None
 
 
 def _is_split(value: object) -> bool:
@@ -376,8 +380,8 @@ def _sum(values: list[object], *, whole: bool = False) -> int | None:
 
 
 def _metrics(record: Record) -> dict[str, float]:
-    own = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
-    return steps.numbers(record) | {key: value for key, value in own.items() if value is not None}
+    record_metrics = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
+    return steps.numbers(record) | {key: value for key, value in record_metrics.items() if value is not None}
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:

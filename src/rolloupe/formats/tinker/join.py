@@ -115,8 +115,8 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
         if len(fitting) == 1:
             (name,) = fitting
             untied = {index for index in groups[name] if (name, index) not in tied}
-            own, seen = _in_group(section, groups[name], untied, check)
-            tied |= {(name, index): found for index, found in own.items()}
+            group_ties, seen = _in_group(section, groups[name], untied, check)
+            tied |= {(name, index): found for index, found in group_ties.items()}
             used |= seen
     loose = [
         LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
@@ -168,12 +168,12 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
     for place, parts in found.items():
         turns: list[Turn] = []
         for _, logged in sorted(parts, key=lambda part: part[0]):
-            own = logged.node.turns
-            turns += own[len(turns) :] if _same(own[: len(turns)], turns) else own
+            logged_turns = logged.node.turns
+            turns += logged_turns[len(turns) :] if _same(logged_turns[: len(turns)], turns) else logged_turns
         whole = any(turn.role == "assistant" for turn in turns)
-        own_one = Tied(turns, whole, "its section names the group and the trajectory")
-        if shows(groups[place[0]][place[1]], own_one):
-            tied[place] = own_one
+        candidate = Tied(turns, whole, "its section names the group and the trajectory")
+        if shows(groups[place[0]][place[1]], candidate):
+            tied[place] = candidate
             used |= {id(logged.node) for _, logged in parts}
     return tied, used
 
@@ -182,14 +182,14 @@ def _indices(logged: Logged) -> dict[str, str]:
     """Return the place that the nodes around a conversation declare; a new group resets everything else."""
     found: dict[str, str] = {}
     for node in (*logged.path, logged.node):
-        own = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
-        if ASIDE in own:
+        attrs = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
+        if ASIDE in attrs:
             return {}
         for what, names in _INDICES.items():
-            value = next((own[name] for name in names if name in own), None)
+            value = next((attrs[name] for name in names if name in attrs), None)
             if value is not None:
                 inner = list(_INDICES)[list(_INDICES).index(what) + 1 :]
-                found = {key: known for key, known in found.items() if key not in inner} | {what: value}
+                found = {key: index for key, index in found.items() if key not in inner} | {what: value}
     return found
 
 
@@ -234,31 +234,31 @@ def _in_group(
     """
     if len(group) > MAX_GROUP:
         return {}, set()
-    own = [logged for logged in conversations(section) if len(logged.path) > 1]
+    in_section = [logged for logged in conversations(section) if len(logged.path) > 1]
     triples = _triples(section)
     if triples is not None:
         return _tie_triples(triples, group, untied, check)
-    if len(own) != len(group):
+    if len(in_section) != len(group):
         return {}, set()
-    found = _tie_by_text([logged.node.turns for logged in own], group, untied, check)
-    return found, _nodes_of(own, found.values())
+    found = _tie_by_text([logged.node.turns for logged in in_section], group, untied, check)
+    return found, _nodes_of(in_section, found.values())
 
 
-def _nodes_of(own: list[Logged], tied: Iterable[Tied]) -> set[int]:
+def _nodes_of(logged: list[Logged], tied: Iterable[Tied]) -> set[int]:
     """Return which conversations have the turns of a tied one; only those of equal texts are compared."""
     by_text: dict[_Text, list[list[Turn]]] = {}
     for turns in {id(one.turns): one.turns for one in tied}.values():
         by_text.setdefault(_text_of(turns), []).append(turns)
     return {
         id(one.node)
-        for one in own
+        for one in logged
         if any(_same(turns, one.node.turns) for turns in by_text.get(_text_of(one.node.turns), ()))
     }
 
 
 def _text_of(turns: Sequence[Turn]) -> _Text:
     """Return a key that equal turns share, and few others."""
-    return tuple((turn.role, _said(turn)) for turn in turns)
+    return tuple((turn.role, _content(turn)) for turn in turns)
 
 
 def _triples(section: LogNode) -> list[_Triple] | None:
@@ -270,11 +270,11 @@ def _triples(section: LogNode) -> list[_Triple] | None:
     for prompt, response, reward in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if [prompt.title, response.title, reward.title] != ["Prompt", "Policy Response", "Reward"]:
             return None
-        asked, answered = _only_conversation(prompt), _only_conversation(response)
-        if asked is None or answered is None:
+        prompt_conversation, response_conversation = _only_conversation(prompt), _only_conversation(response)
+        if prompt_conversation is None or response_conversation is None:
             return None
         facts = next((table_of(node) for node in reward.children if node.kind == "table"), {})
-        found.append(_Triple(asked, answered, facts))
+        found.append(_Triple(prompt_conversation, response_conversation, facts))
     return found
 
 
@@ -291,9 +291,9 @@ def _tie_triples(
     found: dict[str, Tied] = {}
     used: set[int] = set()
     by_facts = _by_facts(triples)
-    asked = triples[0].prompt.turns
-    asked_by = {id(triple.prompt) for triple in triples}
-    asked_alike = all(_same(triple.prompt.turns, asked) for triple in triples)
+    prompt_turns = triples[0].prompt.turns
+    prompt_nodes = {id(triple.prompt) for triple in triples}
+    same_prompt = all(_same(triple.prompt.turns, prompt_turns) for triple in triples)
     for index, record in group.items():
         check()
         if index not in untied:
@@ -305,8 +305,8 @@ def _tie_triples(
             alone = "alone" if sum(one.number for one in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
             tied, parts = Tied(first.turns, True, reason), [one.nodes for one in fitting]
-        elif asked_alike:
-            tied, parts = Tied(asked, False, "the group has one prompt"), [asked_by]
+        elif same_prompt:
+            tied, parts = Tied(prompt_turns, False, "the group has one prompt"), [prompt_nodes]
         else:
             continue
         if shows(record, tied):
@@ -321,19 +321,19 @@ def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
     """Return the triples by reward, merging those with equal facts."""
     grouped: dict[tuple[tuple[str, str], ...], list[_Triple]] = {}
     for triple in triples:
-        told = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
-        grouped.setdefault(told, []).append(triple)
+        key = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
+        grouped.setdefault(key, []).append(triple)
     found: dict[str | None, list[_Alike]] = {}
-    for own in grouped.values():
-        turns = own[0].turns
-        found.setdefault(own[0].facts.get("reward"), []).append(
+    for alike in grouped.values():
+        turns = alike[0].turns
+        found.setdefault(alike[0].facts.get("reward"), []).append(
             _Alike(
-                facts=own[0].facts,
+                facts=alike[0].facts,
                 turns=turns,
-                response=own[0].response.turns,
-                is_one=all(_same(triple.turns, turns) for triple in own),
-                number=len(own),
-                nodes={id(node) for triple in own for node in (triple.prompt, triple.response)},
+                response=alike[0].response.turns,
+                is_one=all(_same(triple.turns, turns) for triple in alike),
+                number=len(alike),
+                nodes={id(node) for triple in alike for node in (triple.prompt, triple.response)},
             )
         )
     return found
@@ -368,7 +368,7 @@ def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set
     for index, record in group.items():
         check()
         acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
-        if index not in untied or not any(said for said, _ in acts):
+        if index not in untied or not any(content for content, _ in acts):
             continue
         fitting = acted.fitting(acts)
         if fitting.turns is not None:
@@ -401,31 +401,31 @@ class _Acted:
 
     def _ending(self, number: int) -> dict[tuple[_Act, ...], _Fitting]:
         ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
-        for turns, own in self._logged:
-            if len(own) >= number:
-                ends.setdefault(own[len(own) - number :], []).append(turns)
+        for turns, acts in self._logged:
+            if len(acts) >= number:
+                ends.setdefault(acts[len(acts) - number :], []).append(turns)
         return {
-            end: _Fitting(len(own), own[0] if all(_same(other, own[0]) for other in own[1:]) else None)
-            for end, own in ends.items()
+            end: _Fitting(len(alike), alike[0] if all(_same(other, alike[0]) for other in alike[1:]) else None)
+            for end, alike in ends.items()
         }
 
 
 def _logged_act(logs: Record) -> _Act:
-    said = logs.get(CONTENT, "")
-    return said if isinstance(said, str) else "", tuple(calls_in(logs))
+    content = logs.get(CONTENT, "")
+    return content if isinstance(content, str) else "", tuple(calls_in(logs))
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:
     """Return the assistant's text in each of its turns, and its calls as environments log them."""
     calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
     return [
-        (_said(turn), tuple(f"{call.name}({call.arguments})" for call in called))
+        (_content(turn), tuple(f"{call.name}({call.arguments})" for call in called))
         for turn, called in zip(turns, calls, strict=True)
         if turn.role == "assistant"
     ]
 
 
-def _said(turn: Turn) -> str:
+def _content(turn: Turn) -> str:
     """Return the text of a turn, without separately stored thinking and calls."""
     return "".join(_raw(part) for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
 

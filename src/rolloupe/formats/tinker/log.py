@@ -14,7 +14,7 @@ from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.tinker import turns as said
+from rolloupe.formats.tinker import turns as tinker_turns
 from rolloupe.formats.tinker.join import Joined, Place, join, place_of
 from rolloupe.formats.tinker.names import ROLLOUTS
 from rolloupe.formats.tinker.turns import Tied
@@ -34,9 +34,9 @@ def tree_of(rollouts: str) -> str:
     return plain_name(rollouts).removesuffix(ROLLOUTS) + TREE
 
 
-def beside(path: str, own: str, other: str) -> str:
+def beside(path: str, suffix: str, other: str) -> str:
     """Return the path of another file of the same step and split, by its suffix, compressed or not."""
-    plain = plain_name(path).removesuffix(own) + other
+    plain = plain_name(path).removesuffix(suffix) + other
     return next((plain + kind for kind in ("", *COMPRESSED) if is_file(plain + kind)), plain)
 
 
@@ -110,12 +110,12 @@ class StepLog:
             return
         if self._tied is None:
             self._tied = self._read()
-        turns, _ = said.turns_in(record)
-        tied = self._tied.get(place) if said.lacks_prompt(turns) else None
-        whole = said.with_log(turns, record, tied) if tied else None
+        turns, _ = tinker_turns.turns_in(record)
+        tied = self._tied.get(place) if tinker_turns.lacks_prompt(turns) else None
+        whole = tinker_turns.with_log(turns, record, tied) if tied else None
         if whole is not None:
-            row.prompt, row.response = said.texts_of(whole)
-            row.messages = said.answers_of(whole)
+            row.prompt, row.response = tinker_turns.texts_of(whole)
+            row.messages = tinker_turns.answers_of(whole)
 
     def _read(self) -> dict[Place, Tied]:
         rollouts = self._source.location

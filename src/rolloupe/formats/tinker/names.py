@@ -60,8 +60,8 @@ class StepFile(NamedTuple):
 def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
     """List the files of a run by step and split, those of the older layout first."""
     suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in tuple(kinds))
-    own = ITERATION.fullmatch(Path(folder).name)
-    step = fields.integer(own[1]) if own else None
+    iteration = ITERATION.fullmatch(Path(folder).name)
+    step = fields.integer(iteration[1]) if iteration else None
     found = [named for e in files(folder, link_root, suffixes) if (named := _at_top(e, step))]
     for below in folders(folder, link_root):
         if number := ITERATION.fullmatch(below.name):
@@ -108,7 +108,7 @@ def prefixes(folder: str, link_root: str) -> list[str]:
 
 def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, str]]:
     """List the files of a run's folder: path, name, and description. With a prefix, only files with that prefix."""
-    known = {} if prefix else {named.path: named for named in find(folder, link_root)}
+    by_path = {} if prefix else {named.path: named for named in find(folder, link_root)}
     listed = [
         (e.path, e.name, e.name.removeprefix(prefix))
         for e in files(folder, link_root, ("",))
@@ -117,14 +117,14 @@ def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, 
     for below in [] if prefix else folders(folder, link_root):
         if ITERATION.fullmatch(below.name):
             listed += [(e.path, f"{below.name}/{e.name}", e.name) for e in files(below.path, link_root, ("",))]
-    return [(path, name, _what(known.get(path), own)) for path, name, own in listed[:MAX_FILES]]
+    return [(path, name, _what(by_path.get(path), base_name)) for path, name, base_name in listed[:MAX_FILES]]
 
 
-def _what(named: StepFile | None, own: str) -> str:
+def _what(named: StepFile | None, base_name: str) -> str:
     if named is not None:
         place = "" if named.step is None else f", step {named.step}"
         return f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
-    plain = plain_name(own)
+    plain = plain_name(base_name)
     if _GANTT.fullmatch(plain):
         return "timing chart"
     return "metrics before a resume" if _BEFORE.fullmatch(plain) else _WHAT.get(plain, "")

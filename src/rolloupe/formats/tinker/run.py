@@ -111,7 +111,7 @@ class TinkerFiles:
         """See `Format`."""
         found = self._conversations(run, split, step)
         tied = found.tied.items() if found else ()
-        return [*(found.loose if found else ()), *(_told(split, step, place, one) for place, one in tied)]
+        return [*(found.loose if found else ()), *(_logged_transcript(split, step, place, one) for place, one in tied)]
 
     def _conversations(self, run: RunInfo, split: str, step: int) -> Joined | None:
         logs = _logs_of(run, split, step)
@@ -123,7 +123,7 @@ class TinkerFiles:
         return found or join(root, [], split, step)
 
 
-def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
+def _logged_transcript(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
     """A conversation, or a prompt, that a sample shows."""
     group, index = place
     title = f"group {group}, trajectory {index}{'' if tied.whole else ': the prompt'}"

@@ -55,10 +55,10 @@ def numbers(record: Record) -> dict[str, float]:
 
 def status(record: Record) -> tuple[Status, str]:
     """Return how a trajectory ended: the status of schema 2, else the last `stop/{reason}` that is set."""
-    own = record.get("status")
+    word = record.get("status")
     reason = record.get("stop_reason")
-    if isinstance(own, str) and own and own != "ok":
-        return _status(own)
+    if isinstance(word, str) and word and word != "ok":
+        return _status(word)
     if isinstance(reason, str) and reason:
         return _status(reason)
     for entry in reversed(list(_metrics(record))):
@@ -69,7 +69,7 @@ def status(record: Record) -> tuple[Status, str]:
         for flag in _FLAGS:
             if fields.number(entry.get(flag)):
                 return _status(flag)
-    return _status(own) if isinstance(own, str) and own else ("unknown", "")
+    return _status(word) if isinstance(word, str) and word else ("unknown", "")
 
 
 def _metrics(record: Record) -> Iterator[Record]:
@@ -78,13 +78,13 @@ def _metrics(record: Record) -> Iterator[Record]:
 
 
 def _status(reason: str) -> tuple[Status, str]:
-    own = reason[: fields.MAX_TAG_CHARS]
-    if own.startswith("max_"):
-        return "truncated", own
+    word = reason[: fields.MAX_TAG_CHARS]
+    if word.startswith("max_"):
+        return "truncated", word
     for common, reasons in _STATUSES.items():
-        if own in reasons:
-            return common, own
-    return fields.status(own)
+        if word in reasons:
+            return common, word
+    return fields.status(word)
 
 
 def logged_turns(steps: list[Record]) -> list[Turn]:
@@ -99,8 +99,8 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
         turns = text.from_messages(messages, origin="response")
         spoken = next((turn for turn in turns if turn.role == "assistant"), turns[0])
         return [set_facts(turn, step, number, count) if turn is spoken else turn for turn in turns]
-    asked = _asked(logs) if number == 0 else ""
-    prompt = [Turn(role="user", parts=text.parts(logs[asked]))] if asked else []
+    prompt_key = _prompt_key(logs) if number == 0 else ""
+    prompt = [Turn(role="user", parts=text.parts(logs[prompt_key]))] if prompt_key else []
     content = logs.get(CONTENT)
     calls = {at: (written, call_of(written)) for at, written in _numbered(logs, _CALL)}
     parts = text.parts(content) if isinstance(content, str) and content else []
@@ -115,11 +115,11 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
         )
         for at, value in _numbered(logs, _RESULT)
     ]
-    set_facts(turn, step, number, count).logs.pop(asked, None)
+    set_facts(turn, step, number, count).logs.pop(prompt_key, None)
     return [*prompt, turn, *results]
 
 
-def _asked(logs: Record) -> str:
+def _prompt_key(logs: Record) -> str:
     return next((key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key]), "")
 
 

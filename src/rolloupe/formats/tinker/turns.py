@@ -23,16 +23,16 @@ class Tied(NamedTuple):
 
 def turns_in(record: Record) -> tuple[list[Turn], bool]:
     """Return the turns of a record, and whether its steps found their places among them."""
-    taken = steps.steps_of(record)
+    step_records = steps.steps_of(record)
     conversation = record.get("conversation")
     if not (isinstance(conversation, list) and fields.is_messages(conversation)):
-        return steps.logged_turns(taken), True
+        return steps.logged_turns(step_records), True
     turns = turns_of(conversation)
-    placed = steps.aligned(turns, taken)
+    placed = steps.aligned(turns, step_records)
     if not placed:
         for turn in turns[text.first_answer(turns) :]:
             turn.origin = "response"
-    return turns, placed or not taken
+    return turns, placed or not step_records
 
 
 def lacks_prompt(turns: Sequence[Turn]) -> bool:
@@ -42,7 +42,7 @@ def lacks_prompt(turns: Sequence[Turn]) -> bool:
 
 def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None:
     """Return the turns of a record with the contents of the step's log; None if the two contradict."""
-    logged = [_own(turn) for turn in tied.turns]
+    logged = [_copy(turn) for turn in tied.turns]
     if not tied.whole:
         return logged + turns
     return logged if steps.aligned(logged, steps.steps_of(record)) else None
@@ -53,18 +53,18 @@ def shows(record: Record, tied: Tied) -> bool:
     turns, _ = turns_in(record)
     if lacks_prompt(turns):
         return with_log(turns, record, tied) is not None
-    own = iter(turns)
-    return all(any(_is_same(turn, one) for one in own) for turn in tied.turns)
+    candidates = iter(turns)
+    return all(any(_is_same(turn, one) for one in candidates) for turn in tied.turns)
 
 
 def _is_same(turn: Turn, other: Turn) -> bool:
     return (turn.role, turn.parts) == (other.role, other.parts)
 
 
-def _own(turn: Turn) -> Turn:
+def _copy(turn: Turn) -> Turn:
     """A copy of a turn that may change, while the log's own stays."""
-    own = {"parts": [*turn.parts], "metrics": {**turn.metrics}, "logs": {**turn.logs}, "facts": {**turn.facts}}
-    return replace(turn, **own)
+    copies = {"parts": [*turn.parts], "metrics": {**turn.metrics}, "logs": {**turn.logs}, "facts": {**turn.facts}}
+    return replace(turn, **copies)
 
 
 def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
@@ -72,11 +72,11 @@ def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, li
     conversation = fields.messages(record.get("conversation"))
     if conversation is None or len(conversation) != len(turns):
         return None, None
-    asked, answered = (
+    prompt, response = (
         [one for one, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
         for origin in ("prompt", "response")
     )
-    return asked or None, answered or None
+    return prompt or None, response or None
 
 
 def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:

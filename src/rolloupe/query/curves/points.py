@@ -49,11 +49,11 @@ def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
 
 
 def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Points:
-    there = [point for point in series if point.stats.count]
+    points = [point for point in series if point.stats.count]
     stat = _stat(query)
-    steps, values = _columns((point.step, getattr(point.stats, stat)) for point in there)
+    steps, values = _columns((point.step, getattr(point.stats, stat)) for point in points)
     has_spread = query.options.spread and stat == "mean"
-    return Points(steps, values, _floats(point.stats.std for point in there) if has_spread else None)
+    return Points(steps, values, _floats(point.stats.std for point in points) if has_spread else None)
 
 
 def _of_trainer(run: OpenRun, query: CurveQuery) -> Points:
@@ -64,10 +64,10 @@ def _of_trainer(run: OpenRun, query: CurveQuery) -> Points:
 
 
 def _of_eval(run: OpenRun, query: CurveQuery) -> Points:
-    known = evaluations(run)
-    split = query.source or (known[0] if known else "")
-    if split not in known:
-        raise NotFound(f"no evaluation {split!r}; there are: {', '.join(known[:40]) or 'none'}")
+    names = evaluations(run)
+    split = query.source or (names[0] if names else "")
+    if split not in names:
+        raise NotFound(f"no evaluation {split!r}; there are: {', '.join(names[:40]) or 'none'}")
     summary = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,))
     return Points(*_columns((step.step, _score(step, _stat(query))) for step in summary.steps))
 

@@ -21,9 +21,9 @@ class AnswerCache(Generic[T]):
         self._making = threading.Lock()
         self._answers: Lru[str, T] = Lru(total=most, least=1)
 
-    def get(self, run: OpenRun, snapshot: Snapshot, asked: object, make: Callable[[], T]) -> T:
+    def get(self, run: OpenRun, snapshot: Snapshot, question: object, make: Callable[[], T]) -> T:
         """Return the answer to a question, identified by its `repr`, about this state of a run."""
-        name = repr((run.catalog.folder, snapshot.version, asked))
+        name = repr((run.catalog.folder, snapshot.version, question))
         answer = self._answers.get(name)
         if answer is None:
             with self._making:

@@ -47,7 +47,7 @@ def _compile(snapshot: Snapshot, query: SampleQuery, by_group: bool, also: Seque
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := sql_type(name))]
     order = _order(snapshot, query, by_group=by_group)
-    return CompiledQuery(where, _own(where, by_group=by_group), order, named, overlay_of(snapshot, names))
+    return CompiledQuery(where, _own_rows(where, by_group=by_group), order, named, overlay_of(snapshot, names))
 
 
 def overlay_of(snapshot: Snapshot, names: Sequence[str]) -> AnnotationOverlay:
@@ -110,9 +110,9 @@ def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
 def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
     """The order of samples by the sort column of a query: finite numbers first, missing values last."""
     way = "DESC" if query.descending else "ASC"
-    own = column(snapshot, query.sort)
-    value = f"CASE WHEN isfinite({own}) THEN {own} END" if is_real(snapshot, query.sort) else own
-    return f"{value} {way} NULLS LAST, {own} {way} NULLS LAST"
+    by = column(snapshot, query.sort)
+    value = f"CASE WHEN isfinite({by}) THEN {by} END" if is_real(snapshot, query.sort) else by
+    return f"{value} {way} NULLS LAST, {by} {way} NULLS LAST"
 
 
 def number_of(snapshot: Snapshot, name: str) -> str | None:
@@ -123,7 +123,7 @@ def number_of(snapshot: Snapshot, name: str) -> str | None:
     return found if is_number(snapshot, name) else None
 
 
-def _own(where: Clause, *, by_group: bool) -> str:
+def _own_rows(where: Clause, *, by_group: bool) -> str:
     """The rows of the query; with `by_group` each has `lead`, the place of its group's first sample."""
     if not by_group:
         return f", own AS (SELECT * FROM rows WHERE {where.sql})"

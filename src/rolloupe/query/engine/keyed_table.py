@@ -25,9 +25,9 @@ class KeyedTable:
 
     def rows(self, *key: str) -> list[dict[str, Any]]:
         """The rows of a key, in table order."""
-        own = hash(key)
-        first = stop = int(self._hashes.searchsorted(own))
-        while stop < len(self._hashes) and self._hashes[stop] == own:  # usually one: quicker than a search for the end
+        key_hash = hash(key)
+        first = stop = int(self._hashes.searchsorted(key_hash))
+        while stop < len(self._hashes) and self._hashes[stop] == key_hash:  # usually one: quicker than another search
             stop += 1
         found = [self._row(at) for at in self._order[first:stop].tolist()]
         return [row for row in found if tuple(row[name] for name in self._columns) == key]

@@ -35,7 +35,7 @@ def column(snapshot: Snapshot, name: str) -> str:
     """The column of that name, in SQL. Raises `BadQuery`, which lists the known names."""
     ref = reference(snapshot, name)
     if ref is None:
-        raise BadQuery(f"no column {name!r}; {_known(snapshot, name)}", column=name)
+        raise BadQuery(f"no column {name!r}; {_hint(snapshot, name)}", column=name)
     return quote(ref.column)
 
 
@@ -94,8 +94,8 @@ def _type(snapshot: Snapshot, name: str) -> str:
 def without_aliases(run: OpenRun, names: Sequence[str]) -> list[str]:
     """The names, with `response_tokens` for `length` and so on, unless the run has a metric or tag of that name."""
     snapshot = run.snapshot()
-    taken = {*snapshot.metrics, *snapshot.tags}
-    return [name if name in taken else ALIASES.get(name, name) for name in names]
+    run_columns = {*snapshot.metrics, *snapshot.tags}
+    return [name if name in run_columns else ALIASES.get(name, name) for name in names]
 
 
 def value_of(item: SampleItem, name: str) -> float | int | str | None:
@@ -111,11 +111,11 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
     return value
 
 
-def _known(snapshot: Snapshot, name: str) -> str:
+def _hint(snapshot: Snapshot, name: str) -> str:
     """The known columns, with likely meanings first."""
-    known = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
-    names = [*known, *ALIASES]
+    columns = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
+    names = [*columns, *ALIASES]
     near = difflib.get_close_matches(name, names, 1, CERTAIN) or difflib.get_close_matches(name, names, NEAR)
-    guesses = dict.fromkeys(repr(one if one in known else ALIASES[one]) for one in near)
+    guesses = dict.fromkeys(repr(one if one in columns else ALIASES[one]) for one in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""
-    return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"
+    return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"

@@ -99,8 +99,8 @@ class TableReading:
     def tables(self) -> dict[str, pa.Table]:
         """The tables in memory that `sql` names."""
         first = len(self.plan.alone) + len(self._packs)
-        held = enumerate(piece.table for piece in self._tails if piece.table is not None)
-        return {f"{self._prefix}{number}": _numbered(table, first + number) for number, table in held}
+        in_memory = enumerate(piece.table for piece in self._tails if piece.table is not None)
+        return {f"{self._prefix}{number}": _numbered(table, first + number) for number, table in in_memory}
 
     def sql(self) -> str:
         """The rows of all pieces."""
@@ -191,7 +191,7 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
 
 def definition(base: TableReading, annotations: TableReading, overlay: AnnotationOverlay) -> str:
     """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
-    there = {*FIXED, *base.more(), *(column.name for column in base.named)}
+    base_columns = {*FIXED, *base.more(), *(column.name for column in base.named)}
     annotated = set(overlay.columns) if annotations.pieces else set()
     columns = [column for column in (*ANNOTATED, *annotations.more()) if column in annotated]
     counted = f" REPLACE ({COUNTED})" if any(column.name == NUMBER_COLUMN for column in base.named) else ""
@@ -199,8 +199,8 @@ def definition(base: TableReading, annotations: TableReading, overlay: Annotatio
     if not columns:
         return f"base AS ({base.sql()}), rows AS ({current})"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
-    replaced = ", ".join(_newer(one, known=True) for one in columns if one in there)
-    added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in there)
+    replaced = ", ".join(_newer(one, known=True) for one in columns if one in base_columns)
+    added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in base_columns)
     wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
     return f"""base AS ({base.sql()}), annotations AS ({annotations.sql()}), wanted AS ({wanted}),
     newest AS (

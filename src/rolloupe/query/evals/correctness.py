@@ -71,8 +71,8 @@ def cells_of(run: OpenRun, judge: Judge) -> Cells:
     split, metric, bar = judge.split, judge.metric, judge.bar._replace(reason="")
     snapshot = run.snapshot()
     if not any(name == split for name, _ in snapshot.steps):
-        known = ", ".join(sorted({name for name, _ in snapshot.steps})) or "none yet"
-        raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
+        names = ", ".join(sorted({name for name, _ in snapshot.steps})) or "none yet"
+        raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
     key = (split, metric, bar)
     return _cache.get(run, snapshot, key, lambda: _computed(run, snapshot, split, metric, bar))
 
@@ -101,10 +101,10 @@ def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Ba
     rank = np.empty(len(names), np.int32)
     by_first = np.argsort(first, kind="stable")
     rank[by_first] = np.arange(len(names), dtype=np.int32)
-    known, step = np.unique(steps, return_inverse=True)
+    step_numbers, step = np.unique(steps, return_inverse=True)
     prompt = rank[np.searchsorted(names, hashes)]
     place = np.lexsort((step, prompt))
     return Cells(
-        names[by_first], known, prompt[place], step.astype(np.int32)[place], n.astype(np.int64)[place],
+        names[by_first], step_numbers, prompt[place], step.astype(np.int32)[place], n.astype(np.int64)[place],
         c.astype(np.int64)[place], total[place], best[place], ref[place], without.astype(np.int64)[place],
     )  # fmt: skip

@@ -68,13 +68,13 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     has_reward = any("reward" in stats.columns for stats in step_stats)
     usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
     correctness, why = _of_answers(run, step_stats, names)
-    known = list(dict.fromkeys([correctness, *usual] if correctness else usual))
-    chosen = metric if metric in known else known[0]
+    choices = list(dict.fromkeys([correctness, *usual] if correctness else usual))
+    chosen = metric if metric in choices else choices[0]
     bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
     is_explicit = bool(metric) and chosen == metric
     if chosen == correctness and not is_explicit and threshold is None:
         bar = bar._replace(reason=why)
-    return Judge(split, chosen, bar, known)
+    return Judge(split, chosen, bar, choices)
 
 
 def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:

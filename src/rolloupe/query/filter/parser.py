@@ -114,8 +114,8 @@ class _Reader:
 
     def whole(self) -> Filter:
         tree = self._either()
-        if (left := self._peek()) is not None:
-            raise self._stopped("`and` or `or`", left)
+        if (token := self._peek()) is not None:
+            raise self._stopped("`and` or `or`", token)
         return tree
 
     def _either(self) -> Filter:

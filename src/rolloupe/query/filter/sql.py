@@ -68,12 +68,12 @@ def _compared(snapshot: Snapshot, one: Condition) -> Clause:
         return Clause(f"({name} {one.operator} ?)", [_bound(snapshot, one.column, one.value, one.typed)])
     if isinstance(one.value, str) and is_number(snapshot, one.value):
         other = column(snapshot, one.value)
-        known = "" if one.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
-        return Clause(f"({name} {one.operator} {other}{known})", [])
+        not_nan = "" if one.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
+        return Clause(f"({name} {one.operator} {other}{not_nan})", [])
     value = _bound(snapshot, one.column, one.value, one.typed)
     is_above = one.operator in ABOVE and not (isinstance(value, float) and math.isnan(value))
-    known = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
-    return Clause(f"({name} {one.operator} ?{known})", [value])
+    not_nan = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
+    return Clause(f"({name} {one.operator} ?{not_nan})", [value])
 
 
 def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:

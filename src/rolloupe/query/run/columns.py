@@ -60,8 +60,8 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     if reward is not None:
         declared["reward"] = reward
 
-    def number(name: str, source: str, known: Mapping[str, Range], key: str) -> ColumnInfo:
-        return ColumnInfo(name, "number", source, *known.get(key, (None, None)), *declared.get(name, (None, None)))
+    def number(name: str, source: str, ranges: Mapping[str, Range], key: str) -> ColumnInfo:
+        return ColumnInfo(name, "number", source, *ranges.get(key, (None, None)), *declared.get(name, (None, None)))
 
     fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
     columns = [number(name, "fixed", of_columns, name) for name in fixed]

@@ -67,7 +67,7 @@ def _table(run: OpenRun, key: SampleKey) -> pa.Table:
     return database.table(run, question)
 
 
-def _made(table: pa.Table) -> list[GroupRow]:
+def _group_rows(table: pa.Table) -> list[GroupRow]:
     return [_row(*record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 
@@ -80,12 +80,12 @@ def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
 def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
     """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
     newest = _newest(run, key)
-    left, seen = Counter(row.index for row in rows), Counter[str]()
+    remaining, seen = Counter(row.index for row in rows), Counter[str]()
     attempts = {}
     for number, row in sorted(enumerate(rows), key=lambda pair: pair[1].launch):
-        left[row.index] -= 1
+        remaining[row.index] -= 1
         seen[row.index] += 1
-        is_current = not left[row.index] and row.launch in (0, newest)
+        is_current = not remaining[row.index] and row.launch in (0, newest)
         attempts[number] = 0 if is_current else seen[row.index]
     return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
 
@@ -179,9 +179,9 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
     if _is_plain(run, key, table):
         plain = Keys(key, table["idx"].combine_chunks())
         place = plain.place(SampleKey(*key.shared))
-        row = _chosen(run, key, _made(table.slice(max(0, place), int(place >= 0))))
+        row = _chosen(run, key, _group_rows(table.slice(max(0, place), int(place >= 0))))
         return _loaded(run, key, row), plain
-    rows = _made(table)
+    rows = _group_rows(table)
     row = _chosen(run, key, rows)
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
     return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]

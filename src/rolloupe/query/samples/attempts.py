@@ -21,8 +21,8 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
     pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}
     if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in set(steps.values())):
         return {}
-    own = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
+    shown = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
     place = ", ".join(f"own_{name}" for name in ORDER)
     sql = f"""SELECT nth, count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
         FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < count(*)"""
-    return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": own})))
+    return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": shown})))

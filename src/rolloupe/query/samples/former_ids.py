@@ -36,8 +36,8 @@ def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, Samp
         return {}
     former = list(places)
     files, starts = zip(*places.values(), strict=True)
-    asked = pa.table({"nth": range(len(former)), "own_file": files, "own_start": starts})
-    answer = database.ask(run, Question(pieces, AT_PLACES, tables={"asked": asked}))
+    places_table = pa.table({"nth": range(len(former)), "own_file": files, "own_start": starts})
+    answer = database.ask(run, Question(pieces, AT_PLACES, tables={"asked": places_table}))
     return {former[nth]: SampleKey(*key) for nth, *key in answer}
 
 
@@ -45,7 +45,7 @@ def by_former_id(ask: Callable[[OpenRun, SampleKey], T]) -> Callable[[OpenRun, S
     """Retry with the current id if a sample is not found by the given id."""
 
     @wraps(ask)
-    def asked(run: OpenRun, key: SampleKey) -> T:
+    def answer(run: OpenRun, key: SampleKey) -> T:
         try:
             return ask(run, key)
         except NotFound:
@@ -54,7 +54,7 @@ def by_former_id(ask: Callable[[OpenRun, SampleKey], T]) -> Callable[[OpenRun, S
                 raise
             return ask(run, current)
 
-    return asked
+    return answer
 
 
 def _place(run: OpenRun, index: str) -> tuple[str, int] | None:

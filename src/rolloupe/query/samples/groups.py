@@ -79,7 +79,7 @@ class Heads(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_kept: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+_heads_cache: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def groups_page(
@@ -94,15 +94,15 @@ def groups_page(
     query = in_known_splits(snapshot, query)
     for name in columns:
         column(snapshot, name)
-    asked = replace(query, offset=0, limit=None)
-    heads = _kept.get(run, snapshot, asked, lambda: _made(run, snapshot, query))
+    unpaged = replace(query, offset=0, limit=None)
+    heads = _heads_cache.get(run, snapshot, unpaged, lambda: _heads(run, snapshot, query))
     if around is not None and query.limit:
         place = _place_of(run, snapshot, heads, around)
         query = query if place is None else replace(query, offset=place // query.limit * query.limit)
     stop = None if query.limit is None else query.offset + query.limit
     page = slice(query.offset, stop)
-    own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
-    found = _shown(run, snapshot, query, columns, own)
+    page_heads = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
+    found = _shown(run, snapshot, query, columns, page_heads)
     return GroupPage(
         len(heads.steps),
         int(heads.sizes.sum()),
@@ -127,16 +127,16 @@ def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) ->
     return found[0] if found else None
 
 
-def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
+def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     by_index = query.sort == "index"
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     terms = compile_query(snapshot, query, by_group=False)
     if not pieces:
         none = np.empty(0, np.int64)
         return Heads(none, np.empty(0, np.uint64), none, none)
-    own = "NULL" if by_index else column(snapshot, query.sort)
+    sort_column = "NULL" if by_index else column(snapshot, query.sort)
     is_text = not by_index and not is_number(snapshot, query.sort)
-    value = f"min({own})" if is_text or by_index else mean_of(f"{own}::DOUBLE")
+    value = f"min({sort_column})" if is_text or by_index else mean_of(f"{sort_column}::DOUBLE")
     way = "DESC" if query.descending else "ASC"
     # within a step files are numbered in order; a group begins at its first sample
     lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
@@ -156,10 +156,10 @@ def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
 def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], heads: Heads) -> list[Group]:
     if not len(heads.steps):
         return []
-    own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
-    said = ["discarded"] if snapshot.annotates_discarded else []
+    members_query = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
+    annotated = ["discarded"] if snapshot.annotates_discarded else []
     sort = [] if query.sort == "index" else [query.sort]
-    terms = compile_query(snapshot, own, by_group=False, also=[*columns, *said, *sort])
+    terms = compile_query(snapshot, members_query, by_group=False, also=[*columns, *annotated, *sort])
     inside = ", ".join([*([by_value(snapshot, query)] if sort else []), FILE_ORDER])
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
@@ -168,21 +168,21 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     base = f"""{terms.own}, named AS (SELECT *, {HASH} AS head FROM own),
     members AS (SELECT * FROM named JOIN heads USING (head))"""
 
-    def asked(sql: str) -> pa.Table:
+    def answer(sql: str) -> pa.Table:
         question = Question(
             pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, overlay=terms.overlay
         )
         return database.table(run, question)
 
-    numbers = [name if is_number(snapshot, known) else None for name, known in zip(chosen, columns, strict=True)]
+    numbers = [cell if is_number(snapshot, name) else None for cell, name in zip(chosen, columns, strict=True)]
     means = "".join(f", {mean_of(f'{name}::DOUBLE')}" if name else ", NULL::DOUBLE" for name in numbers)
-    sums = asked(
+    sums = answer(
         f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), {mean_of("reward")},
         stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
         max(reward) FILTER (isfinite(reward)), coalesce(mode(nullif(discarded, '')), ''){means}
         FROM members GROUP BY nth_group"""
     )
-    rows = asked(
+    rows = answer(
         f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
         QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {inside}) <= {MAX_MEMBERS}
         ORDER BY nth_group, {inside}"""
@@ -214,19 +214,19 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
     for nth in range(len(heads.names)):
         if nth not in members:  # gone since
             continue
-        own, first = members[nth], keys[nth][0]
+        cells, first = members[nth], keys[nth][0]
         count, finite, mean, std, low, high, reason, *means = stats[nth]
         found.append(
             Group(
                 key=(first.split, first.step, first.group),
                 samples=count,
                 first=int(heads.firsts[nth]),
-                prompt=own[0][0],
-                env=own[0][1],
+                prompt=cells[0][0],
+                env=cells[0][1],
                 reward=Stats(finite, mean, std, low, high, count - finite),
                 means=means,
                 members=keys[nth],
-                cells=[list(values) for values in zip(*(record[2:] for record in own), strict=True)],
+                cells=[list(values) for values in zip(*(record[2:] for record in cells), strict=True)],
                 discarded=reason,
             )
         )

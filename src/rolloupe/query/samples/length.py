@@ -18,6 +18,6 @@ def with_length(run: OpenRun, query: SampleQuery) -> SampleQuery:
 
 
 def _has_tokens(snapshot: Snapshot, query: SampleQuery) -> bool:
-    asked = query.splits or (None,)
-    steps = (step for step in snapshot.steps.values() if any(is_asked(step.split, split) for split in asked))
+    splits = query.splits or (None,)
+    steps = (step for step in snapshot.steps.values() if any(is_asked(step.split, split) for split in splits))
     return any("response_tokens" in step.columns for step in steps)

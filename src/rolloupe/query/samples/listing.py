@@ -55,20 +55,20 @@ class Listing(Protocol):
         """The place of a sample, None if it is not in the list."""
 
 
-kept: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
     """The list of a query, ignoring its `offset` and `limit`. Raises `BadQuery`, as `compile_query`."""
     number = number_of(snapshot, query.sort)
-    asked = replace(query, offset=0, limit=None)
+    unpaged = replace(query, offset=0, limit=None)
     if is_one_step(query) or (query.sort != "index" and number is None):
         return BySql(run, snapshot, query)
     if number is not None:
-        by_number = ByNumber(run, snapshot, asked, number)
+        by_number = ByNumber(run, snapshot, unpaged, number)
         return by_number if by_number.is_of_steps else by_number.whole
     if _is_narrowed(query):
-        return kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
+        return listings.get(run, snapshot, unpaged, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
 
 
@@ -79,16 +79,16 @@ class ByNumber:
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) -> None:
         self._run, self.snapshot, self._query, self._number = run, snapshot, query, number
-        told = query.trained is None or (query.trained and not snapshot.annotates_discarded)
-        self.is_of_steps = told and not query.where and query.group is None
+        counts_are_known = query.trained is None or (query.trained and not snapshot.annotates_discarded)
+        self.is_of_steps = counts_are_known and not query.where and query.group is None
         self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
 
     @property
     def whole(self) -> Listing:
         """All of it."""
-        return kept.get(self._run, self.snapshot, self._query, self._made)
+        return listings.get(self._run, self.snapshot, self._query, self._order)
 
-    def _made(self) -> Listing:
+    def _order(self) -> Listing:
         return order_of(self._run, self.snapshot, self._query, self._number)
 
     @property

@@ -49,9 +49,9 @@ def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleIte
         if not pieces:
             continue
         names = ("own_split", "own_step", "own_group", "own_index")
-        asked = pa.table({name: [key.shared[n] for key in batch] for n, name in enumerate(names)})
+        key_table = pa.table({name: [key.shared[n] for key in batch] for n, name in enumerate(names)})
         wanted = set(batch)
-        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": asked}))
+        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": key_table}))
         found |= {item.key: item for item in items if item.key in wanted}
     return found
 
@@ -62,38 +62,38 @@ def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[
     current = [key for key in keys if not key.attempt and -(2**63) <= key.step < 2**63]
     for first in range(0, len(current), MANY):
         batch = current[first : first + MANY]
-        if (asked := _asked(run, batch)) is not None:
-            nths, texts = (column.to_pylist() for column in database.table(run, asked).columns)
+        if (question := _question(run, batch)) is not None:
+            nths, texts = (column.to_pylist() for column in database.table(run, question).columns)
             found |= {(key := batch[nth]): (key, response) for nth, response in zip(nths, texts, strict=True)}
     earlier = named(run, [key for key in keys if key.attempt])
     return found | {key: (item.key, item.response) for key, item in earlier.items()}
 
 
-def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
+def _question(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
     """The query for the responses of a batch; None if the run has none of their steps."""
     snapshot = run.snapshot()
     steps = {(key.split, key.step) for key in batch}
     of_steps = [snapshot.pieces.get(step, ()) for step in steps]
-    pieces = list({id(piece): piece for own in of_steps for piece in own}.values())
+    pieces = list({id(piece): piece for of_step in of_steps for piece in of_step}.values())
     if not pieces:
         return None
-    are_alone = not snapshot.duplicates and all(len(own) < 2 for own in of_steps)
-    asked = {
+    are_alone = not snapshot.duplicates and all(len(of_step) < 2 for of_step in of_steps)
+    key_columns = {
         "own_split": [key.split for key in batch], "own_step": [key.step for key in batch],
         "own_group": [key.group for key in batch], "own_index": [key.index for key in batch], "nth": range(len(batch)),
     }  # fmt: skip
     sql = ONLY_RESPONSES if are_alone else RESPONSES
-    return Question(pieces, sql, tables={"asked": pa.table(asked)})
+    return Question(pieces, sql, tables={"asked": pa.table(key_columns)})
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
     """The samples with these names of their framework, anywhere in the run; the last of several."""
-    asked = [uid for uid in dict.fromkeys(uids) if uid]
+    names = [uid for uid in dict.fromkeys(uids) if uid]
     snapshot = run.snapshot()
     pieces = snapshot.holding()
-    if not asked or not pieces:
+    if not names or not pieces:
         return {}
-    question = Question(pieces, BY_UID, tables={"asked": pa.table({"own_uid": asked})})
+    question = Question(pieces, BY_UID, tables={"asked": pa.table({"own_uid": names})})
     return {item.uid: item for item in _items(run, snapshot, question)}
 
 

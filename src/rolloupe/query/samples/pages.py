@@ -83,13 +83,13 @@ def pending(snapshot: Snapshot, query: SampleQuery) -> int:
 
 def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
     """Expand `eval` to every `eval/...` in a query. Raises `NotFound` for an unknown split."""
-    known = sorted({split for split, _ in snapshot.steps}, key=lambda split: (split != "train", split))
+    names = sorted({split for split, _ in snapshot.steps}, key=lambda split: (split != "train", split))
     found: list[str] = []
     for split in query.splits:
-        own = [one for one in known if is_asked(one, split)]
-        if not own and known:
-            raise NotFound(f"no split {split!r}; there are: {', '.join(known[:40])}")
-        found += own or [split]
+        matches = [one for one in names if is_asked(one, split)]
+        if not matches and names:
+            raise NotFound(f"no split {split!r}; there are: {', '.join(names[:40])}")
+        found += matches or [split]
     trained = None if query.trained and not snapshot.has_discarded else query.trained
     return replace(query, splits=tuple(dict.fromkeys(found)), trained=trained)
 
@@ -116,14 +116,14 @@ def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None
     """
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
-    offset, left = query.offset, query.limit
+    offset, remaining = query.offset, query.limit
     widest = max((len(p.metrics) + len(p.tags) for p in snapshot.holding(query.splits)), default=0) + len(ITEM)
     size = max(MIN_PAGE, min(MAX_PAGE, PAGE_CELLS // widest))
-    while left is None or left > 0:
-        limit = size if left is None else min(size, left)
+    while remaining is None or remaining > 0:
+        limit = size if remaining is None else min(size, remaining)
         snapshot, page = _page(run, snapshot, replace(query, offset=offset, limit=limit), columns)
         yield from page
-        offset, left = offset + len(page), None if left is None else left - len(page)
+        offset, remaining = offset + len(page), None if remaining is None else remaining - len(page)
         if len(page) < limit:
             return
 

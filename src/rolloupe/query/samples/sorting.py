@@ -167,6 +167,6 @@ def sorted_places(words: Words) -> NDArray[np.int64]:
         return places
     number = np.concatenate(([0], np.cumsum(~close)))
     wrong = np.isin(number, number[runs])
-    own = places[wrong]
-    places[wrong] = own[np.lexsort((own, words[own], number[wrong]))]
+    tied_places = places[wrong]
+    places[wrong] = tied_places[np.lexsort((tied_places, words[tied_places], number[wrong]))]
     return places

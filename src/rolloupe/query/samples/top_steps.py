@@ -32,14 +32,14 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
         return None
     sign = 1.0 if query.descending else -1.0
     best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
-    witnesses = sorted((told for told, _ in best if told > -inf), reverse=True)
+    witnesses = sorted((witness for witness, _ in best if witness > -inf), reverse=True)
     if len(witnesses) < want:
         return None
     bar = witnesses[want - 1]
-    tied = want - sum(told > bar for told, _ in best)
+    tied = want - sum(witness > bar for witness, _ in best)
     found = []
-    for key, (told, most) in zip(keys, best, strict=True):
-        is_tied = told == most == bar
+    for key, (witness, most) in zip(keys, best, strict=True):
+        is_tied = witness == most == bar
         if most > bar or (is_tied and tied > 0):
             found.append(key)
             tied -= is_tied
@@ -50,6 +50,6 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
 def _best(stats: StepStats, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
     """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
     moments = moments_by_kind(stats, by.kind).get(by.name)
-    told = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
+    witness = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
     is_whole = query.trained or not stats.discarded  # moments cover the trained samples
-    return told, told if is_whole else inf
+    return witness, witness if is_whole else inf

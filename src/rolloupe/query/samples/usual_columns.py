@@ -50,7 +50,7 @@ def _is_part(name: str) -> bool:
     return re.split(r"[./]", name)[-1] not in _WHOLE
 
 
-def _varies(held: Iterable[Mapping[str, Moments]], name: str) -> bool:
+def _varies(step_moments: Iterable[Mapping[str, Moments]], name: str) -> bool:
     """True if more than one finite value occurred."""
-    seen = [moments for one in held if (moments := one.get(name)) is not None and moments.count]
+    seen = [moments for one in step_moments if (moments := one.get(name)) is not None and moments.count]
     return bool(seen) and min(one.min for one in seen) < max(one.max for one in seen)

@@ -194,15 +194,17 @@ def _options() -> "re2.Options":
     return options
 
 
-def _compiled(pattern: str, given: str) -> "re2._Regexp":
+def _compiled(pattern: str, original: str) -> "re2._Regexp":
     any_byte = _ANY_BYTE.search(pattern)
     if any_byte:
-        raise BadPattern(r"cannot read the pattern: \C, one byte, may cut a character in two", given.find(r"\C"))
+        raise BadPattern(r"cannot read the pattern: \C, one byte, may cut a character in two", original.find(r"\C"))
     try:
         compiled = re2.compile(pattern.encode(), _options())
     except re2.error as error:
         message = error.args[0]
-        raise _bad(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message), given) from None
+        raise _bad(
+            message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message), original
+        ) from None
     if compiled.programsize > MAX_PROGRAM:
         raise BadPattern("the pattern is too large: repeat less in it", 0)
     return compiled

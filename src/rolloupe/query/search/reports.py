@@ -76,14 +76,14 @@ class Reports:
 
         try:
             transcripts = report.search(TranscriptQuery(self._pattern.word, holds, check))
-            return [self._made(one, check) for one in transcripts]
+            return [self._transcript(one, check) for one in transcripts]
         except UnreadablePath as error:
             note(str(error))
         except SearchStopped:
             pass
         return []
 
-    def _made(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
+    def _transcript(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
         snippets, more = snippets_in(self._pattern, answered(one.turns), check)
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
 

@@ -97,7 +97,7 @@ def never() -> bool:
 class Search(Iterator[Found]):
     """The search of a query's samples, in the current index; counts all hits.
 
-    Lists `limit` hits, newest step first, or oldest; keeps `kept` more for later look-ups. `by_step` also counts by
+    Lists `limit` hits, newest step first, or oldest; keeps `reserve` more for later look-ups. `by_step` also counts by
     step. Report conversations that no sample shows follow the samples: `transcripts` of them are listed (default: the
     rest of the limit), at most `MAX_TRANSCRIPTS`.
 
@@ -113,7 +113,7 @@ class Search(Iterator[Found]):
         query: SampleQuery,
         *,
         limit: int | None = None,
-        kept: int = 0,
+        reserve: int = 0,
         oldest_first: bool = False,
         by_step: bool = False,
         transcripts: int | None = None,
@@ -122,12 +122,12 @@ class Search(Iterator[Found]):
         self._run = run
         self._pattern = Pattern(text)
         self._limit = limit
-        self._most = None if limit is None else limit + kept
+        self._most = None if limit is None else limit + reserve
         self._stopped = stopped
         self._is_closed = False
         self._snapshot = run.snapshot()
         self._reports = Reports(run, self._pattern, query, oldest_first=oldest_first)
-        self._query = self._known(query)
+        self._query = self._in_known_splits(query)
         compile_query(self._snapshot, self._query, by_group=False)  # refuse an invalid query now
         self._oldest_first = oldest_first
         pieces = pieces_of(self._snapshot, self._query, oldest_first=oldest_first)
@@ -163,7 +163,7 @@ class Search(Iterator[Found]):
         )
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
-    def _known(self, query: SampleQuery) -> SampleQuery:
+    def _in_known_splits(self, query: SampleQuery) -> SampleQuery:
         """Expand the query to existing splits. A split may exist in reports alone, without samples."""
         try:
             return in_known_splits(self._snapshot, query)
@@ -252,9 +252,9 @@ class Search(Iterator[Found]):
         while parts:
             some, future = parts[0]
             is_through = future.done()  # check before taking: later hits are taken later
-            taken = [row for part in some for row in part.take()]
-            self._waiting += taken
-            has_taken = has_taken or is_through or bool(taken)
+            rows = [row for part in some for row in part.take()]
+            self._waiting += rows
+            has_taken = has_taken or is_through or bool(rows)
             if not is_through:
                 break
             parts.popleft()

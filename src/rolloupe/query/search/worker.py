@@ -87,8 +87,8 @@ class Count:
     def take_steps(self) -> dict[StepKey, int]:
         """The hits of each step since the last call."""
         with self.lock:
-            taken, self._steps = self._steps, Counter()
-        return dict(taken)
+            counts, self._steps = self._steps, Counter()
+        return dict(counts)
 
     def note(self, reason: str) -> None:
         """Note an unsearchable source; a few reasons are enough."""
@@ -217,7 +217,7 @@ class SearchPart:
         """The rows of a piece in order: newest or oldest step first, in their own order within a step."""
         if len(rows) < 2 or self._is_of_one_step:
             return rows
-        steps = self._known().of(np.array([row.row for row in rows])).steps
+        steps = self._row_steps().of(np.array([row.row for row in rows])).steps
         way = 1 if self._oldest_first else -1
         return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (way * pair[0], pair[1].row))]
 
@@ -225,14 +225,14 @@ class SearchPart:
         if self._is_of_one_step:
             stats = self.piece.step_stats[0]
             return {(stats.split, stats.step): len(numbers)}
-        places = self._known().of(numbers)
+        places = self._row_steps().of(numbers)
         return Counter(zip(places.splits, places.steps, strict=True))
 
     @property
     def _is_of_one_step(self) -> bool:
         return len({(stats.split, stats.step) for stats in self.piece.step_stats}) < 2
 
-    def _known(self) -> "PieceSteps":
+    def _row_steps(self) -> "PieceSteps":
         """Split and step of each row of the piece, queried once."""
         if self._placed is None:
             sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"

@@ -69,11 +69,11 @@ def merged(moments: Iterable[Moments]) -> Moments:
     return functools.reduce(Moments.merge, moments, NONE)
 
 
-def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[StepStats]]:
+def _by_step(snapshot: Snapshot, split: str) -> dict[int, list[StepStats]]:
     """The statistics of the selected splits, by step."""
     by_step: dict[int, list[StepStats]] = defaultdict(list)
     for stats in snapshot.steps.values():
-        if is_asked(stats.split, asked):
+        if is_asked(stats.split, split):
             by_step[stats.step].append(stats)
     return by_step
 
@@ -144,8 +144,8 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
         stamp = added_stamps(s.stamp for s in members)
         summaries.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
     if not summaries:
-        known = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
-        raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
+        names = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
+        raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
     return sorted(summaries, key=lambda summary: summary.step)
 
 
@@ -182,8 +182,8 @@ def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[Ser
     snapshot = run.snapshot()
     of = _sample_number(snapshot, name)
     if of is None:
-        known = token_series_names(run)
-        also = f"; token series: {', '.join(known)}" if known else ""
+        series_names = token_series_names(run)
+        also = f"; token series: {', '.join(series_names)}" if series_names else ""
         error = unknown("sample metric", name, columns(run))
         raise BadQuery(f"{error}{also}")
     trained = _Trained(run, snapshot, of)
@@ -192,9 +192,9 @@ def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[Ser
 
 def token_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
     """Statistics of a token series by step, over the tokens with a value. Raises `BadQuery`, which lists the series."""
-    known = token_series_names(run)
-    if name not in known:
-        raise unknown("token series", name, known)
+    series_names = token_series_names(run)
+    if name not in series_names:
+        raise unknown("token series", name, series_names)
     places = _places(run.snapshot(), split)
     parts = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
     return _ascending(

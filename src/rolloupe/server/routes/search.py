@@ -56,7 +56,7 @@ def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
                 text,
                 query,
                 limit=TOLD,
-                kept=LISTED - TOLD,
+                reserve=LISTED - TOLD,
                 oldest_first=asked.oldest_first,
                 by_step=len(runs) == 1,
                 transcripts=TOLD,

@@ -49,20 +49,20 @@ def row_groups(file: BinaryIO) -> list[RowGroup]:
         raise ValueError("its footer is too large")
     file.seek(size - TAIL_BYTES - length)
     try:
-        told = _Compact(file.read(length)).struct(0)
-        return [_row_group(one) for one in told[_ROW_GROUPS]]
+        metadata = _Compact(file.read(length)).struct(0)
+        return [_row_group(one) for one in metadata[_ROW_GROUPS]]
     except (IndexError, KeyError, TypeError, AttributeError):
         raise ValueError("its footer is damaged") from None
 
 
-def _row_group(told: dict[int, Any]) -> RowGroup:
-    columns = told[_COLUMNS]
+def _row_group(metadata: dict[int, Any]) -> RowGroup:
+    columns = metadata[_COLUMNS]
     facts = [one[_META_DATA] for one in columns]
     starts = [one.get(_DICTIONARY_AT) or one[_DATA_AT] for one in facts]
     stops = [start + one[_COMPRESSED] for start, one in zip(starts, facts, strict=True)]
     found = RowGroup(
-        rows=told[_ROWS],
-        size_bytes=told[_BYTES],
+        rows=metadata[_ROWS],
+        size_bytes=metadata[_BYTES],
         values=sum(one[_VALUES] for one in facts),
         columns=len(columns),
         start=min(starts, default=0),

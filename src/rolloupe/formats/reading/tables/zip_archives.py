@@ -198,12 +198,12 @@ def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] 
         raise ValueError(f"{len(names)} columns, or columns that share a name")
     metadata = file.metadata
     batches: list[pa.RecordBatch] = []
-    held = 0
+    bytes_read = 0
     iterator = _counted(file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False), most)
     for batch in iterator:
         batches.append(batch)
-        held += batch.nbytes
-        if held > IN_MEMORY_BYTES:
+        bytes_read += batch.nbytes
+        if bytes_read > IN_MEMORY_BYTES:
             return _on_disk(batches, iterator)
     schema = batches[0].schema if batches else pa.schema([file.schema_arrow.field(name) for name in names])
     return pa.Table.from_batches(batches, schema=schema).combine_chunks()
@@ -231,11 +231,11 @@ def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> p
                     raise ValueError(f"a table of more than {MAX_TABLE_BYTES >> 30} GiB: not read")
                 writer.write_table(pa.Table.from_batches(batches).combine_chunks())
                 batches.clear()
-                held = 0
+                bytes_read = 0
                 for batch in rest:
                     batches.append(batch)
-                    held += batch.nbytes
-                    if held > IN_MEMORY_BYTES:
+                    bytes_read += batch.nbytes
+                    if bytes_read > IN_MEMORY_BYTES:
                         break
         return pa.ipc.open_stream(pa.memory_map(path)).read_all()
     finally:
@@ -303,8 +303,8 @@ def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
         kinds = [pa.large_binary() if _is_text(field.type) else field.type for field in batch.schema]
         columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
         rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
-        own = [field.name for field in batch.schema if _is_text(field.type)]
-        rows = [row | {name: _replaced(row[name]) for name in own} for row in rows]
+        text_names = [field.name for field in batch.schema if _is_text(field.type)]
+        rows = [row | {name: _replaced(row[name]) for name in text_names} for row in rows]
     return rows
 
 
