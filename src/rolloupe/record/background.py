@@ -82,7 +82,7 @@ class Background:
         self._rich: deque[QueuedLine] = deque()
         """The queued lines that have token series."""
         self._queued_bytes = 0
-        self._given = self._done = 0
+        self._put_count = self._done = 0
         self._urgent = self._closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -107,7 +107,7 @@ class Background:
     @property
     def waiting(self) -> int:
         """How many lines still wait to be written."""
-        return self._given - self._done
+        return self._put_count - self._done
 
     def claim(self) -> bool:
         """Claim the producer's name for this process; False if another live process has it. Raises `OSError`."""
@@ -130,7 +130,7 @@ class Background:
                 self._rich.append(item)
                 import_arrow()
             self._queued_bytes += item.size_bytes
-            self._given += 1
+            self._put_count += 1
             self._start()
             self._changed.notify_all()
 
@@ -150,7 +150,7 @@ class Background:
     def flush(self) -> None:
         """Wait until every queued line is written or has failed."""
         with self._changed:
-            wanted = self._given
+            wanted = self._put_count
             while self._done < wanted:
                 self._hurry()
                 self._changed.wait(REST_S)

@@ -20,7 +20,7 @@ class RecorderWarning(UserWarning):
     """Something was not recorded; training goes on."""
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """The text of an error; for a file, only its folder, since every unwritable file has a different name."""
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
         return f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
@@ -42,8 +42,8 @@ class Trouble:
         self.strict = strict
         self.counts: Counter[str] = Counter()
         """How many values, calls or lines failed, by reason."""
-        self._untold: deque[str] = deque()
-        self._said: set[str] = set()
+        self._messages: deque[str] = deque()
+        self._once: set[str] = set()
         self._raised: BaseException | None = None
         self._lock = threading.Lock()
 
@@ -57,7 +57,7 @@ class Trouble:
 
     def report(self, error: BaseException | str, count: int = 1, where: str = "", first: str = "") -> None:
         """Count a failure; the next call of the training loop warns of it and of its `first` place. Never raises."""
-        message = error if isinstance(error, str) else _told(error)
+        message = error if isinstance(error, str) else _message(error)
         reason = f"{where}: {message}"[:MAX_CHARS] if where else message[:MAX_CHARS]
         with self._lock:
             if isinstance(error, BaseException):
@@ -66,22 +66,22 @@ class Trouble:
                 reason = OTHER
             if reason not in self.counts:
                 message = f"not everything is recorded: {reason}"
-                self._untold.append(f"{message}. First: {first}"[: 2 * MAX_CHARS] if first else message)
+                self._messages.append(f"{message}. First: {first}"[: 2 * MAX_CHARS] if first else message)
             self.counts[reason] += max(1, count)
 
-    def say(self, told: str, once: str = "") -> None:
+    def say(self, message: str, once: str = "") -> None:
         """Have the next call report a message that means no loss; messages with the same `once` are reported once."""
         with self._lock:
-            if once not in self._said:
-                self._untold.append(told[:MAX_CHARS])
+            if once not in self._once:
+                self._messages.append(message[:MAX_CHARS])
             if once:
-                self._said.add(once)
+                self._once.add(once)
 
     def tell(self) -> None:
         """Warn, in the caller's thread, of failures not yet reported. Never raises."""
-        while self._untold:
+        while self._messages:
             with contextlib.suppress(IndexError):
-                message = self._untold.popleft()
+                message = self._messages.popleft()
                 try:
                     warnings.warn(message, RecorderWarning, stacklevel=_to_the_caller())
                 except Exception:  # warnings are errors here, and training must go on
@@ -91,7 +91,7 @@ class Trouble:
     def forked(self) -> None:
         """Called in a forked process: no thread holds the lock, and the parent reports its own failures."""
         self._lock = threading.Lock()
-        self._untold.clear()
+        self._messages.clear()
 
     def raise_met(self) -> None:
         """Raise the writing thread's failure, once, if the recorder is strict."""

@@ -25,7 +25,7 @@ Key = tuple[int, str]
 """Step and split."""
 
 
-class Known(NamedTuple):
+class OpenSample(NamedTuple):
     """A sample that this process has recorded."""
 
     key: Key
@@ -40,22 +40,22 @@ class OpenSteps:
         low, high = reward_range or (0.0, 1.0)
         self._range = float(low), float(high)
         self._lock = threading.RLock()
-        self._samples: OrderedDict[str, Known] = OrderedDict()
+        self._samples: OrderedDict[str, OpenSample] = OrderedDict()
         self._places: OrderedDict[tuple[int, str, str, str], None] = OrderedDict()
         self._counts: Counter[tuple[str, int, str]] = Counter()
         self._sums: dict[Key, StepSums] = {}
         self._logged: dict[int, set[str]] = {}
 
-    def add(self, uid: str, known: Known, group: str, index: str) -> str:
+    def add(self, uid: str, sample: OpenSample, group: str, index: str) -> str:
         """Remember a sample. Returns what it shares with another sample of an open step: `uid`, `place` or nothing."""
-        place = (*known.key, group, index)
+        place = (*sample.key, group, index)
         with self._lock:
             twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""
             self._places[place] = None
             while len(self._places) > MAX_SAMPLES:
                 self._places.popitem(last=False)
             if uid:
-                self._samples[uid] = known
+                self._samples[uid] = sample
             while len(self._samples) > MAX_SAMPLES:
                 self._samples.popitem(last=False)
         return twice
@@ -85,12 +85,12 @@ class OpenSteps:
     def seen(self, item: QueuedLine) -> None:
         """Add a line to the sums of its step."""
         with self._lock:
-            known = self._samples.get(item.record.get("uid", ""))
-            if known is None or item.kind == "metrics":
+            sample = self._samples.get(item.record.get("uid", ""))
+            if sample is None or item.kind == "metrics":
                 return
-            sums = self._sums.get(known.key)
+            sums = self._sums.get(sample.key)
             if sums is None:
-                sums = self._sums[known.key] = StepSums(*self._range)
+                sums = self._sums[sample.key] = StepSums(*self._range)
                 for old in sorted(self._sums)[:-STEPS_WITH_SERIES]:
                     self._sums[old].settle()
                 while len(self._sums) > MAX_STEPS:
@@ -104,7 +104,7 @@ class OpenSteps:
         """End a step: return `values` and the derived metrics, without those that the trainer logged itself."""
         with self._lock:
             ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
-            for uid in [uid for uid, known in self._samples.items() if known.key[0] <= step]:
+            for uid in [uid for uid, sample in self._samples.items() if sample.key[0] <= step]:
                 del self._samples[uid]
             for place in [place for place in self._places if place[0] <= step]:
                 del self._places[place]
@@ -114,5 +114,5 @@ class OpenSteps:
             for (_, split), of_step in ended.items()
             for name, pair in of_step.sums().items()
         }
-        left: dict[str, Any] = {one: value for one, value in values.items() if one not in logged}
-        return left, {one: pair for one, pair in sums.items() if one not in logged}
+        unlogged: dict[str, Any] = {one: value for one, value in values.items() if one not in logged}
+        return unlogged, {one: pair for one, pair in sums.items() if one not in logged}

@@ -50,16 +50,16 @@ def at_the_end(close: Callable[[], None]) -> None:
 
 def wanted_name(producer: object) -> str:
     """Return the name for this process: one that is valid as a file name in the run's folder."""
-    given = word(producer) or f"rank{os.environ.get('RANK', '0')}"
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", given).lstrip(".")[:100] or "rank0"
+    name = word(producer) or f"rank{os.environ.get('RANK', '0')}"
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "rank0"
 
 
 def ranks(producer: object) -> int | None:
     """Return the number of processes of which this is one; None if the process has a name of its own."""
     if producer:
         return None
-    told = os.environ.get("WORLD_SIZE", "1")
-    return int(told) if told.isdecimal() and len(told) < 10 else None
+    world_size = os.environ.get("WORLD_SIZE", "1")
+    return int(world_size) if world_size.isdecimal() and len(world_size) < 10 else None
 
 
 def names(wanted: str) -> Iterator[str]:

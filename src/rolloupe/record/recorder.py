@@ -22,11 +22,11 @@ from rolloupe.record.failures import RecorderWarning, Trouble
 from rolloupe.record.files.folder import CHECKPOINTS, Folder
 from rolloupe.record.files.launches import Launch
 from rolloupe.record.guard import guarded
-from rolloupe.record.open_steps import Known, OpenSteps
+from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.token_facts import counts_of, lengths_of, uneven
 from rolloupe.record.values.arrays import Array, weight
 from rolloupe.record.values.coerce import (
-    Given,
+    Arguments,
     count,
     messages,
     metric_ranges_of,
@@ -89,7 +89,7 @@ class Recorder:
         self._wanted = processes.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
-        self._given = Given(self.trouble)
+        self._arguments = Arguments(self.trouble)
         self._lock = threading.Lock()
         self._ending = self._closed = False
         processes.make_way(self.path, self._wanted)
@@ -115,10 +115,10 @@ class Recorder:
         """Take a name that no living process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = OpenSteps(self._reward_range)
-        for own in processes.names(self._wanted):
-            self.producer = own
+        for producer in processes.names(self._wanted):
+            self.producer = producer
             self._background = Background(
-                self._folder.path, own, capacity_bytes=self._capacity, block=self._block,
+                self._folder.path, producer, capacity_bytes=self._capacity, block=self._block,
                 seen=self._steps.seen, trouble=self.trouble,
             )  # fmt: skip
             try:
@@ -140,11 +140,11 @@ class Recorder:
         if self._ranks is None or self._wanted == "rank0":
             self._keep(lambda: self._folder.config(config))
             return
-        told = self._folder.settings(config)
+        settings = self._folder.settings(config)
 
         def keep() -> None:
-            if kept := self._folder.config_of(self._wanted, told):
-                self.trouble.say(f"the configuration of {self._wanted} differs from the run's: see {kept}")
+            if file := self._folder.config_of(self._wanted, settings):
+                self.trouble.say(f"the configuration of {self._wanted} differs from the run's: see {file}")
 
         self._unkept = keep
 
@@ -199,49 +199,49 @@ class Recorder:
         lengths of the arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still
         records the sample.
         """
-        take = self._given.take
+        take = self._arguments.take
         number_of_step, split = step_of(step), split_of(split)
-        arrays = self._given.arrays(token_ids, series)
-        pieces = None if tokens is None else take("tokens", lambda held: [word(one) for one in held], tokens)
-        told = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
-        counts, own_turns = counts_of(arrays, *told, pieces), take("turns", count, turns)
-        paid, parts, rated = self._given.reward(reward)
-        numbers, words = self._given.numbers("metrics", metrics)
-        asked, answer = messages(prompt), messages(response)
-        own = name(group) if group is not None else ""
+        arrays = self._arguments.arrays(token_ids, series)
+        pieces = None if tokens is None else take("tokens", lambda texts: [word(one) for one in texts], tokens)
+        token_counts = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
+        counts, own_turns = counts_of(arrays, *token_counts, pieces), take("turns", count, turns)
+        paid, parts, rated = self._arguments.reward(reward)
+        numbers, words = self._arguments.numbers("metrics", metrics)
+        question, answer = messages(prompt), messages(response)
+        group_name = name(group) if group is not None else ""
         record: dict[str, Any] = {
             "uid": self._uid(uid), "launch": self._launched, "split": split, "step": number_of_step,
-            "group": own or text.digest(text.joined(asked) if isinstance(asked, list) else word(asked)),
+            "group": group_name or text.digest(text.joined(question) if isinstance(question, list) else word(question)),
         }  # fmt: skip
         record |= {
             "index": self._index(record) if index is None else name(index), "reward": paid,
             "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
             "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
             "turns": turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
-            "tags": rated | words | self._given.words("tags", tags), "prompt": asked, "response": answer,
+            "tags": rated | words | self._arguments.words("tags", tags), "prompt": question, "response": answer,
             "ref_response": messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
         lengths, is_known = lengths_of(arrays, counts)
-        known = Known((number_of_step, split), lengths if is_known else frozenset())
-        self._tell_of_two(self._steps.add(record["uid"], known, record["group"], record["index"]), record)
+        open_sample = OpenSample((number_of_step, split), lengths if is_known else frozenset())
+        self._tell_of_two(self._steps.add(record["uid"], open_sample, record["group"], record["index"]), record)
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])
 
-    def _uid(self, given: object) -> str:
+    def _uid(self, uid: object) -> str:
         """Return the sample's uid, or a generated one, for annotations."""
-        return name(given) or secrets.token_hex(8)
+        return name(uid) or secrets.token_hex(8)
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
         """Queue a line, without empty values."""
         record["uneven"] = uneven(arrays, lengths)
         if record["uneven"]:
-            self.trouble.report(UNEVEN, len(record["uneven"]), first=_told_of(record, arrays, lengths))
+            self.trouble.report(UNEVEN, len(record["uneven"]), first=_lengths_that_fit(record, arrays, lengths))
         nothing: tuple[object, ...] = (
             ("", {}, []) if kind == "samples" else ({}, [])
         )  # an annotation may withdraw a discard
-        said = {key: value for key, value in record.items() if value is not None and value not in nothing}
-        item = QueuedLine(kind, said, arrays, weight(said))
+        line = {key: value for key, value in record.items() if value is not None and value not in nothing}
+        item = QueuedLine(kind, line, arrays, weight(line))
         self._sent(item)
         self._background.put(item)
 
@@ -251,11 +251,11 @@ class Recorder:
     def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
         """Warn once about two samples with the same name, which only their ids would reveal."""
         if twice == "uid":
-            told = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
+            message = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
         else:
-            told = f"two samples are at {_place(record)}: the first becomes an earlier attempt at the second"
+            message = f"two samples are at {_place(record)}: the first becomes an earlier attempt at the second"
         if twice:
-            self.trouble.say(told, once=twice)
+            self.trouble.say(message, once=twice)
 
     @guarded(list[str])
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
@@ -287,7 +287,7 @@ class Recorder:
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
         """Record the trainer's metrics of a step, or of no step if None; the last value of each name counts."""
         at = None if step is None else step_of(step)
-        found, words = self._given.numbers("metric", values)
+        found, words = self._arguments.numbers("metric", values)
         for one in words:
             self.trouble.met(TypeError("expected a number, got a string"), where=f"metric {one!r}")
         if at is not None:
@@ -313,16 +313,16 @@ class Recorder:
 
         `discarded=""` withdraws a discard. Each of `series` covers the response, or all tokens of the sample.
         """
-        arrays = self._given.arrays(None, series)
-        numbers, words = self._given.numbers("metrics", metrics)
+        arrays = self._arguments.arrays(None, series)
+        numbers, words = self._arguments.numbers("metrics", metrics)
         record = {
-            "uid": name(uid), "advantage": self._given.take("advantage", number, advantage),
+            "uid": name(uid), "advantage": self._arguments.take("advantage", number, advantage),
             "discarded": None if discarded is None else word(discarded), "metrics": numbers,
-            "tags": words | self._given.words("tags", tags),
+            "tags": words | self._arguments.words("tags", tags),
         }  # fmt: skip
-        if not (own := name(uid)):
+        if not (sample_uid := name(uid)):
             raise ValueError("an annotation needs the uid of a sample")
-        self._put("annotations", record, arrays, self._steps.lengths_of(own))
+        self._put("annotations", record, arrays, self._steps.lengths_of(sample_uid))
 
     @guarded(lambda: None)
     def discard(self, uid: str, reason: str) -> None:
@@ -334,11 +334,11 @@ class Recorder:
     @guarded(str)
     def error(self, /, *, step: SupportsIndex, error: object, **sample: Any) -> str:
         """Record a failed rollout as a sample with the status `error`; takes every argument of `sample`."""
-        told, kind = word(error), "error"
+        message, kind = word(error), "error"
         if isinstance(error, BaseException):
-            told, kind = "".join(traceback.format_exception(error)), type(error).__qualname__
-        extra = {**dict(self._given.items("extra", sample.pop("extra", None))), "error": told}
-        tags = {**dict(self._given.items("tags", sample.pop("tags", None))), "error": kind}
+            message, kind = "".join(traceback.format_exception(error)), type(error).__qualname__
+        extra = {**dict(self._arguments.items("extra", sample.pop("extra", None))), "error": message}
+        tags = {**dict(self._arguments.items("tags", sample.pop("tags", None))), "error": kind}
         return self.sample(step=step, extra=extra, tags=tags, **{"status": "error", "discarded": "error", **sample})
 
     @guarded(lambda: None)
@@ -354,7 +354,7 @@ class Recorder:
         at = step_of(step)
         self._background.flush()
         record = {
-            "name": word(name), "step": at, "paths": self._given.words("paths", paths),
+            "name": word(name), "step": at, "paths": self._arguments.words("paths", paths),
             "loop_state": jsonable(loop_state or {}), "time": time.time(),
         }  # fmt: skip
         self._folder.append(CHECKPOINTS, record)
@@ -478,7 +478,7 @@ def _place(record: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {str(record[key])[:60]}" for key in ("split", "step", "group", "index") if key in record)
 
 
-def _told_of(record: Mapping[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> str:
+def _lengths_that_fit(record: Mapping[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> str:
     """Name the series of wrong length, and the lengths that fit."""
     odd = ", ".join(f"{one[:60]!r} has {len(arrays[one]):,}" for one in record["uneven"][:5])
     fits = " or ".join(f"{length:,}" for length in sorted(lengths, reverse=True))

@@ -82,15 +82,15 @@ class StepSums:
         found: Sums = {}
         envs = [env for env in self._sums if env != "all"]
         for env in ["all", *envs] if len(envs) > 1 else ["all"]:
-            own = {name: pair for name, pair in self._sums[env].items() if pair[1] or name == "total_episodes"}
-            found |= {f"env/{env}/{name}": pair for name, pair in (own | self._shares(env)).items()}
+            of_env = {name: pair for name, pair in self._sums[env].items() if pair[1] or name == "total_episodes"}
+            found |= {f"env/{env}/{name}": pair for name, pair in (of_env | self._shares(env)).items()}
         self.settle()
         found |= {f"optim/{name}": pair for name, pair in self._tokens.items()}
         return {name: pair for name, pair in found.items() if pair[1] or name.endswith("total_episodes")}
 
     def _shares(self, env: str) -> Sums:
         """Shares of groups: mixed if their rewards differ; else good or bad, by the middle of the reward range."""
-        groups = [rewards for (own, _), rewards in self._rewards.items() if own == env]
+        groups = [rewards for (group_env, _), rewards in self._rewards.items() if group_env == env]
         mixed = sum(min(rewards) < max(rewards) for rewards in groups)
         good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
         counted = {"frac_mixed": mixed, "frac_all_good": good, "frac_all_bad": len(groups) - mixed - good}
@@ -106,15 +106,15 @@ def _add(pair: list[float], value: float | None, count: int = 1) -> None:
 def _tokens(series: Mapping[str, Array]) -> dict[str, tokens.Floats]:
     """Return, by name, one value for each sampled token that has one."""
     mask = series.get(MASK)
-    known = {name: tokens.under_mask(values, mask) for name, values in series.items() if name != MASK}
-    found = {"entropy": known["entropy"]} if "entropy" in known else {}
-    sampled = known.get("logprobs")
-    trained = known.get("trainer_logprobs")
+    by_name = {name: tokens.under_mask(values, mask) for name, values in series.items() if name != MASK}
+    found = {"entropy": by_name["entropy"]} if "entropy" in by_name else {}
+    sampled = by_name.get("logprobs")
+    trained = by_name.get("trainer_logprobs")
     if sampled is not None and trained is not None:
         gap = tokens.log_ratio(*tokens.same_end(sampled, trained))
         found |= {"kl_sample_train_v1": gap, "kl_sample_train_v2": tokens.kl_k2(gap)}
     policy = sampled if trained is None else trained
-    if policy is not None and (reference := known.get("ref_logprobs")) is not None:
+    if policy is not None and (reference := by_name.get("ref_logprobs")) is not None:
         gap = tokens.log_ratio(*tokens.same_end(policy, reference))
         found |= {"kl_ref_k1": gap, "kl_ref_k3": tokens.kl_k3(gap)}
     return {name: tokens.finite(values) for name, values in found.items()}

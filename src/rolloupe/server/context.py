@@ -120,9 +120,9 @@ class Context:
         if self._is_closed:
             raise Stopping
         future = threads.submit(work)
-        for held in (self._running, *([] if among is None else [among])):
-            held.add(future)
-            future.add_done_callback(held.discard)
+        for futures in (self._running, *([] if among is None else [among])):
+            futures.add(future)
+            future.add_done_callback(futures.discard)
         return await self._wait(future)
 
     async def _wait(self, future: "Future[T]") -> T:

@@ -52,9 +52,9 @@ class Client:
         except TimeoutError:
             return []
         self.woken.clear()
-        taken = list(self.changed.items())
+        changes = list(self.changed.items())
         self.changed.clear()
-        return taken
+        return changes
 
 
 class Hub:

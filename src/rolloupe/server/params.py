@@ -32,15 +32,15 @@ def integer(
     params: QueryParams, name: str, default: int | None = None, low: int = -INT64, high: int = INT64 - 1
 ) -> int:
     """Return a whole number within bounds; required unless there is a default."""
-    given = params.get(name)
-    if given is None or (given == "" and default is not None):
+    value = params.get(name)
+    if value is None or (value == "" and default is not None):
         if default is None:
             raise BadQuery(f"missing query parameter: {name}")
         return default
-    digits = given.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(given) <= high):
-        raise BadQuery(f"{name}={given[:40]!r} is not a whole number from {low} to {high}")
-    return int(given)
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(value) <= high):
+        raise BadQuery(f"{name}={value[:40]!r} is not a whole number from {low} to {high}")
+    return int(value)
 
 
 def optional(params: QueryParams, name: str) -> int | None:
@@ -50,10 +50,10 @@ def optional(params: QueryParams, name: str) -> int | None:
 
 def flag(params: QueryParams, name: str) -> bool:
     """Return a flag; False if it is missing."""
-    given = params.get(name, "").lower()
-    if given not in ("", "0", "false", "1", "true"):
-        raise BadQuery(f"{name}={given[:40]!r} is neither 1 nor 0")
-    return given in ("1", "true")
+    value = params.get(name, "").lower()
+    if value not in ("", "0", "false", "1", "true"):
+        raise BadQuery(f"{name}={value[:40]!r} is neither 1 nor 0")
+    return value in ("1", "true")
 
 
 def sample_query(params: QueryParams) -> SampleQuery:
@@ -75,9 +75,9 @@ def sample_query(params: QueryParams) -> SampleQuery:
     )
 
 
-def run_ids(given: Iterable[str]) -> list[str]:
+def run_ids(ids: Iterable[str]) -> list[str]:
     """Return the runs that a request names, without repetitions. Raises `BadQuery` for more than `MAX_RUNS`."""
-    found = list(dict.fromkeys(given))
+    found = list(dict.fromkeys(ids))
     if len(found) > MAX_RUNS:
         raise BadQuery(f"{len(found):,} runs are too many; a request may name {MAX_RUNS:,}, or none for all runs")
     return found

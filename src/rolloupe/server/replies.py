@@ -148,8 +148,8 @@ class Replies:
     ) -> Reply:
         reply = self._cache.get(key)
         if reply is None:
-            made = lambda: encoded(make())  # noqa: E731
-            reply = await (self._in_thread(made) if size_bytes is None else self._read(made, size_bytes))
+            make_reply = lambda: encoded(make())  # noqa: E731
+            reply = await (self._in_thread(make_reply) if size_bytes is None else self._read(make_reply, size_bytes))
             self._cache.put(key, reply)
         return reply
 
@@ -167,9 +167,9 @@ class Replies:
         return await self.send(request, await self._in_thread(lambda: encoded(make())), headers)
 
 
-def encoded(made: Made) -> Reply:
+def encoded(record: Made) -> Reply:
     """Encode a record as a reply."""
-    return made if isinstance(made, Reply) else Reply(encode(made), JSON)
+    return record if isinstance(record, Reply) else Reply(encode(record), JSON)
 
 
 def encode(record: msgspec.Struct) -> bytes:
@@ -242,8 +242,8 @@ def etag(*parts: str) -> str:
 
 def holds(headers: Headers, tag: str) -> bool:
     """True if the client already has the reply with this tag."""
-    known = headers.get("if-none-match", "")
-    return any(item.strip().removeprefix("W/") == tag.removeprefix("W/") for item in known.split(","))
+    tags = headers.get("if-none-match", "")
+    return any(item.strip().removeprefix("W/") == tag.removeprefix("W/") for item in tags.split(","))
 
 
 def wants_gzip(headers: Headers, size: int, *, is_loopback: bool) -> bool:

@@ -42,8 +42,8 @@ class Running:
         self._notes = list(notes)
         self._lock = threading.Lock()
         self._progress = [next(search).progress for _, search in searches]
-        self._told: list[wire.SearchHit] = []
-        self._told_transcripts: list[wire.TranscriptHit] = []
+        self._new_hits: list[wire.SearchHit] = []
+        self._new_transcripts: list[wire.TranscriptHit] = []
         self._transcripts_left = TOLD
         self._hits: list[tuple[str, Search, Hit | FoundRow]] = []
         self._is_begun = self._is_over = False
@@ -69,10 +69,10 @@ class Running:
         with self._lock:
             self._progress[number] = found.progress
             room = max(0, TOLD - len(self._hits))
-            self._told += [views.search_hit(run.id, hit) for hit in found.hits[:room]]
+            self._new_hits += [views.search_hit(run.id, hit) for hit in found.hits[:room]]
             some = found.transcripts[: self._transcripts_left]
             self._transcripts_left -= len(some)
-            self._told_transcripts += [views.transcript_hit(run.id, one) for one in some]
+            self._new_transcripts += [views.transcript_hit(run.id, one) for one in some]
             new: list[Hit | FoundRow] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
@@ -80,12 +80,12 @@ class Running:
         """Return the news since the last event, and whether it is the last event."""
         is_over = self._is_over  # read first: later finds belong to the next message
         with self._lock:
-            hits, self._told = self._told, []
-            transcripts, self._told_transcripts = self._told_transcripts, []
+            hits, self._new_hits = self._new_hits, []
+            transcripts, self._new_transcripts = self._new_transcripts, []
             progress, listed = list(self._progress), len(self._hits)
         notes = [*self._notes, *(note for one in progress for note in one.notes)]
         if is_over and self._error is not None:
-            notes.append(self._said(self._error))
+            notes.append(self._reason(self._error))
         event = wire.SearchEvent(
             search=self.id,
             kind=self._kind(is_over=is_over),
@@ -119,7 +119,7 @@ class Running:
             return "failed"
         return "stopped" if self.stop.is_set() else "over" if is_over else "progress" if self._is_begun else "waiting"
 
-    def _said(self, error: Exception) -> str:
+    def _reason(self, error: Exception) -> str:
         if isinstance(error, RolloupeError):
             return str(error)
         say_failure("a search", error)
@@ -130,11 +130,11 @@ class Running:
         with self._lock:
             some = self._hits[offset : offset + limit]
         shown: dict[int, Hit] = {n: one for n, (_, _, one) in enumerate(some) if isinstance(one, Hit)}
-        left = [(n, search, one) for n, (_, search, one) in enumerate(some) if isinstance(one, FoundRow)]
-        for search in {id(search): search for _, search, _ in left}.values():
-            own = [(n, row) for n, of, row in left if of is search]
-            hits = search.look_up([row for _, row in own])
-            shown |= {n: hit for (n, _), hit in zip(own, hits, strict=True)}
+        rows = [(n, search, one) for n, (_, search, one) in enumerate(some) if isinstance(one, FoundRow)]
+        for search in {id(search): search for _, search, _ in rows}.values():
+            of_search = [(n, row) for n, of, row in rows if of is search]
+            hits = search.look_up([row for _, row in of_search])
+            shown |= {n: hit for (n, _), hit in zip(of_search, hits, strict=True)}
         return [views.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
 
 
@@ -144,7 +144,7 @@ class Searches:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
         self._tabs: dict[str, Running] = {}
-        self._kept: Lru[str, Running] = Lru(KEPT)
+        self._by_id: Lru[str, Running] = Lru(KEPT)
         self._is_closed = False
 
     @property
@@ -154,7 +154,7 @@ class Searches:
 
     def get(self, search_id: str) -> Running:
         """Return a search that keeps its hits. Raises `NotFound`."""
-        running = self._kept.get(search_id)
+        running = self._by_id.get(search_id)
         if running is None:
             raise NotFound("the results of this search have expired: search again")
         return running
@@ -165,7 +165,7 @@ class Searches:
         if before is not None:
             before.stop.set()
         self._tabs[tab] = running
-        for expired in self._kept.put(running.id, running):
+        for expired in self._by_id.put(running.id, running):
             expired.stop.set()
         over = asyncio.Event()
         work = self._threads.submit(running.go)

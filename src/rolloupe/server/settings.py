@@ -49,8 +49,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         """
         if self.token is None and "*" in self.cors:
             return frozenset(["*"])
-        own = () if self.host in ("", "0.0.0.0", "::") else (bracketed(self.host),)  # noqa: S104
-        return frozenset(name.lower() for name in (*LOOPBACK, *own, *map(bracketed, self.allow_hosts)))
+        bound_host = () if self.host in ("", "0.0.0.0", "::") else (bracketed(self.host),)  # noqa: S104
+        return frozenset(name.lower() for name in (*LOOPBACK, *bound_host, *map(bracketed, self.allow_hosts)))
 
 
 def is_loopback(host: str) -> bool:
@@ -63,26 +63,26 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def base_path_of(given: str) -> str:
+def base_path_of(text: str) -> str:
     """Return the prefix of every address, without a final slash. Raises `BadQuery` unless it is a plain path."""
-    path = "/" + given.strip("/") if given.strip("/") else ""
+    path = "/" + text.strip("/") if text.strip("/") else ""
     if not BASE_PATH.fullmatch(path):
-        raise BadQuery(f"--base-path {given!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
+        raise BadQuery(f"--base-path {text!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
     return path
 
 
-def hosts_of(given: Iterable[str]) -> tuple[str, ...]:
+def hosts_of(words: Iterable[str]) -> tuple[str, ...]:
     """Return the names of --allow-host. Raises `BadQuery` for a name that no `Host` header could match."""
-    names = tuple(given)
+    names = tuple(words)
     for name in names:
         if not HOST.fullmatch(name):
             raise BadQuery(f"--allow-host {name!r} is not a name; give it without http:// and a port, or give *")
     return names
 
 
-def origins_of(given: Iterable[str]) -> tuple[str, ...]:
+def origins_of(words: Iterable[str]) -> tuple[str, ...]:
     """Return the origins of --cors. Raises `BadQuery` for an origin that no `Origin` header could match."""
-    origins = tuple(given)
+    origins = tuple(words)
     for origin in origins:
         if not ORIGIN.fullmatch(origin):
             raise BadQuery(f"--cors {origin!r} is not an origin; give one such as https://notes.example, or give *")

@@ -28,10 +28,10 @@ MAX_IMAGES = 200
 def page(turns: list[Turn], start: int) -> list[Turn]:
     """Return the turns of a page from `start` on: at least one, if any is left."""
     found: list[Turn] = []
-    left = PAGE_CHARS
+    room = PAGE_CHARS
     for turn in turns[start : start + PAGE_TURNS]:
-        left -= chars_of(turn)
-        if found and left < 0:
+        room -= chars_of(turn)
+        if found and room < 0:
             break
         found.append(turn)
     return found
@@ -39,10 +39,10 @@ def page(turns: list[Turn], start: int) -> list[Turn]:
 
 def page_before(turns: list[Turn], stop: int) -> int:
     """Return the start of the page that ends at `stop`."""
-    start, left = stop, PAGE_CHARS
+    start, room = stop, PAGE_CHARS
     while start > max(0, stop - PAGE_TURNS):
-        left -= chars_of(turns[start - 1])
-        if start < stop and left < 0:
+        room -= chars_of(turns[start - 1])
+        if start < stop and room < 0:
             break
         start -= 1
     return start

@@ -144,7 +144,7 @@ def snippet_views(snippets: Iterable[Snippet]) -> list[wire.SnippetView]:
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> wire.SampleReply:
     """Return a whole sample; `members` are the samples of its group, in order."""
     row, key = sample.row, sample.key
-    own = policy(sample)
+    sampler = policy(sample)
     place = members.index(key) if key in members else 0
     start = max(0, min(place - MAX_GROUP_IDS // 2, len(members) - MAX_GROUP_IDS))
     return wire.SampleReply(
@@ -161,8 +161,8 @@ def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> w
         status_raw=row.status_raw,
         env=row.env,
         discarded=row.discarded,
-        policy_version=own.version,
-        lag=number(own.lag),
+        policy_version=sampler.version,
+        lag=number(sampler.lag),
         turn_count=row.turns,
         prompt_tokens=number(row.prompt_tokens),
         response_tokens=number(row.response_tokens),
@@ -189,21 +189,21 @@ def facts(sample: Sample) -> list[wire.Fact]:
     """Return every sample metric and tag, and further values of the framework, labelled."""
     metrics = [wire.Fact(name=n, kind="metric", value=number(v)) for n, v in sample.row.metrics.items()]
     tags = [wire.Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
-    own = [wire.Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items()]
+    framework = [wire.Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items()]
     derived = [
         wire.Fact(name=f"{PREFIX}{n}", kind="derived", value=cell(v), label=METRICS[n].label)
         for n, v in values_of_sample(sample.row).items()
     ]
-    return [*metrics, *tags, *own, *derived]
+    return [*metrics, *tags, *framework, *derived]
 
 
 def reference(sample: Sample) -> wire.Reference | None:
     """Return the reference model's response, or None. The gap needs two finite rewards."""
     if not sample.ref_turns and sample.ref_reward is None:
         return None
-    own, other = sample.row.reward, sample.ref_reward
-    gap = own - other if own is not None and other is not None and is_finite(own) and is_finite(other) else None
-    return wire.Reference(turns=[turn_view(turn) for turn in sample.ref_turns], reward=number(other), gap=number(gap))
+    reward, ref = sample.row.reward, sample.ref_reward
+    gap = reward - ref if reward is not None and ref is not None and is_finite(reward) and is_finite(ref) else None
+    return wire.Reference(turns=[turn_view(turn) for turn in sample.ref_turns], reward=number(ref), gap=number(gap))
 
 
 def source_info(locator: Locator) -> wire.SourceInfo:

@@ -92,14 +92,14 @@ def places_of(path: Path) -> list[Place]:
     return [_place_of(part) for part in _parts(path)]
 
 
-def reopened(path: Path, held: sqlite3.Connection, known: list[Place]) -> sqlite3.Connection:
-    """Open the file as `open_file` does, and add the contents of `held`, an earlier file, in places `known`."""
-    for part, place in list(zip(_parts(path), known, strict=True))[1:]:
+def reopened(path: Path, former: sqlite3.Connection, former_places: list[Place]) -> sqlite3.Connection:
+    """Open the file as `open_file` does, and add the contents of an earlier one, which was in `former_places`."""
+    for part, place in list(zip(_parts(path), former_places, strict=True))[1:]:
         if place and _place_of(part) == place:  # its log: applied to another file, it would damage both
             part.unlink()
     connection = open_file(path)
     try:
-        _add(held, connection)
+        _add(former, connection)
     except BaseException:
         connection.close()
         raise
@@ -118,22 +118,22 @@ def _place_of(path: Path) -> Place:
     return found.st_dev, found.st_ino
 
 
-def _add(held: sqlite3.Connection, into: sqlite3.Connection) -> None:
-    """Add the items that only `held` has; items in both stay as they are in the file.
+def _add(former: sqlite3.Connection, into: sqlite3.Connection) -> None:
+    """Add the items that only `former` has; items in both stay as they are in the file.
 
     Added items get versions above the existing ones. A run that both know by its place is one run.
     """
     with transaction(into):
-        there = _places(into)
-        same = {key: there[place] for place, key in _places(held).items() if place in there}
+        keys_by_place = _places(into)
+        same = {key: keys_by_place[place] for place, key in _places(former).items() if place in keys_by_place}
         ((newest,),) = into.execute("SELECT coalesce(max(version), 0) FROM items").fetchall()
-        owners = held.execute("SELECT key, format, name, path FROM owners")
-        _put(into, "owners", [(same.get(key, key), *told) for key, *told in owners])
-        places = held.execute("SELECT key, format, path FROM places")
+        owners = former.execute("SELECT key, format, name, path FROM owners")
+        _put(into, "owners", [(same.get(key, key), *facts) for key, *facts in owners])
+        places = former.execute("SELECT key, format, path FROM places")
         _put(into, "places", [(*place, same.get(key, key)) for key, *place in places])
-        prints = held.execute("SELECT print, key FROM prints")
+        prints = former.execute("SELECT print, key FROM prints")
         _put(into, "prints", [(one, same.get(key, key)) for one, key in prints])
-        items = held.execute("SELECT kind, owner, name, value, version + ?, changed_s FROM items", (newest,))
+        items = former.execute("SELECT kind, owner, name, value, version + ?, changed_s FROM items", (newest,))
         _put(into, "items", [(kind, same.get(key, key), *rest) for kind, key, *rest in items])
 
 

@@ -31,11 +31,11 @@ def found(
     by_uid: Callable[[Sequence[str]], Mapping[str, T]],
 ) -> list[tuple[LocatedMark, T | None]]:
     """Each mark with its sample, looked up by id and then by uid; None if the run no longer has it."""
-    there = named([mark.key for mark in marks if mark.key is not None])
-    uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in there]
+    by_id = named([mark.key for mark in marks if mark.key is not None])
+    uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in by_id]
     moved = by_uid(uids) if uids else {}
-    own = [None if mark.key is None else there.get(mark.key) for mark in marks]
-    return [(mark, moved.get(mark.mark.uid) if one is None else one) for mark, one in zip(marks, own, strict=True)]
+    samples = [None if mark.key is None else by_id.get(mark.key) for mark in marks]
+    return [(mark, moved.get(mark.mark.uid) if one is None else one) for mark, one in zip(marks, samples, strict=True)]
 
 
 def _key(name: str) -> SampleKey | None:

@@ -66,8 +66,8 @@ class Owners:
         key = str(row[0])
         if (place, key) in self._checked:
             return key
-        prints, known = identity.known_as or look().known_as, _prints(db, key)
-        if prints and known and prints.isdisjoint(known):
+        prints, stored_prints = identity.known_as or look().known_as, _prints(db, key)
+        if prints and stored_prints and prints.isdisjoint(stored_prints):
             return None
         if prints:
             self._checked.add((place, key))
@@ -86,8 +86,8 @@ class Owners:
     def _remember(self, db: sqlite3.Connection, key: str, identity: Identity) -> None:
         db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", (key, *identity[:3]))
         db.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", (identity.format, identity.path, key))
-        known = _prints(db, key)
-        for one in sorted(identity.prints - known)[: max(0, MAX_PRINTS - len(known))]:
+        stored_prints = _prints(db, key)
+        for one in sorted(identity.prints - stored_prints)[: max(0, MAX_PRINTS - len(stored_prints))]:
             db.execute("INSERT OR IGNORE INTO prints VALUES (?, ?)", (one, key))
 
 

@@ -45,7 +45,7 @@ def default_folder() -> Path:
     return Path(platformdirs.user_data_dir("rolloupe", appauthor=False))
 
 
-class Held(NamedTuple):
+class ItemPage(NamedTuple):
     """Items, and the version up to which, or down to which, they are complete; `more` if others may follow."""
 
     version: int
@@ -70,7 +70,7 @@ class State:
             self._connection = database.open_file(self.path)
         except FAILURES as error:
             self._connection = self._copied(error)
-        self._seen = self._asked(self._data_version)
+        self._seen = self._read(self._data_version)
         self._places = database.places_of(self.path)
 
     @classmethod
@@ -89,7 +89,7 @@ class State:
 
     # Reading
 
-    def items(self, since: int = 0, limit_chars: int | None = None) -> Held:
+    def items(self, since: int = 0, limit_chars: int | None = None) -> ItemPage:
         """All items; with `since`, those changed after that version, removed ones included.
 
         A limit bounds the characters, but at least one item comes; the rest follows the returned version.
@@ -97,18 +97,18 @@ class State:
         removed = "" if since else "AND value IS NOT NULL"
         sql = f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version"
 
-        def read() -> Held:
-            rows, left = [], limit_chars
+        def read() -> ItemPage:
+            rows, room = [], limit_chars
             with contextlib.closing(self._connection.execute(sql, (since,))) as found:
                 for row in found:
                     rows.append(row)
-                    left = None if left is None else left - ROW_CHARS - len(row[3] or "")
-                    if left is not None and left < 0:
-                        return Held(row[4], _items(rows), more=True)
+                    room = None if room is None else room - ROW_CHARS - len(row[3] or "")
+                    if room is not None and room < 0:
+                        return ItemPage(row[4], _items(rows), more=True)
             (newest,) = self._all("SELECT coalesce(max(version), 0) FROM items")
-            return Held(newest[0], _items(rows))
+            return ItemPage(newest[0], _items(rows))
 
-        return self._asked(read)
+        return self._read(read)
 
     def of(self, owner: str, kind: str = "sample") -> list[Mark]:
         """The marks on a run's samples, the newest last."""
@@ -118,9 +118,9 @@ class State:
             with contextlib.closing(self._connection.execute(sql, (owner, kind))) as found:
                 return _items(found)  # row by row: no list of all rows beside the list of items
 
-        return self._asked(read)
+        return self._read(read)
 
-    def before(self, owner: str, version: int, limit: int) -> Held:
+    def before(self, owner: str, version: int, limit: int) -> ItemPage:
         """Some marks on a run's samples that are older than a version, the newest first.
 
         If there may be more, they are older than the returned version.
@@ -130,17 +130,17 @@ class State:
             SELECT {ITEM} FROM items WHERE +owner = ? AND +kind = 'sample' AND value IS NOT NULL AND version < ?
             ORDER BY version DESC LIMIT ?
         """
-        rows = self._asked(lambda: self._all(sql, owner, version, limit))
-        return Held(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
+        rows = self._read(lambda: self._all(sql, owner, version, limit))
+        return ItemPage(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
 
     def owners(self) -> list[Owner]:
         """Every run that has marks."""
-        return self._asked(lambda: self._owners.all(self._connection))
+        return self._read(lambda: self._owners.all(self._connection))
 
     def changed_elsewhere(self) -> bool:
         """True if another process changed the file since the last call, or since it was opened."""
-        known, self._seen = self._seen, self._asked(self._data_version)
-        return known != self._seen
+        former, self._seen = self._seen, self._read(self._data_version)
+        return former != self._seen
 
     def _data_version(self) -> int:
         return int(self._all("PRAGMA data_version")[0][0])
@@ -148,7 +148,7 @@ class State:
     def owner(self, run: OpenRun) -> str | None:
         """The key of a run, None if it has no marks."""
         identity = identity_of(run, look=False)
-        return self._asked(lambda: self._owners.find(self._connection, identity, lambda: identity_of(run)))
+        return self._read(lambda: self._owners.find(self._connection, identity, lambda: identity_of(run)))
 
     # Writing
 
@@ -177,20 +177,20 @@ class State:
     def _put(self, change: Change, key: str, value: str | None) -> Written:
         place = (change.kind, key, change.name)
         rows = self._all(f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ?", *place)
-        there = _item(rows[0]) if rows else None
-        if there is not None and rows[0][3] == value:
-            return Written(there, is_conflict=False)
-        version = 0 if there is None or (there.value is None and not change.seen) else there.version
-        if there is not None and version != change.seen:
-            return Written(there, is_conflict=True)
+        current = _item(rows[0]) if rows else None
+        if current is not None and rows[0][3] == value:
+            return Written(current, is_conflict=False)
+        version = 0 if current is None or (current.value is None and not change.seen) else current.version
+        if current is not None and version != change.seen:
+            return Written(current, is_conflict=True)
         ((count, newest),) = self._all("SELECT count(*), coalesce(max(version), 0) FROM items")
         if count >= MAX_ITEMS and not rows:
             raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
         row = (*place, value, newest + 1, time.time())
         self._all(f"INSERT OR REPLACE INTO items ({ITEM}) VALUES (?, ?, ?, ?, ?, ?)", *row)
-        made = _item(row)
-        assert made is not None
-        return Written(made, is_conflict=False)
+        item = _item(row)
+        assert item is not None
+        return Written(item, is_conflict=False)
 
     def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
         """The key of the run to change, created for the first mark."""
@@ -207,7 +207,7 @@ class State:
     def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()
 
-    def _asked(self, work: Callable[[], T]) -> T:
+    def _read(self, work: Callable[[], T]) -> T:
         """Read, one thread at a time; if the file fails, read from a copy in memory."""
         with self._lock:
             try:
@@ -232,11 +232,11 @@ class State:
         is_same = database.places_of(self.path)[0] == self._places[0]
         if is_same and not self.trouble:
             return
-        held = self._connection
+        former = self._connection
         self._connection = (
-            database.open_file(self.path, check=True) if is_same else database.reopened(self.path, held, self._places)
+            database.open_file(self.path, check=True) if is_same else database.reopened(self.path, former, self._places)
         )
-        held.close()
+        former.close()
         self.trouble, self._is_copy = "", False
         self._places, self._owners, self._seen = database.places_of(self.path), Owners(), -1
 
@@ -270,9 +270,9 @@ def _item(row: Sequence[Any]) -> Mark | None:
     """A row as an item; None for an invalid row from a damaged file or another program."""
     kind, owner, name, value, version, changed_s = row
     try:
-        held = None if value is None else DECODERS[kind].decode(value)
+        content = None if value is None else DECODERS[kind].decode(value)
         return Mark(
-            kind=kind, owner=str(owner), name=str(name), value=held, version=int(version), changed_s=float(changed_s)
+            kind=kind, owner=str(owner), name=str(name), value=content, version=int(version), changed_s=float(changed_s)
         )
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None

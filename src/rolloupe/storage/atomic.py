@@ -14,14 +14,14 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Raises OSError.
     """
-    made = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
-        with _created(made) as file:
+        with _created(temporary) as file:
             yield file
-        made.replace(path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            made.unlink()
+            temporary.unlink()
         raise
 
 

@@ -85,8 +85,8 @@ def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 def finite(values: Floats) -> Floats:
     """Return the finite values."""
-    kept: Floats = values[np.isfinite(values)]
-    return kept
+    finite_values: Floats = values[np.isfinite(values)]
+    return finite_values
 
 
 def packed(values: Floats) -> "array[float]":

@@ -47,11 +47,11 @@ def _facts_of_one(values: Floats) -> SeriesFacts | None:
     if math.isfinite(total):
         return _facts(values[None, :], np.array([total]))[0]
     finite = np.isfinite(values)
-    kept = values[finite]
-    if not len(kept):
+    finite_values = values[finite]
+    if not len(finite_values):
         return None
     with np.errstate(all="ignore"):
-        (facts,) = _facts(kept[None, :], np.array([kept.sum()]))
+        (facts,) = _facts(finite_values[None, :], np.array([finite_values.sum()]))
     places = np.flatnonzero(finite)
     return SeriesFacts(
         facts.count, facts.sum, facts.m2, facts.min, int(places[facts.min_at]), facts.max, int(places[facts.max_at])

@@ -115,9 +115,9 @@ def nan_sum(values: Floats) -> float | None:
 def mean_and_sum(values: Floats) -> tuple[float, float] | None:
     """Return both at once, in half the time for short arrays."""
     missing = np.isnan(values)
-    kept = values[~missing] if missing.any() else values
-    if not kept.size:
+    present = values[~missing] if missing.any() else values
+    if not present.size:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(kept.sum())
-    return total / kept.size, total
+        total = float(present.sum())
+    return total / present.size, total

@@ -145,7 +145,7 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         again = f"; {superseded} of steps that were recorded again left out" if split.superseded else ""
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
         if split.name in judges:
-            console.print(line(f"      {_said(judges[split.name])}", "dim"), soft_wrap=True)
+            console.print(line(f"      {_criterion(judges[split.name])}", "dim"), soft_wrap=True)
     if run.missing_bytes:
         missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
         console.print(line(f"    {missing}", "yellow"))
@@ -159,7 +159,7 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         console.print(line("    no problems" + (" so far" if run.missing_bytes else ""), "green"))
 
 
-def _said(judge: "Judge") -> str:
+def _criterion(judge: "Judge") -> str:
     """Return which metric grades an evaluation, and why."""
     bar = judge.bar
     value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"

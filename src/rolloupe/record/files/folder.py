@@ -48,11 +48,11 @@ class Folder:
         """Create the run, or resume an existing one. Raises `UnreadablePath` if neither is possible."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            held = self._marker()
-            self._is_foreign = held is None and (self.path / CONFIG).exists()
-            marker = {"layout": LAYOUT, "version": VERSION, **{k: v for k, v in (held or {}).items() if k in ranges}}
+            former = self._marker()
+            self._is_foreign = former is None and (self.path / CONFIG).exists()
+            marker = {"layout": LAYOUT, "version": VERSION, **{k: v for k, v in (former or {}).items() if k in ranges}}
             marker |= {key: jsonable(value) for key, value in ranges.items() if value is not None}
-            if marker != held:
+            if marker != former:
                 self._write(MARKER, json.dumps(marker, indent=2) + "\n")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -82,17 +82,17 @@ class Folder:
         except FileNotFoundError:
             return None
         try:
-            held = json.loads(data)
+            marker = json.loads(data)
         except (ValueError, RecursionError):
             raise ValueError(f"its {MARKER} cannot be read") from None
-        if not isinstance(held, dict) or held.get("layout") != LAYOUT:
+        if not isinstance(marker, dict) or marker.get("layout") != LAYOUT:
             raise ValueError(f"its {MARKER} is not one of Rolloupe")
-        if not isinstance(held.get("version"), int) or held["version"] > VERSION:
+        if not isinstance(marker.get("version"), int) or marker["version"] > VERSION:
             raise ValueError(
-                f"it was recorded in version {held.get('version')} of the layout, and this Rolloupe writes version "
+                f"it was recorded in version {marker.get('version')} of the layout, and this Rolloupe writes version "
                 f"{VERSION}: update Rolloupe"
             )
-        return held
+        return marker
 
     def config(self, config: object) -> None:
         """Keep the configuration; if it differs from the last one, the last one is kept too. Raises `OSError`."""
@@ -117,9 +117,9 @@ class Folder:
             if not place.exists():
                 atomic.write(place, data)
             elif place.read_bytes() != data:
-                own = place.with_suffix(f".{producer}{place.suffix}").name
-                self._keep(own, text)
-                return own
+                name = place.with_suffix(f".{producer}{place.suffix}").name
+                self._keep(name, text)
+                return name
             return ""
 
     def code(self, folder: str | os.PathLike[str]) -> None:

@@ -40,11 +40,11 @@ class Launch:
 
         Call it inside `alone`. Raises `OSError`.
         """
-        told = [row for row in rows if _is_told(row)]
-        last, held = (told[-1]["launch"], told[-1]["ranks"]) if told else (1, ranks)
-        was_there = any(row.get("producer") == producer for row in told if row["launch"] == last)
+        valid_rows = [row for row in rows if _is_valid(row)]
+        last, last_ranks = (valid_rows[-1]["launch"], valid_rows[-1]["ranks"]) if valid_rows else (1, ranks)
+        was_there = any(row.get("producer") == producer for row in valid_rows if row["launch"] == last)
         is_ours = (os.getpid(), str(self._root), last) in _ours
-        is_next = ((was_there and not is_ours) or held != ranks) and not self._lives(last)
+        is_next = ((was_there and not is_ours) or last_ranks != ranks) and not self._lives(last)
         number = last + 1 if is_next else last
         _ours.add((os.getpid(), str(self._root), number))
         self._take(number)
@@ -82,7 +82,7 @@ class Launch:
         return self._root / f".launch-{number}.lock"
 
 
-def _is_told(row: Mapping[str, Any]) -> bool:
+def _is_valid(row: Mapping[str, Any]) -> bool:
     return all(isinstance(row.get(key), int) and 0 < row[key] < 2**31 for key in ("launch", "ranks"))
 
 

@@ -51,19 +51,21 @@ def _table(rows: Sequence[tuple[str, Mapping[str, Array]]]) -> "tuple[pa.Table, 
     columns: dict[str, Any] = {"uid": pa.array([uid for uid, _ in rows], pa.string())}
     floats = []
     for name in names:
-        held = [series.get(name) for _, series in rows]
-        kind = np.dtype(np.int32) if all(one is None or one.dtype == np.int32 for one in held) else np.dtype(np.float32)
+        arrays = [series.get(name) for _, series in rows]
+        kind = (
+            np.dtype(np.int32) if all(one is None or one.dtype == np.int32 for one in arrays) else np.dtype(np.float32)
+        )
         floats += [name] if kind == np.float32 else []
-        columns[name] = _lists(held, kind)
+        columns[name] = _lists(arrays, kind)
     return pa.table(columns), floats
 
 
-def _lists(held: Sequence[Array | None], kind: "np.dtype[Any]") -> "pa.ListArray":
+def _lists(arrays: Sequence[Array | None], kind: "np.dtype[Any]") -> "pa.ListArray":
     import pyarrow as pa
 
-    lengths = [0 if one is None else len(one) for one in held]
+    lengths = [0 if one is None else len(one) for one in arrays]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    there = [one.astype(kind, copy=False) for one in held if one is not None]
-    values = pa.array(np.concatenate(there) if there else np.zeros(0, kind))
-    absent = pa.array([one is None for one in held])
+    present = [one.astype(kind, copy=False) for one in arrays if one is not None]
+    values = pa.array(np.concatenate(present) if present else np.zeros(0, kind))
+    absent = pa.array([one is None for one in arrays])
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=absent)

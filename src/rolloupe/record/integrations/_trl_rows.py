@@ -72,7 +72,7 @@ def sample_of(
     batch: Batch, arrays: Mapping[str, NDArray[Any]], row: int, trainer: Any, label: str, pieces: Pieces | None
 ) -> dict[str, Any]:
     """Return the arguments of `Recorder.sample` for one row, except its place and its reward."""
-    given, ids = batch.inputs[row], [int(one) for one in batch.completion_ids_list[row]]
+    inputs, ids = batch.inputs[row], [int(one) for one in batch.completion_ids_list[row]]
     prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
     mask = arrays["completion_mask"][row][: len(ids)]
     if "tool_mask" in arrays:
@@ -92,17 +92,17 @@ def sample_of(
     advantages = arrays["advantages"]
     is_cut = not ids or ids[-1] not in _ends(trainer)
     return {
-        "prompt": batch.prompts[row], "response": batch.completions[row], "label": given.get(label) if label else None,
+        "prompt": batch.prompts[row], "response": batch.completions[row], "label": inputs.get(label) if label else None,
         "advantage": advantages[row] if advantages.ndim == 1 else numbers.pop("advantages", None),
         "status": "truncated" if is_cut else "completed", "discarded": MASKED if is_cut and not mask.any() else "",
         "token_ids": np.concatenate([prompt, np.asarray(ids, dtype=prompt.dtype)]), "prompt_tokens": len(prompt),
         "tokens": pieces(ids) if pieces else None, "series": series, "metrics": numbers, "tags": texts,
-        "extra": {key: value for key, value in given.items() if key not in {"prompt", "completion", label}} or None,
+        "extra": {key: value for key, value in inputs.items() if key not in {"prompt", "completion", label}} or None,
     }  # fmt: skip
 
 
 def _ends(trainer: Any) -> set[int]:
     """The tokens that end a complete completion, by TRL's rule."""
     tokenizer = tokenizer_of(trainer)
-    known = [*(getattr(trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
-    return {int(one) for one in known if one is not None}
+    ids = [*(getattr(trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
+    return {int(one) for one in ids if one is not None}

@@ -98,14 +98,14 @@ class Recording:
 
         @functools.wraps(former)
         def setup(*args: Any, **kwargs: Any) -> Any:
-            own = self.logger()
+            our_logger = self.logger()
             if kwargs.get("config") is not None:
-                own.log_hparams(kwargs["config"])
-            made = former(*args, **kwargs)
-            if not isinstance(made, ml_log.MultiplexLogger):
-                return ml_log.MultiplexLogger([made, own])
-            made.loggers.append(own)
-            return made
+                our_logger.log_hparams(kwargs["config"])
+            their_logger = former(*args, **kwargs)
+            if not isinstance(their_logger, ml_log.MultiplexLogger):
+                return ml_log.MultiplexLogger([their_logger, our_logger])
+            their_logger.loggers.append(our_logger)
+            return their_logger
 
         ml_log.setup_logging = setup
         try:
@@ -133,23 +133,23 @@ class Recording:
         rewards: Sequence[tuple[float, Mapping[str, Any]]],
     ) -> None:
         """Record a graded group."""
-        finals, metrics = [reward for reward, _ in rewards], [dict(held) for _, held in rewards]
+        finals, metrics = [reward for reward, _ in rewards], [dict(numbers) for _, numbers in rewards]
         group = TrajectoryGroup(list(trajectories), finals, metrics)
         (advantages,) = compute_advantages([group])
-        held = {
+        graded = {
             "trajectories": trajectories, "final_rewards": finals, "metrics": metrics,
             "advantages": advantages.tolist(), "tags": builder.logging_tags(),
         }  # fmt: skip
         about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
-        self._recorder.group(held, decode=self._decode, **self._at(place), **about)
+        self._recorder.group(graded, decode=self._decode, **self._at(place), **about)
         if self._is_elsewhere:  # the process that ends the step does not know this one
             self._recorder.flush()
 
     def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:
         """Record failed rollouts of a group."""
         for number, error in enumerate(errors):
-            told = error if isinstance(error, BaseException) else f"{error}"
-            self._recorder.error(error=told, index=f"error-{number}", **self._at(place))
+            message = error if isinstance(error, BaseException) else f"{error}"
+            self._recorder.error(error=message, index=f"error-{number}", **self._at(place))
 
     def safely(self, work: Callable[..., object], *arguments: object) -> None:
         """Call a function whose errors must not end a rollout."""

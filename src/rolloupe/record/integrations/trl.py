@@ -130,7 +130,7 @@ class _Recording:
             size = getattr(trainer, "num_generations_eval", None) or size
         rewards = host(batch.rewards)[rank * number : (rank + 1) * number]
         weights, names = host(trainer.reward_weights), list(trainer.reward_func_names)
-        arrays = {name: host(held) for name in READ if (held := output.get(name)) is not None}
+        arrays = {name: host(values) for name in READ if (values := output.get(name)) is not None}
         self._uids[split] = {}
         for row in range(number):
             sample = sample_of(batch, arrays, row, trainer, self._label, self._pieces)
@@ -138,7 +138,7 @@ class _Recording:
             uid = self.recorder.sample(
                 step=step, split=split, group=(first + row) // size, index=(first + row) % size,
                 reward=float("nan") if np.isnan(earned).all() else float(np.nansum(earned * weights)),
-                **sample | {"metrics": {**dict(zip(_told_apart(names), earned, strict=True)), **sample["metrics"]}},
+                **sample | {"metrics": {**dict(zip(_distinct(names), earned, strict=True)), **sample["metrics"]}},
             )  # fmt: skip
             self._uids[split][row] = uid, len(batch.completion_ids_list[row])
         self._open_steps.add(step)
@@ -148,12 +148,12 @@ class _Recording:
         """Record the trainer's own forward pass for each row, the first time that the trainer trains on it."""
         if self.rows is None:
             return
-        known = self._uids.get(self._place()[0], {})
-        rows = {at: known.pop(row) for at, row in enumerate(self.rows.tolist()) if row in known}
+        uids = self._uids.get(self._place()[0], {})
+        rows = {at: uids.pop(row) for at, row in enumerate(self.rows.tolist()) if row in uids}
         named = zip(("trainer_logprobs", "entropy"), found[:2], strict=False)
-        held = {name: host(values) for name, values in named if rows and values is not None}
+        arrays = {name: host(values) for name, values in named if rows and values is not None}
         for at, (uid, length) in rows.items():
-            self.recorder.annotate(uid, series={name: values[at, :length] for name, values in held.items()})
+            self.recorder.annotate(uid, series={name: values[at, :length] for name, values in arrays.items()})
 
     def end_steps(self) -> None:
         """End the steps with recorded samples."""
@@ -171,7 +171,7 @@ class _Recording:
             yield
         finally:
             self._eval_split = former
-            self._uids = {split: known for split, known in self._uids.items() if split == "train"}
+            self._uids = {split: uids for split, uids in self._uids.items() if split == "train"}
 
     def logged(self, state: Any, logs: Mapping[str, object]) -> None:
         """Record the trainer's metrics, which cover all processes."""
@@ -189,7 +189,7 @@ class _Recording:
             )  # fmt: skip
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """Name the reward functions as sample metrics; a repeated name gets a number."""
     return [
         f"reward.{name}" if name not in names[:at] else f"reward.{name}.{names[:at].count(name) + 1}"

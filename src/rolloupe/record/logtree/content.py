@@ -63,9 +63,9 @@ def log_text(text: str, *, div_class: str | None = None) -> None:
 def log_html(html: str, *, div_class: str | None = None) -> None:
     """Log the text of some HTML; of its markup, keep only known elements, without attributes."""
     if here():
-        made = from_html(text_of(html))
-        made.attrs = {"class": text_of(div_class)} if div_class else {}
-        add(made)
+        node = from_html(text_of(html))
+        node.attrs = {"class": text_of(div_class)} if div_class else {}
+        add(node)
 
 
 @_harmless
@@ -168,9 +168,9 @@ def table_from_dict_of_lists(
         table(columns, caption=caption)
         return
     names = list(order or columns)
-    held = [_listed(columns.get(name, ())) for name in names]
-    longest = max(map(len, held), default=0)
-    rows = [[column[at] if at < len(column) else "" for column in held] for at in range(longest)]
+    lists = [_listed(columns.get(name, ())) for name in names]
+    longest = max(map(len, lists), default=0)
+    rows = [[column[at] if at < len(column) else "" for column in lists] for at in range(longest)]
     _captioned([names, *rows] if names else [], caption, header=True)
 
 

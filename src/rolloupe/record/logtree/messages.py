@@ -34,14 +34,14 @@ def _message(value: Any) -> Message:
         found = {key: member for key, member in found.items() if member is not None or key in ("role", "content")}
     else:
         return {"role": "unknown", "content": text_of(value)}
-    made = {"role": text_of(found.get("role", "unknown")), "content": _content(found.get("content"))}
+    message = {"role": text_of(found.get("role", "unknown")), "content": _content(found.get("content"))}
     for key, member in found.items():
         if key == "tool_calls":
             if member:
-                made[key] = [_call(call) for call in (member if isinstance(member, list | tuple) else [member])]
-        elif key not in made:
-            made[key] = jsonable(member)
-    return made
+                message[key] = [_call(call) for call in (member if isinstance(member, list | tuple) else [member])]
+        elif key not in message:
+            message[key] = jsonable(member)
+    return message
 
 
 def _content(content: Any) -> Any:
@@ -85,8 +85,8 @@ def _call(call: Any) -> Any:
         return jsonable(call)
     function = getattr(call, "function", call)
     name, arguments = (getattr(function, key, "") for key in ("name", "arguments"))
-    made = {"name": text_of(name), "arguments": arguments if isinstance(arguments, str) else jsonable(arguments)}
-    return {"type": "function", "id": jsonable(getattr(call, "id", None)), "function": made}
+    body = {"name": text_of(name), "arguments": arguments if isinstance(arguments, str) else jsonable(arguments)}
+    return {"type": "function", "id": jsonable(getattr(call, "id", None)), "function": body}
 
 
 # Turns of the model
@@ -125,5 +125,5 @@ def _add_call(apart: dict[str, list[Any]], part: Part) -> None:
         apart.setdefault("unparsed_tool_calls", []).append({"raw_text": call.arguments, "error": call.error})
         return
     function = {"name": call.name, "arguments": call.arguments}
-    made = {"type": "function", "id": call.id or None, "function": function}
-    apart.setdefault("tool_calls", []).append(made | ({"error": call.error} if call.error else {}))
+    tool_call = {"type": "function", "id": call.id or None, "function": function}
+    apart.setdefault("tool_calls", []).append(tool_call | ({"error": call.error} if call.error else {}))

@@ -39,14 +39,14 @@ class OutlineNode(Struct):
         return found if self.data is None else found | {"data": self.data}
 
 
-def attributes(given: Mapping[str, object]) -> dict[str, str]:
+def attributes(values: Mapping[str, object]) -> dict[str, str]:
     """Return the attributes of an element that are safe in a page.
 
     `class_` becomes `class`, `data__x` becomes `data-x`, and so does every other name that could do more than mark its
     element. None is left out.
     """
     found = {}
-    for key, value in given.items():
+    for key, value in values.items():
         if value is None:
             continue
         name = "class" if key == "class_" else _NOT_IN_NAMES.sub("-", key.replace("__", "-", 1).lower())
@@ -63,12 +63,12 @@ def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
 
 def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> OutlineNode:
     """Return a table of rows of cells; with `header`, the first row names the columns."""
-    made = marked("table", "lt-table")
+    node = marked("table", "lt-table")
     if header and rows:
-        made.children.append(OutlineNode("thead", {}, [_row(rows[0], "th")]))
+        node.children.append(OutlineNode("thead", {}, [_row(rows[0], "th")]))
         rows = rows[1:]
-    made.children.append(OutlineNode("tbody", {}, [_row(row, "td") for row in rows]))
-    return made
+    node.children.append(OutlineNode("tbody", {}, [_row(row, "td") for row in rows]))
+    return node
 
 
 def _row(cells: Iterable[object], tag: str) -> OutlineNode:

@@ -132,8 +132,8 @@ def _text(text: str) -> str:
 
 
 def _call(call: dict[str, Any]) -> str:
-    held = call.get("function")
-    function = held if isinstance(held, dict) else call
+    inner = call.get("function")
+    function = inner if isinstance(inner, dict) else call
     arguments = function.get("arguments", "")
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     name = f'<span class="lt-tool-call-name">{_escaped(str(function.get("name", "")))}</span>'

@@ -30,10 +30,10 @@ def listed(value: Any, *names: str) -> list[Any]:
     return []
 
 
-def tags_of(given: Any, group: Any) -> list[str]:
+def tags_of(source: Any, group: Any) -> list[str]:
     """Return the tags of a group, or of its builder."""
-    tags = member(given, "tags", member(group, "tags", None))
+    tags = member(source, "tags", member(group, "tags", None))
     if tags is None:
-        told = member(member(given, "env_group_builder", None), "logging_tags", None)
-        tags = told() if callable(told) else []
+        logging_tags = member(member(source, "env_group_builder", None), "logging_tags", None)
+        tags = logging_tags() if callable(logging_tags) else []
     return [text_of(tag) for tag in (tags if isinstance(tags, list | tuple | set | frozenset) else [tags])]

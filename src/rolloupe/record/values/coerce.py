@@ -63,8 +63,8 @@ def messages(value: object) -> Any:
 def turns_in(response: object) -> int | None:
     """Return how many messages of a response the model wrote; None unless the response is a list of messages."""
     listed = response if isinstance(response, list) else []
-    own = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
-    return own if own > 1 else None
+    answers = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
+    return answers if answers > 1 else None
 
 
 def step_of(step: object) -> int:
@@ -88,23 +88,23 @@ def split_of(split: object) -> str:
     return "eval/default" if found == "eval" else f"eval/{found}"
 
 
-def range_of(given: object) -> tuple[float, float] | None:
+def range_of(value: object) -> tuple[float, float] | None:
     """Read the lowest and the highest value. Raises `ValueError` for anything but such a pair."""
-    if given is None:
+    if value is None:
         return None
     try:
-        low, high = (number(one) for one in cast("Sequence[object]", given))
+        low, high = (number(one) for one in cast("Sequence[object]", value))
     except (TypeError, ValueError):
         low = high = None
     if low is None or high is None or not low < high:
-        raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
+        raise ValueError(f"reward_range is (lowest, highest), not {value!r}")
     return low, high
 
 
-def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
+def metric_ranges_of(ranges: object) -> dict[str, tuple[float, float]] | None:
     """Read the worst and the best value of sample metrics. Raises `ValueError` that names the metric."""
     found = {}
-    for key, ends in dict(cast("Mapping[object, object]", given) or {}).items():
+    for key, ends in dict(cast("Mapping[object, object]", ranges) or {}).items():
         try:
             worst, best = (number(one) for one in cast("Sequence[object]", ends))
         except (TypeError, ValueError):
@@ -115,7 +115,7 @@ def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
     return found or None
 
 
-class Given:
+class Arguments:
     """Reads the arguments of a call."""
 
     def __init__(self, trouble: Trouble) -> None:
@@ -146,9 +146,9 @@ class Given:
 
     def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
         """Copy the arrays of a sample, `token_ids` first; leaves out empty ones."""
-        given = [] if token_ids is None else [("token_ids", token_ids)]
+        ids = [] if token_ids is None else [("token_ids", token_ids)]
         found = {}
-        for key, values in (*given, *self.items("series", series)):
+        for key, values in (*ids, *self.items("series", series)):
             named = name(key)
             copied = None if values is None else self.take(f"series {named!r}", array, values)
             if copied is not None and len(copied):

@@ -86,14 +86,14 @@ def _jsonable(value: Any, depth: int, above: frozenset[int]) -> Any:
         return value
     if isinstance(value, int):
         return value if value.bit_length() <= MAX_INT_BITS else hex(value)
-    held = _held(value, depth, above, _jsonable)
-    return text_of(value) if held is _NOTHING else held
+    items = _items_of(value, depth, above, _jsonable)
+    return text_of(value) if items is _NOTHING else items
 
 
 _NOTHING = object()
 
 
-def _held(value: Any, depth: int, above: frozenset[int], convert: _Convert) -> Any:
+def _items_of(value: Any, depth: int, above: frozenset[int], convert: _Convert) -> Any:
     """Convert the items of a mapping or a list; `_NOTHING` for other values."""
     if not isinstance(value, Mapping | list | tuple):
         return _NOTHING
@@ -126,9 +126,9 @@ def _setting(value: Any, depth: int, above: frozenset[int]) -> Any:
     value = scalar(value.value if isinstance(value, enum.Enum) else value)
     if value is None or isinstance(value, str | int | float):
         return _jsonable(value, depth, above)
-    held = _held(value, depth, above, _setting)
-    if held is not _NOTHING:
-        return held
+    items = _items_of(value, depth, above, _setting)
+    if items is not _NOTHING:
+        return items
     if isinstance(value, set | frozenset):
         return sorted((_setting(member, depth + 1, above) for member in value), key=repr)
     if isinstance(value, ModuleType | PurePath):
@@ -146,12 +146,12 @@ def _object(value: Any, depth: int, above: frozenset[int]) -> Any:
     inside = above | {id(value)}
     if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
         parts = {"partial": value.func, "args": list(getattr(value, "args", ())), **value.keywords}
-        return _held(parts, depth, inside, _setting)
+        return _items_of(parts, depth, inside, _setting)
     fields, named = _fields(value)
     if fields is None:
         return text_of(value)
-    known = {} if named else {"class": qualified(type(value))}
-    return known | {key: _setting(member, depth + 1, inside) for key, member in fields.items()}
+    head = {} if named else {"class": qualified(type(value))}
+    return head | {key: _setting(member, depth + 1, inside) for key, member in fields.items()}
 
 
 def _array(value: Any, depth: int) -> Any:

@@ -31,9 +31,9 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
         rewards.append(
             _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
         )
-        known = [reward for reward in rewards if reward is not None]
+        present = [reward for reward in rewards if reward is not None]
         paid: dict[str, Any] = {
-            "reward": sum(known) if known else None,
+            "reward": sum(present) if present else None,
             "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
         }
         shared: dict[str, Any] = {
@@ -67,15 +67,15 @@ def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
 
 
 def _dict(value: Any, name: str) -> dict[str, Any]:
-    held = member(value, name, None)
-    return dict(held) if isinstance(held, Mapping) else {}
+    content = member(value, name, None)
+    return dict(content) if isinstance(content, Mapping) else {}
 
 
 def _ended(trajectory: Any, transitions: Sequence[Any]) -> str:
     """Return how a trajectory ended: its own word for it, else its last action's."""
-    own = member(trajectory, "stop_reason", None)
+    reason = member(trajectory, "stop_reason", None)
     last = member(transitions[-1], "ac", None) if transitions else None
-    return word(own) or word(member(last, "stop_reason", None))
+    return word(reason) or word(member(last, "stop_reason", None))
 
 
 class _Sequence:
@@ -115,12 +115,12 @@ class _Sequence:
 
 def _step(transition: Any) -> Record:
     """Return the reward, the metrics and the logs of a step, if it has them."""
-    told = {
+    facts = {
         "reward": _number(member(transition, "reward", None)),
         "metrics": jsonable(_dict(transition, "metrics")),
         "logs": jsonable(_dict(transition, "logs")),
     }
-    return {key: value for key, value in told.items() if value not in (None, {})}
+    return {key: value for key, value in facts.items() if value not in (None, {})}
 
 
 def _logged(steps: list[Record]) -> Record:
@@ -140,12 +140,12 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
         observed = _tokens(member(one, "ob", None))
         action = member(one, "ac", None)
         sampled = _tokens(action)
-        logprobs = next((held for name in ("logprobs", "maybe_logprobs") if (held := listed(action, name))), [])
-        known = found[-1].ids
-        if known and observed[: len(known)] != known:
+        logprobs = next((values for name in ("logprobs", "maybe_logprobs") if (values := listed(action, name))), [])
+        ids = found[-1].ids
+        if ids and observed[: len(ids)] != ids:
             found.append(_Sequence())
-            known = []
-        found[-1].add(observed[len(known) :], None)
+            ids = []
+        found[-1].add(observed[len(ids) :], None)
         found[-1].add(sampled, [_number(value) for value in logprobs])
         found[-1].steps.append(_step(one))
     return found
@@ -154,9 +154,9 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
 def _tokens(value: Any) -> list[int]:
     """Return the tokens of an observation or an action: a list, or an object that holds or makes one."""
     for name in ("tokens", "to_ints", "token_ids"):
-        held = member(value, name, None)
-        if held is not None:
-            value = held() if callable(held) else held
+        inner = member(value, name, None)
+        if inner is not None:
+            value = inner() if callable(inner) else inner
             break
     value = value.tolist() if hasattr(value, "tolist") else value
     return [int(one) for one in value if isinstance(one, int)] if isinstance(value, list | tuple) else []

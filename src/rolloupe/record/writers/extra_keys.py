@@ -72,15 +72,15 @@ def own_status(row: SampleRow) -> str:
     return row.status_raw if fields.status(row.status_raw)[0] == row.status else ""
 
 
-def extended(record: dict[str, Any], sample: Sample, held: Sample | None, taken: Collection[str]) -> dict[str, Any]:
-    """Return a record with the sample's missing values under further keys, none of them in `taken`."""
-    if held is None:
+def extended(record: dict[str, Any], sample: Sample, copy: Sample | None, reserved: Collection[str]) -> dict[str, Any]:
+    """Return a record with the sample's missing values under further keys, none of them in `reserved`."""
+    if copy is None:
         return record
     row = sample.row
-    free: dict[str, Any] = {name: mine for name, mine, its in named(row, held.row) if mine not in (None, "", its)}
+    free: dict[str, Any] = {name: mine for name, mine, its in named(row, copy.row) if mine not in (None, "", its)}
     free |= {**sample.extra, **row.tags, **row.metrics}
     return record | {
         name: value
         for name, value in free.items()
-        if name not in record and name not in taken and not is_kept(name, value, held)
+        if name not in record and name not in reserved and not is_kept(name, value, copy)
     }

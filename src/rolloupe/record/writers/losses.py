@@ -180,27 +180,27 @@ def _of_one(sample: Sample, copy: Sample, name: str, names: Mapping[str, str], s
     """Compare one series: its values as shown, and the further values in the files."""
     one = next(one for one in sample.series if one.name == name)
     after = next((after for after in copy.series if after.name == names.get(name, name)), None)
-    there = TokenSeries(name=name, values=[]) if after is None else moved(after, start)
-    size = max(one.offset + len(one.values), there.offset + len(there.values))
-    shown, now_shown = spread(one, size), spread(there, size)
-    whole, now_whole = spread(stored(one), size), spread(stored(there), size)
-    gone = (~np.isnan(shown) & ~_close(shown, now_shown)) | (np.isnan(shown) & ~np.isnan(now_shown))
+    moved_series = TokenSeries(name=name, values=[]) if after is None else moved(after, start)
+    size = max(one.offset + len(one.values), moved_series.offset + len(moved_series.values))
+    shown, now_shown = spread(one, size), spread(moved_series, size)
+    whole, now_whole = spread(stored(one), size), spread(stored(moved_series), size)
+    differs = (~np.isnan(shown) & ~_close(shown, now_shown)) | (np.isnan(shown) & ~np.isnan(now_shown))
     hidden = ~np.isnan(whole) & ~_close(whole, now_whole)
-    if gone.any() or hidden.any():
-        yield f"token series {name}{_where(sample, gone)}"
+    if differs.any() or hidden.any():
+        yield f"token series {name}{_where(sample, differs)}"
     elif not np.array_equal(whole[~np.isnan(whole)], now_whole[~np.isnan(whole)]):
         yield DIGITS
 
 
-def _where(sample: Sample, gone: Any) -> str:
+def _where(sample: Sample, differs: Any) -> str:
     """Return where the shown values of a series differ; empty if only inside the sampled tokens."""
     mask = next((one for one in sample.series if one.name == "loss_mask"), None)
-    size = len(gone)
+    size = len(differs)
     prompt = sample.row.prompt_tokens if sample.token_ids and mask is None else None
     sampled = np.arange(size) >= (prompt or 0) if mask is None else spread(mask, size) == 1
-    if not (gone & sampled).any():
+    if not (differs & sampled).any():
         return OUTSIDE
-    return AT_FIRST if size > 1 and not gone[1:].any() else ""
+    return AT_FIRST if size > 1 and not differs[1:].any() else ""
 
 
 def stored(one: TokenSeries) -> TokenSeries:

@@ -28,8 +28,8 @@ class Copier(Recorder):
     last: "QueuedLine"
     """The line of the last sample, with its token series."""
 
-    def _uid(self, given: object) -> str:
-        return name(given)
+    def _uid(self, uid: object) -> str:
+        return name(uid)
 
     def _sent(self, item: "QueuedLine") -> None:
         self.last = item
@@ -48,7 +48,7 @@ class NativeWriter:
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
-            tally.compare(sample, _held(self.recorder.last))
+            tally.compare(sample, _copy_of(self.recorder.last))
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -74,7 +74,7 @@ class NativeWriter:
         self.recorder.close()
 
 
-def _held(item: "QueuedLine") -> Sample | None:
+def _copy_of(item: "QueuedLine") -> Sample | None:
     """Return the sample that Rolloupe reads from a recorded line, with its token series."""
     from rolloupe.formats.native.format import Native, add_arrays
 

@@ -190,8 +190,12 @@ def _shape(value: Any) -> str:
 
 def _multimodal_counts(sample: Any) -> dict[str, int]:
     """Count images, tokens of images, and tokens of images, videos and audio together."""
-    own = member(sample, "multimodal_train_inputs")
-    inputs = [one for one in ([own] if isinstance(own, Mapping) else own or ()) if isinstance(one, Mapping)]
+    train_inputs = member(sample, "multimodal_train_inputs")
+    inputs = [
+        one
+        for one in ([train_inputs] if isinstance(train_inputs, Mapping) else train_inputs or ())
+        if isinstance(one, Mapping)
+    ]
     images = sum(sum(_grid(one, "image_grid_thw")) for one in inputs)
     others = sum(sum(_grid(one, "video_grid_thw")) + _audio(one) for one in inputs)
     return {
@@ -231,12 +235,12 @@ def _latency_trace(metadata: Any) -> dict[str, Any] | None:
     if not isinstance(reward, Mapping):
         return None
     turns = trace.get("turns")
-    kept = ("generation_elapsed_s", "wall_elapsed_s", "events")
+    timings = ("generation_elapsed_s", "wall_elapsed_s", "events")
     found: dict[str, Any] = {
         "events": trace.get("events", {}),
         "reward": reward,
         "turns": [
-            {key: turn[key] for key in kept if key in turn}
+            {key: turn[key] for key in timings if key in turn}
             for turn in (turns if isinstance(turns, list) else [])
             if isinstance(turn, Mapping)
         ],
@@ -271,12 +275,12 @@ class RelaxWriter:
                 tally.add_whole("samples of steps that are below 0 or too large")
                 continue
             number = free_number(sample.row.index, numbers)
-            record, held = _fitted(sample, folder, step, number)
+            record, copy = _fitted(sample, folder, step, number)
             if target not in self._begun:
                 target.unlink(missing_ok=True)
                 self._begun.add(target)
             append(target, encoded(record))
-            tally.compare(sample, held)
+            tally.compare(sample, copy)
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -289,11 +293,13 @@ class RelaxWriter:
 
 def free_number(index: str, numbers: set[int]) -> int:
     """Return the sample's own number if it is free, else the next free one; adds it to `numbers`."""
-    own = int(index) if index.isdecimal() and index.isascii() and len(index) < 16 and str(int(index)) == index else None
-    if own is None or own in numbers:
-        own = next(free for free in range(len(numbers), 2 * len(numbers) + 1) if free not in numbers)
-    numbers.add(own)
-    return own
+    number = (
+        int(index) if index.isdecimal() and index.isascii() and len(index) < 16 and str(int(index)) == index else None
+    )
+    if number is None or number in numbers:
+        number = next(free for free in range(len(numbers), 2 * len(numbers) + 1) if free not in numbers)
+    numbers.add(number)
+    return number
 
 
 def _fitted(sample: Sample, folder: str, step: int, number: int) -> tuple[dict[str, Any], Sample | None]:

@@ -148,10 +148,10 @@ class RLLoggingBoardWriter:
                 tally.add_whole("samples of steps that are too large")
                 continue
             self._has_train = self._has_train or split == "train"
-            record, held = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
+            record, copy = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
             append(target, encoded(record, nan=True))
-            names = {own: one.name for own, one in _arrays(sample).items()}
-            tally.compare(sample, held, names, response_of(sample).start)
+            names = {series_name: one.name for series_name, one in _arrays(sample).items()}
+            tally.compare(sample, copy, names, response_of(sample).start)
         return tally.found
 
     def _folder(self, split: str) -> str:
@@ -162,9 +162,9 @@ class RLLoggingBoardWriter:
             fits = _NAME.fullmatch(name) is not None and split.startswith("eval/")
             if fits and self._has_train and self._joined is None:
                 self._joined = split
-            own = f"eval_{name if fits else len(self._folders)}"
-            taken = set(self._folders.values())
-            self._folders[split] = own if own not in taken else f"{own}_{len(taken)}"
+            folder = f"eval_{name if fits else len(self._folders)}"
+            folders = set(self._folders.values())
+            self._folders[split] = folder if folder not in folders else f"{folder}_{len(folders)}"
         return self._folders[split]
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -188,8 +188,8 @@ def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Samp
 
     reader = RLLoggingBoard()
     record = _of_model(sample, step)
-    held = read_back(reader, record, RANK, split, step, nan=True)
-    record = extended(record, sample, held, {*KEYS, *FOREIGN})
+    copy = read_back(reader, record, RANK, split, step, nan=True)
+    record = extended(record, sample, copy, {*KEYS, *FOREIGN})
     if sample.row.status_raw and "status" not in record:
         record["status"] = own_status(sample.row) or sample.row.status
     return record, read_back(reader, record, RANK, split, step, nan=True)
@@ -199,14 +199,14 @@ def _of_model(sample: Sample, step: int) -> dict[str, Any]:
     from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
     row = sample.row
-    made: dict[str, Any] = {
+    record: dict[str, Any] = {
         "prompt": prompt_of(sample, messages=False), "response": response_of(sample), "reward": row.reward,
         "step": step, "response_tokens": _pieces(sample), "ref_response": reference_of(sample),
         "ref_reward": sample.ref_reward, "ground_truth": sample.label or None,
         **{name: row.metrics[name] for name in OF_METRICS if name in row.metrics},
         **{one.name: one.values for one in _arrays(sample).values()},
     }  # fmt: skip
-    return {key: made[key] for key in KEYS if made.get(key) is not None or key in NEEDED}
+    return {key: record[key] for key in KEYS if record.get(key) is not None or key in NEEDED}
 
 
 def _pieces(sample: Sample) -> list[str] | None:
@@ -227,7 +227,7 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
     named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
     start, stop = response_of(sample)
     found = {}
-    for own, name in {**named, **{own: own for own in ARRAYS}}.items():
-        if own in series and len(values := spread(series[own], stop - start, start)):
-            found[own] = TokenSeries(name=name, values=values.tolist(), offset=start)
+    for series_name, name in {**named, **{series_name: series_name for series_name in ARRAYS}}.items():
+        if series_name in series and len(values := spread(series[series_name], stop - start, start)):
+            found[series_name] = TokenSeries(name=name, values=values.tolist(), offset=start)
     return found

@@ -21,9 +21,13 @@ def conversation_of(sample: Sample) -> list[dict[str, Any]]:
     if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
         return messages_of(sample.turns)
     found: list[dict[str, Any]] = []
-    for origin, own in (("prompt", sample.prompt_messages), ("response", sample.response_messages)):
+    for origin, stored in (("prompt", sample.prompt_messages), ("response", sample.response_messages)):
         turns = [turn for turn in sample.turns if turn.origin == origin]
-        found += own if own is not None and _told(from_messages(own)) == _told(turns) else messages_of(turns)
+        found += (
+            stored
+            if stored is not None and _facts_of(from_messages(stored)) == _facts_of(turns)
+            else messages_of(turns)
+        )
     return found
 
 
@@ -32,8 +36,8 @@ def prompt_of(sample: Sample, *, messages: bool) -> Any:
     from rolloupe.formats.reading import fields
 
     turns = [turn for turn in sample.turns if turn.origin == "prompt"]
-    own = sample.prompt_messages if messages else None
-    return _first_that_fits(own, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
+    stored = sample.prompt_messages if messages else None
+    return _first_that_fits(stored, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
@@ -41,8 +45,8 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
     from rolloupe.formats.reading import fields
 
     turns = [turn for turn in sample.turns if turn.origin == "response"]
-    own = sample.response_messages if messages else None
-    return _first_that_fits(own, sample.response_text, turns, fields.response_turns, messages=messages, header=False)
+    stored = sample.response_messages if messages else None
+    return _first_that_fits(stored, sample.response_text, turns, fields.response_turns, messages=messages, header=False)
 
 
 def reference_of(sample: Sample, *, messages: bool = False) -> Any:
@@ -56,10 +60,10 @@ def reference_of(sample: Sample, *, messages: bool = False) -> Any:
 
 
 def _first_that_fits(
-    own: list[Any] | None, text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool
+    stored: list[Any] | None, text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool
 ) -> Any:
     best, fit = text, 0
-    for written in _ways(own, text, turns, messages=messages, header=header):
+    for written in _ways(stored, text, turns, messages=messages, header=header):
         if (found := _fit(read(written), turns)) > fit:
             best, fit = written, found
         if fit == SAME:
@@ -72,20 +76,20 @@ SAME = 4
 
 def _fit(found: list[Turn], turns: list[Turn]) -> int:
     """Score how well turns read back match the originals: exactly, by their content, or by their roles."""
-    if _told(found) == _told(turns):
+    if _facts_of(found) == _facts_of(turns):
         return SAME
     if [turn.role for turn in found] != [turn.role for turn in turns]:
         return 0
     return 3 if content(found) == content(turns) else 2 if calls(found) == calls(turns) else 1
 
 
-def _told(turns: list[Turn]) -> list[Any]:
+def _facts_of(turns: list[Turn]) -> list[Any]:
     return [(turn.role, turn.parts, turn.name, turn.tool_call_id, turn.stop_reason) for turn in turns]
 
 
-def _ways(own: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
-    if own is not None:
-        yield own
+def _ways(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
+    if stored is not None:
+        yield stored
     yield text
     if any(part.kind == "json" for turn in turns for part in turn.parts):
         decoded = _decoded(text)

@@ -89,11 +89,11 @@ def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, A
         raise BadQuery(
             f"--token must have at least {MIN_CHARS} letters, digits and symbols; leave it out to get a random one"
         )
-    kept = secrets_of(rotate=rotate)
+    server_secrets = secrets_of(rotate=rotate)
     return {
-        "token": token or kept.token,
+        "token": token or server_secrets.token,
         "is_token_chosen": token is not None,
-        "cookie_key": kept.cookie_key,
+        "cookie_key": server_secrets.cookie_key,
         "first_token": secrets.token_urlsafe(32),
     }
 

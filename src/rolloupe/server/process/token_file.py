@@ -34,8 +34,8 @@ def default_folder() -> Path:
 def secrets_of(folder: Path | None = None, *, rotate: bool = False) -> Secrets:
     """Read the secrets; draw new ones to rotate them, if they are missing, or if others could have read them."""
     place = (folder or default_folder()) / NAME
-    held = None if rotate else _read(place)
-    return held or _draw(place, rotate=rotate)
+    existing = None if rotate else _read(place)
+    return existing or _draw(place, rotate=rotate)
 
 
 def _read(place: Path) -> Secrets | None:
@@ -67,10 +67,10 @@ def _draw(place: Path, *, rotate: bool) -> Secrets:
         try:
             if not rotate and _is_new(temporary, place):
                 return drawn
-            held = None if rotate else _read(place)
-            if held is None:
+            existing = None if rotate else _read(place)
+            if existing is None:
                 os.replace(temporary, place)
-            return held or drawn
+            return existing or drawn
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink()

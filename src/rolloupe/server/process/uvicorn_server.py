@@ -99,9 +99,9 @@ class SlowReaderLimit:
         await self.app(scope, receive, send_within)
 
     def _break_off(self) -> None:
-        own = [one for one in self._connections() if isinstance(one, Patient)]
-        unsent = sum(one.unsent_bytes for one in own)
-        for one in sorted((one for one in own if one.unsent_bytes > WATCHED_BYTES), key=lambda one: one.paused_s):
+        patients = [one for one in self._connections() if isinstance(one, Patient)]
+        unsent = sum(one.unsent_bytes for one in patients)
+        for one in sorted((one for one in patients if one.unsent_bytes > WATCHED_BYTES), key=lambda one: one.paused_s):
             if unsent <= MAX_UNSENT_BYTES:
                 return
             unsent -= one.unsent_bytes
@@ -151,9 +151,9 @@ class Patient(H11Protocol):
         """Close one connection if there are too many: the oldest idle one, else this one."""
         if len(self.connections) <= MAX_CONNECTIONS:
             return
-        own = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
-        if len(own) > MAX_CONNECTIONS:
-            idle = (one for one in own if one.is_idle and one is not self)
+        patients = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
+        if len(patients) > MAX_CONNECTIONS:
+            idle = (one for one in patients if one.is_idle and one is not self)
             min(idle, key=lambda one: one.begun_s, default=self).transport.abort()
 
     def _look(self) -> None:

@@ -27,14 +27,14 @@ async def clear(request: Request) -> Response:
 
 def figures(context: Context, library: Library) -> wire.CacheStats:
     """Return the figures of the cache, and the size of the index."""
-    held = context.cache.figures()
+    stats = context.cache.figures()
     return wire.CacheStats(
-        entries=held.entries,
+        entries=stats.entries,
         limit_entries=context.cache.limit_entries,
-        memory_bytes=held.memory_bytes,
+        memory_bytes=stats.memory_bytes,
         limit_bytes=context.cache.limit_bytes,
-        hits=held.hits,
-        misses=held.misses,
+        hits=stats.hits,
+        misses=stats.misses,
         index_bytes=library.index_bytes(),
         index_dir=str(library.index_dir),
     )

@@ -24,50 +24,50 @@ MAX_TOTAL_POINTS = 1_000_000
 
 async def curves(request: Request) -> Response:
     """`POST /api/curves`."""
-    context, asked = context_of(request), await body_of(request, wire.CurvesRequest)
+    context, body = context_of(request), await body_of(request, wire.CurvesRequest)
     library = await context.library()
-    runs = [library.run(run_id) for run_id in params.run_ids(asked.runs)]
-    queries = checked(asked, len(runs))
+    runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
+    queries = checked(body, len(runs))
     versions = await context.in_thread(lambda: {run.id: version_of(run) for run in runs})
     digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
     key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
 
     def make() -> wire.CurvesReply:
-        found = [answered(run, place, one, asked) for run in runs for place, one in enumerate(queries)]
+        found = [answered(run, place, one, body) for run in runs for place, one in enumerate(queries)]
         return wire.CurvesReply(versions=versions, curves=found)
 
     return await context.replies.remembered(request, key, make)
 
 
-def checked(asked: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
+def checked(body: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
     """Return the requested curves. Raises `BadQuery` if the request itself is invalid for any run."""
-    count = runs * len(asked.curves)
+    count = runs * len(body.curves)
     if not count:
         raise BadQuery("name at least one run and one curve")
-    if not query.LEAST_POINTS <= asked.points <= MAX_POINTS:
-        raise BadQuery(f"points is {asked.points}; a curve has {query.LEAST_POINTS} to {MAX_POINTS:,} points")
-    for name, step in (("step_min", asked.step_min), ("step_max", asked.step_max)):
+    if not query.LEAST_POINTS <= body.points <= MAX_POINTS:
+        raise BadQuery(f"points is {body.points}; a curve has {query.LEAST_POINTS} to {MAX_POINTS:,} points")
+    for name, step in (("step_min", body.step_min), ("step_max", body.step_max)):
         if step is not None and not -params.INT64 <= step < params.INT64:
             raise BadQuery(f"{name} is {step}; steps are integers of 64 bits")
-    if count > MAX_CURVES or count * asked.points > MAX_TOTAL_POINTS:
+    if count > MAX_CURVES or count * body.points > MAX_TOTAL_POINTS:
         raise BadQuery(
-            f"{count:,} curves of {asked.points:,} points are too many: one answer has at most {MAX_CURVES} curves"
+            f"{count:,} curves of {body.points:,} points are too many: one answer has at most {MAX_CURVES} curves"
             f" and {MAX_TOTAL_POINTS:,} points. Ask for fewer at once"
         )
-    queries = [curve_query(one) for one in asked.curves]
+    queries = [curve_query(one) for one in body.curves]
     for one in queries:
         query.check_curve(one)
     return queries
 
 
-def curve_query(asked: wire.CurveRecord) -> CurveQuery:
+def curve_query(record: wire.CurveRecord) -> CurveQuery:
     """Convert a requested curve to a query."""
-    options = asked.options or wire.CurveOptionsView()
+    options = record.options or wire.CurveOptionsView()
     return CurveQuery(
-        kind=asked.kind,
-        name=asked.name,
-        source=asked.source,
-        stat=asked.stat,
+        kind=record.kind,
+        name=record.name,
+        source=record.source,
+        stat=record.stat,
         options=CurveOptions(
             spread=options.spread,
             smooth=options.smooth,
@@ -84,11 +84,11 @@ def version_of(run: OpenRun) -> str:
     return f"{run.version} {trainer}"
 
 
-def answered(run: OpenRun, place: int, asked: CurveQuery, request: wire.CurvesRequest) -> wire.CurveData:
+def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesRequest) -> wire.CurveData:
     """Return one curve of a run, or why the run lacks it."""
     try:
         found = query.curve(
-            run, asked, most=request.points, step_min=request.step_min, step_max=request.step_max
+            run, curve, most=body.points, step_min=body.step_min, step_max=body.step_max
         )  # fmt: skip
     except (BadQuery, NotFound) as error:
         return wire.CurveData(

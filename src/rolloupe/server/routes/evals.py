@@ -17,9 +17,9 @@ MAX_LIMIT = 500
 MAX_K = 10_000
 
 
-def bar_of(given: QueryParams) -> float | None:
+def bar_of(address: QueryParams) -> float | None:
     """Return the threshold of a correct answer; None if the address leaves it to the run."""
-    text = given.get("bar", "").strip()
+    text = address.get("bar", "").strip()
     try:
         bar = float(text) if text else None
     except ValueError:
@@ -29,22 +29,24 @@ def bar_of(given: QueryParams) -> float | None:
     return bar
 
 
-def ks_of(given: QueryParams) -> list[int]:
+def ks_of(address: QueryParams) -> list[int]:
     """Return the values of k in an address, separated by commas."""
-    words = [word.strip() for word in given.get("k", "").split(",") if word.strip()]
+    words = [word.strip() for word in address.get("k", "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 6 and 1 <= int(word) <= MAX_K for word in words):
-        raise BadQuery(f"k={given.get('k', '')[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8")
+        raise BadQuery(
+            f"k={address.get('k', '')[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8"
+        )
     return [int(word) for word in words]
 
 
 async def evals(request: Request) -> Response:
     """`GET /api/runs/{run}/evals?metric=&bar=&k=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    bar, ks = bar_of(given), ks_of(given)
+    address, version = request.query_params, run.version
+    bar, ks = bar_of(address), ks_of(address)
 
     def make() -> wire.EvalsReply:
-        found = [eval_item(one) for one in query.evals(run, given.get("metric", ""), bar, ks)]
+        found = [eval_item(one) for one in query.evals(run, address.get("metric", ""), bar, ks)]
         return wire.EvalsReply(run=run.id, version=version, evals=found)
 
     return await context.replies.answer(request, version, make)
@@ -82,12 +84,12 @@ def step_item(step: query.EvalStep) -> wire.EvalStepItem:
 async def grid(request: Request) -> Response:
     """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&step_min=&step_max=&offset=&limit=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    split, bar, metric = params.word(given, "split"), bar_of(given), given.get("metric", "")
-    offset = params.integer(given, "offset", 0, low=0)
-    limit = params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT)
-    only, sort = given.get("only", ""), given.get("sort") or "index"
-    first, last = params.optional(given, "step_min"), params.optional(given, "step_max")
+    address, version = request.query_params, run.version
+    split, bar, metric = params.word(address, "split"), bar_of(address), address.get("metric", "")
+    offset = params.integer(address, "offset", 0, low=0)
+    limit = params.integer(address, "limit", LIMIT, low=1, high=MAX_LIMIT)
+    only, sort = address.get("only", ""), address.get("sort") or "index"
+    first, last = params.optional(address, "step_min"), params.optional(address, "step_max")
 
     def make() -> wire.GridReply:
         found = query.grid(
@@ -119,9 +121,9 @@ async def grid(request: Request) -> Response:
 async def answers(request: Request) -> Response:
     """`GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    split, step = params.word(given, "split"), params.integer(given, "step")
-    prompt, bar, metric = params.word(given, "prompt"), bar_of(given), given.get("metric", "")
+    address, version = request.query_params, run.version
+    split, step = params.word(address, "split"), params.integer(address, "step")
+    prompt, bar, metric = params.word(address, "prompt"), bar_of(address), address.get("metric", "")
 
     def make() -> wire.CellReply:
         found = [

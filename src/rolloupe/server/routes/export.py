@@ -20,7 +20,7 @@ from rolloupe.server.routes.state import marked_samples
 from rolloupe.state import State
 
 
-class Taken(NamedTuple):
+class Selection(NamedTuple):
     """Samples to write; `notes` if they are bookmarked ones."""
 
     items: Iterable[SampleItem]
@@ -33,37 +33,37 @@ async def export(request: Request) -> Response:
     The query is as in `/samples`; split and step are optional.
     """
     context, run = context_of(request), await context_of(request).run(request)
-    given = request.query_params
-    kind, texts, of = params.word(given, "to"), given.get("texts", "start"), given.get("of", "samples")
+    address = request.query_params
+    kind, texts, of = params.word(address, "to"), address.get("texts", "start"), address.get("of", "samples")
     if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
         raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
     state = await context.state() if of == "bookmarks" else None
-    asked = params.sample_query(given)
+    scope = params.sample_query(address)
 
     def begin() -> Iterator[bytes]:
-        taken = selected(run, asked) if state is None else bookmarks(run, state)
+        selection = selected(run, scope) if state is None else bookmarks(run, state)
         columns = tables.columns_of(
             *query.value_names(run),
-            query.derived_names(asked),
-            has_notes=taken.notes is not None,
+            query.derived_names(scope),
+            has_notes=selection.notes is not None,
             is_whole=texts == "whole",
         )
         read = query.Reader(run).texts if texts == "whole" else None
-        return tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
+        return tables.written(kind, columns, tables.rows(run.id, selection.items, columns, read, selection.notes))
 
     found = await context.file(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
 
 
-def selected(run: OpenRun, asked: SampleQuery) -> Taken:
+def selected(run: OpenRun, scope: SampleQuery) -> Selection:
     """Return the samples of a query. Raises errors now, not in the middle of the file."""
-    asked = query.with_length(run, asked)
-    query.samples(run, replace(asked, limit=0))
-    return Taken(query.every(run, asked))
+    scope = query.with_length(run, scope)
+    query.samples(run, replace(scope, limit=0))
+    return Selection(query.every(run, scope))
 
 
-def bookmarks(run: OpenRun, state: State) -> Taken:
+def bookmarks(run: OpenRun, state: State) -> Selection:
     """Return the bookmarked samples that the run still has, with their notes."""
     notes: dict[SampleKey, str] = {}
 
@@ -75,4 +75,4 @@ def bookmarks(run: OpenRun, state: State) -> Taken:
 
     found = samples()
     first = next(found, None)  # raises errors now, not in the middle of the file
-    return Taken([] if first is None else chain([first], found), notes)
+    return Selection([] if first is None else chain([first], found), notes)

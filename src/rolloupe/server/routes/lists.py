@@ -21,31 +21,31 @@ MAX_LIMIT = 5000
 MAX_COLUMNS = 1000
 
 
-def asked(given: QueryParams) -> SampleQuery:
+def page_query(address: QueryParams) -> SampleQuery:
     """Return the query for a page of samples: of one step, of a range of steps, or of a whole split."""
-    params.word(given, "split")
+    params.word(address, "split")
     return replace(
-        params.sample_query(given),
-        offset=params.integer(given, "offset", 0, low=0),
-        limit=params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT),
+        params.sample_query(address),
+        offset=params.integer(address, "offset", 0, low=0),
+        limit=params.integer(address, "limit", LIMIT, low=1, high=MAX_LIMIT),
     )
 
 
-def columns_of(run: OpenRun, given: QueryParams) -> list[str]:
+def columns_of(run: OpenRun, address: QueryParams) -> list[str]:
     """Return the columns that an address requests."""
-    return query.without_aliases(run, [name for name in given.getlist("column") if name][:MAX_COLUMNS])
+    return query.without_aliases(run, [name for name in address.getlist("column") if name][:MAX_COLUMNS])
 
 
-def around_of(given: QueryParams) -> SampleKey | None:
+def around_of(address: QueryParams) -> SampleKey | None:
     """Return the sample that the page must contain, if any."""
-    return params.sample_key(given["around"]) if given.get("around") else None
+    return params.sample_key(address["around"]) if address.get("around") else None
 
 
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    scope, columns, around = asked(given), columns_of(run, given), around_of(given)
+    address, version = request.query_params, run.version
+    scope, columns, around = page_query(address), columns_of(run, address), around_of(address)
 
     def make() -> wire.SamplesReply:
         wanted = query.with_length(run, scope)
@@ -69,16 +69,16 @@ async def samples(request: Request) -> Response:
 async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    scope, named, around = asked(given), columns_of(run, given), around_of(given)
-    is_usual = params.flag(given, "usual")
+    address, version = request.query_params, run.version
+    scope, named, around = page_query(address), columns_of(run, address), around_of(address)
+    is_usual = params.flag(address, "usual")
 
     def make() -> wire.GroupsReply:
         wanted = query.with_length(run, scope)
         usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
         columns = list(dict.fromkeys([*named, *usual]))
-        held = [name for name in columns if query.has_column(run, name)]
-        page = query.groups_page(run, wanted, held, around)
+        present = [name for name in columns if query.has_column(run, name)]
+        page = query.groups_page(run, wanted, present, around)
         return wire.GroupsReply(
             run=run.id,
             split=wanted.splits[0],
@@ -90,15 +90,15 @@ async def groups(request: Request) -> Response:
             stamp=page.stamp,
             pending=page.pending,
             columns=columns,
-            groups=[views.group_item(spread(group, held, columns)) for group in page.groups],
+            groups=[views.group_item(spread(group, present, columns)) for group in page.groups],
         )
 
     return await context.replies.answer(request, version, make)
 
 
-def spread(group: Group, held: list[str], columns: list[str]) -> Group:
+def spread(group: Group, present: list[str], columns: list[str]) -> Group:
     """Return a group without values for columns that its run lacks: a page requests the same columns of all runs."""
-    at = {name: n for n, name in enumerate(held)}
+    at = {name: n for n, name in enumerate(present)}
     return group._replace(
         means=[group.means[at[name]] if name in at else None for name in columns],
         cells=[group.cells[at[name]] if name in at else [None] * len(group.members) for name in columns],
@@ -141,8 +141,8 @@ async def columns(request: Request) -> Response:
 async def complete(request: Request) -> Response:
     """`GET /api/runs/{run}/complete?split=&step=&text=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    scope, text = asked(given), given.get("text", "")
+    address, version = request.query_params, run.version
+    scope, text = page_query(address), address.get("text", "")
 
     def make() -> wire.CompleteReply:
         found = query.complete(run, scope, text)
@@ -157,9 +157,9 @@ async def complete(request: Request) -> Response:
 async def as_csv(request: Request) -> Response:
     """`GET /api/runs/{run}/samples.csv`: all samples of a list, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
-    given = request.query_params
-    scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
-    names = columns_of(run, given) or ["reward", "status", "response_tokens"]
+    address = request.query_params
+    scope = page_query(address) if address.get("limit") else replace(page_query(address), offset=0, limit=None)
+    names = columns_of(run, address) or ["reward", "status", "response_tokens"]
 
     def begin() -> Iterator[bytes]:
         found = query.every(run, query.with_length(run, scope), names)

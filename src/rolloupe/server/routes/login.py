@@ -13,10 +13,10 @@ async def login(request: Request) -> Response:
     gate = request.scope["rolloupe.gate"]
     assert isinstance(gate, Gate)
     try:
-        given = msgspec.json.decode(await request.body(), type=wire.LoginRequest)
+        login_request = msgspec.json.decode(await request.body(), type=wire.LoginRequest)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return replies.error_reply(400, "the body is not a login", 'Send {"token": "..."} as JSON.')
-    is_right, wait_s = gate.check(given.token, request.scope)
+    is_right, wait_s = gate.check(login_request.token, request.scope)
     if wait_s:
         return refuse_for_now(wait_s)
     if not is_right:

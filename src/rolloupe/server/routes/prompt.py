@@ -28,12 +28,12 @@ MAX_ONLY = 1000
 async def members(request: Request) -> Response:
     """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    key = params.sample_key(params.word(given, "id"))
-    against = params.sample_key(given["against"]) if given.get("against") else None
-    only = [params.sample_key(one) for one in given.getlist("only")[:MAX_ONLY] if one]
-    given_chars = params.integer(given, "chars", CHARS, low=0, high=REPLY_CHARS)
-    given_lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
+    address, version = request.query_params, run.version
+    key = params.sample_key(params.word(address, "id"))
+    against = params.sample_key(address["against"]) if address.get("against") else None
+    only = [params.sample_key(one) for one in address.getlist("only")[:MAX_ONLY] if one]
+    max_chars = params.integer(address, "chars", CHARS, low=0, high=REPLY_CHARS)
+    max_lead = params.integer(address, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.MembersReply:
         found = context.members.get_or_make(
@@ -43,7 +43,7 @@ async def members(request: Request) -> Response:
         )
         is_away = all(one.key != found.against for one in found.members)
         each = REPLY_CHARS // (len(found.members) + is_away)
-        chars, lead = min(given_chars, each), min(given_lead, each)
+        chars, lead = min(max_chars, each), min(max_lead, each)
         return wire.MembersReply(
             id=str(key),
             run=run.id,
@@ -73,9 +73,9 @@ def _common(found: Compared) -> int:
 
 
 def _answer(found: Compared, member: GroupAnswer, chars: int, lead: int) -> wire.MemberText:
-    held = member.chars - member.left_out
-    common = min(held, query.chars_before(member.pieces, found.common))
-    shared = held if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
+    available = member.chars - member.left_out
+    common = min(available, query.chars_before(member.pieces, found.common))
+    shared = available if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
     is_self = member.key == found.against
     shared = common if is_self or not member.pieces else shared
     start = max(0, common - lead)
@@ -141,11 +141,11 @@ def _within(whole: str, place: int) -> int:
 async def same(request: Request) -> Response:
     """`GET /api/runs/{run}/same`: see `wire.SameReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    key = None if given.get("prompt") else params.sample_key(params.word(given, "id"))
+    address, version = request.query_params, run.version
+    key = None if address.get("prompt") else params.sample_key(params.word(address, "id"))
 
     def make() -> wire.SameReply:
-        prompt = _hash_of(given["prompt"]) if key is None else query.prompt_hash_of(run, key)
+        prompt = _hash_of(address["prompt"]) if key is None else query.prompt_hash_of(run, key)
         found = query.recurring(run, prompt)
         name = (prompt % 2**64).to_bytes(8, "big").hex()
         steps = [_step(one) for one in found[:MOST]]

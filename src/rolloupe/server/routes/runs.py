@@ -68,16 +68,16 @@ async def steps(request: Request) -> Response:
 async def curve(request: Request) -> Response:
     """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a trainer metric."""
     context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    name = params.word(given, "name")
-    own = name.removeprefix(OF_TRAINER)
-    of_trainer = own != name
-    split = given.get("split", "") if of_trainer else params.word(given, "split")
+    address, version = request.query_params, run.version
+    name = params.word(address, "name")
+    trainer_name = name.removeprefix(OF_TRAINER)
+    of_trainer = trainer_name != name
+    split = address.get("split", "") if of_trainer else params.word(address, "split")
 
     def make() -> wire.CurveReply:
         found: list[tuple[int, float | None, float | None]] = []
         if of_trainer:
-            found = [(point.step, point.value, None) for point in query.metrics(run, own)]
+            found = [(point.step, point.value, None) for point in query.metrics(run, trainer_name)]
         elif name == DISCARDED:
             found = [(one.step, one.discarded / one.samples, None) for one in query.steps(run, split) if one.samples]
         else:
@@ -158,9 +158,9 @@ def excerpt(run: OpenRun, problem: Problem) -> str:
 async def problem_raw(request: Request) -> Response:
     """`GET /api/runs/{run}/problems/raw?file=&start=&stop=`: any number of bytes of a file, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
-    given = request.query_params
-    file, start = params.word(given, "file"), params.integer(given, "start", low=0, high=MAX_BYTE)
-    stop = params.integer(given, "stop", low=start, high=MAX_BYTE)
+    address = request.query_params
+    file, start = params.word(address, "file"), params.integer(address, "start", low=0, high=MAX_BYTE)
+    stop = params.integer(address, "stop", low=start, high=MAX_BYTE)
     first = await context.in_thread(lambda: query.read(run, file, start, min(BLOCK_BYTES, stop - start)))
 
     def blocks() -> Iterator[bytes]:

@@ -45,8 +45,8 @@ def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, S
     return context_of(request).samples.get_or_make((run.id, run.version, str(key), token), load, _size)
 
 
-def _size(held: tuple[Sample, Sequence[SampleKey]]) -> int:
-    return held[0].locator.length
+def _size(sample_and_group: tuple[Sample, Sequence[SampleKey]]) -> int:
+    return sample_and_group[0].locator.length
 
 
 async def sample(request: Request) -> Response:
@@ -56,9 +56,9 @@ async def sample(request: Request) -> Response:
 
 async def turns(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/turns?id=&after=&from=` or `&until=`: a page of turns that begins or ends there."""
-    given = request.query_params
-    until = params.integer(given, "until", -1, low=-1)
-    start = params.integer(given, "from", 0, low=0)
+    address = request.query_params
+    until = params.integer(address, "until", -1, low=-1)
+    start = params.integer(address, "from", 0, low=0)
 
     def make(run: OpenRun, key: SampleKey) -> wire.TurnsReply:
         found = loaded(request, run, key).turns
@@ -146,9 +146,9 @@ async def find(request: Request) -> Response:
 
 async def tokens(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md."""
-    given = request.query_params
-    start = params.integer(given, "start", 0, low=0)
-    count = params.integer(given, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
+    address = request.query_params
+    start = params.integer(address, "start", 0, low=0)
+    count = params.integer(address, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
 
     def make(run: OpenRun, key: SampleKey) -> Reply:
         page = query.token_page(loaded(request, run, key), start, count)
@@ -166,7 +166,7 @@ async def series(request: Request) -> Response:
         for one in found:
             if one.name == name:
                 return Reply(replies.float32(one.values), replies.BINARY)
-        known = ", ".join(one.name for one in found) or "none"
-        raise NotFound(f"no token series {name!r} in sample {key}; it has: {known}")
+        names = ", ".join(one.name for one in found) or "none"
+        raise NotFound(f"no token series {name!r} in sample {key}; it has: {names}")
 
     return await answered(request, make)

@@ -27,37 +27,37 @@ NDJSON = "application/x-ndjson"
 async def search(request: Request) -> Response:
     """`POST /api/search`: one `SearchEvent` on each line."""
     context = context_of(request)
-    asked = await params.body_of(request, wire.SearchRequest)
+    body = await params.body_of(request, wire.SearchRequest)
     if context.searches.is_full:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.library()
-    runs = [library.run(run_id) for run_id in params.run_ids(asked.runs)] or list(library.runs)
-    running = await context.in_thread(lambda: _begun(runs, asked))
+    runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
+    running = await context.in_thread(lambda: _begun(runs, body))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(context.searches.stream(asked.tab, running), headers=headers, media_type=NDJSON)
+    return StreamingResponse(context.searches.stream(body.tab, running), headers=headers, media_type=NDJSON)
 
 
-def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
+def _begun(runs: list[OpenRun], body: wire.SearchRequest) -> Running:
     """Start a search of some runs. Leaves out runs without the split or column, with a note, unless all lack it."""
     query = SampleQuery(
-        splits=(asked.split,) if asked.split else (),
-        step_min=asked.step_min,
-        step_max=asked.step_max,
-        where=conditions(asked.where),
-        typed=asked.where,
+        splits=(body.split,) if body.split else (),
+        step_min=body.step_min,
+        step_max=body.step_max,
+        where=conditions(body.where),
+        typed=body.where,
     )
-    text, stop = text_query(asked.search), threading.Event()
+    text, stop = text_query(body.search), threading.Event()
     searches: list[tuple[OpenRun, Search]] = []
     notes: list[str] = []
     for run in runs:
         try:
-            made = Search(
+            run_search = Search(
                 run,
                 text,
                 query,
                 limit=TOLD,
                 reserve=LISTED - TOLD,
-                oldest_first=asked.oldest_first,
+                oldest_first=body.oldest_first,
                 by_step=len(runs) == 1,
                 transcripts=TOLD,
                 stopped=stop.is_set,
@@ -67,16 +67,16 @@ def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
                 raise
             notes.append(f"{run.id} is left out: {error}")
             continue
-        searches.append((run, made))
+        searches.append((run, run_search))
     return Running(searches, notes, stop)
 
 
 async def hits(request: Request) -> Response:
     """`GET /api/search/hits?search=&offset=&limit=`."""
-    context, given = context_of(request), request.query_params
-    running = context.searches.get(params.word(given, "search"))
-    offset = params.integer(given, "offset", 0, low=0)
-    limit = params.integer(given, "limit", TOLD, low=1, high=MAX_PAGE)
+    context, address = context_of(request), request.query_params
+    running = context.searches.get(params.word(address, "search"))
+    offset = params.integer(address, "offset", 0, low=0)
+    limit = params.integer(address, "limit", TOLD, low=1, high=MAX_PAGE)
 
     def make() -> wire.SearchHitsReply:
         return wire.SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
@@ -87,8 +87,8 @@ async def hits(request: Request) -> Response:
 async def spans(request: Request) -> Response:
     """`POST /api/runs/{run}/sample/spans`."""
     context, run = context_of(request), await context_of(request).run(request)
-    asked = await params.body_of(request, wire.SpansRequest)
-    key, pattern = params.sample_key(asked.id), Pattern(text_query(asked.search))
+    body = await params.body_of(request, wire.SpansRequest)
+    key, pattern = params.sample_key(body.id), Pattern(text_query(body.search))
 
     def make() -> wire.SpansReply:
         found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
@@ -105,8 +105,12 @@ def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
                 yield wire.Span(at=f"{number}.{place}", start=start, stop=stop)
 
 
-def text_query(asked: wire.TextSearch) -> TextQuery:
+def text_query(text_search: wire.TextSearch) -> TextQuery:
     """Convert the requested text to a query."""
     return TextQuery(
-        text=asked.text, regex=asked.regex, case=asked.case, word=asked.word, roles=tuple(dict.fromkeys(asked.roles))
-    )  # fmt: skip
+        text=text_search.text,
+        regex=text_search.regex,
+        case=text_search.case,
+        word=text_search.word,
+        roles=tuple(dict.fromkeys(text_search.roles)),
+    )

@@ -26,21 +26,21 @@ MARKED = 2000
 async def state(request: Request) -> Response:
     """`GET /api/state?since=`."""
     context = context_of(request)
-    library, kept = await context.library(), await context.state()
+    library, store = await context.library(), await context.state()
     since = params.integer(request.query_params, "since", 0, low=0)
-    return await context.replies.fresh(request, lambda: state_reply(library, kept, since))
+    return await context.replies.fresh(request, lambda: state_reply(library, store, since))
 
 
 async def change(request: Request) -> Response:
     """`POST /api/state`."""
     context = context_of(request)
-    library, kept = await context.library(), await context.state()
+    library, store = await context.library(), await context.state()
     try:
-        asked = msgspec.json.decode(await request.body(), type=wire.StateChange)
+        state_change = msgspec.json.decode(await request.body(), type=wire.StateChange)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return replies.error_reply(400, "the body is not a change", "Send a StateChange as JSON: see server/wire.")
-    run = library.run(asked.run) if asked.run and asked.kind != "setting" else None
-    written = await context.in_thread(lambda: write(kept, run, asked))
+    run = library.run(state_change.run) if state_change.run and state_change.kind != "setting" else None
+    written = await context.in_thread(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
         body = replies.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
@@ -52,23 +52,23 @@ async def change(request: Request) -> Response:
 async def marked(request: Request) -> Response:
     """`GET /api/runs/{run}/marked?before=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    kept, before = await context.state(), params.integer(request.query_params, "before", params.INT64 - 1, low=0)
+    store, before = await context.state(), params.integer(request.query_params, "before", params.INT64 - 1, low=0)
 
     def make() -> wire.MarkedReply:
-        held = kept.before(kept.owner(run) or "", before, MARKED)
+        page = store.before(store.owner(run) or "", before, MARKED)
         samples = [
             wire.MarkedSample(name=mark.item.name, sample=sample)
-            for mark, sample in with_samples(run, marks_of(held.items))
+            for mark, sample in with_samples(run, marks_of(page.items))
         ]
-        return wire.MarkedReply(run=run.id, samples=samples, before=held.version if held.more else 0)
+        return wire.MarkedReply(run=run.id, samples=samples, before=page.version if page.more else 0)
 
     return await context.replies.fresh(request, make)
 
 
-def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:
+def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:
     """Yield the marks of a run's samples, each with its sample if the run still has it; looks each up on demand."""
-    owner = kept.owner(run)
-    marks = marks_of(kept.of(owner)) if owner else []
+    owner = store.owner(run)
+    marks = marks_of(store.of(owner)) if owner else []
     for start in range(0, len(marks), MARKED):
         yield from with_samples(run, marks[start : start + MARKED])
 
@@ -78,20 +78,20 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
-def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:
+def state_reply(library: Library, store: State, since: int) -> wire.StateReply:
     """Return the changes since a version, and their runs."""
-    owners = {kept.owner(run): run.id for run in library.runs}
-    held = kept.items(since, STATE_CHARS)
+    owners = {store.owner(run): run.id for run in library.runs}
+    page = store.items(since, STATE_CHARS)
     return wire.StateReply(
-        version=held.version,
-        more=held.more,
-        items=[state_item(item) for item in held.items],
+        version=page.version,
+        more=page.more,
+        items=[state_item(item) for item in page.items],
         owners=[
             wire.StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
-            for one in kept.owners()
+            for one in store.owners()
         ],
-        place=str(kept.path),
-        trouble=kept.trouble,
+        place=str(store.path),
+        trouble=store.trouble,
     )
 
 
@@ -111,34 +111,34 @@ def state_item(item: Mark) -> wire.StateItem:
     )
 
 
-def write(kept: State, run: OpenRun | None, asked: wire.StateChange) -> Written:
+def write(store: State, run: OpenRun | None, body: wire.StateChange) -> Written:
     """Make a change. Raises `BadQuery` for an invalid one, `NotFound` for a sample that the run lacks."""
-    given = [one for one in (asked.run_mark, asked.sample_mark, asked.setting) if one is not None]
-    if len(given) > 1:
+    values = [one for one in (body.run_mark, body.sample_mark, body.setting) if one is not None]
+    if len(values) > 1:
         raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
     value: RunMark | SampleMark | dict[str, object] | None = None
-    if asked.run_mark is not None:
-        value = RunMark(**msgspec.structs.asdict(asked.run_mark))
-    elif asked.sample_mark is not None:
-        value = sample_mark(run, asked.name, asked.sample_mark)
-    elif asked.setting is not None:
-        if not isinstance(asked.setting, dict):
+    if body.run_mark is not None:
+        value = RunMark(**msgspec.structs.asdict(body.run_mark))
+    elif body.sample_mark is not None:
+        value = sample_mark(run, body.name, body.sample_mark)
+    elif body.setting is not None:
+        if not isinstance(body.setting, dict):
             raise BadQuery("a setting must be an object")
-        value = asked.setting
-    return kept.write(Change(kind=asked.kind, name=asked.name, value=value, seen=asked.seen), run, asked.owner)
+        value = body.setting
+    return store.write(Change(kind=body.kind, name=body.name, value=value, seen=body.seen), run, body.owner)
 
 
-def sample_mark(run: OpenRun | None, sample: str, given: wire.SampleMarkView) -> SampleMark:
+def sample_mark(run: OpenRun | None, sample: str, view: wire.SampleMarkView) -> SampleMark:
     """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
-        return SampleMark(**msgspec.structs.asdict(given))
+        return SampleMark(**msgspec.structs.asdict(view))
     key = params.sample_key(sample)
     try:
         item = query.named(run, [key]).get(key)
     except SourceChanged:
         item = None
     if item is None:
-        if not (given.uid or given.excerpt):
+        if not (view.uid or view.excerpt):
             raise NotFound(f"no sample {key} in run {run.id!r}")
-        return SampleMark(**msgspec.structs.asdict(given))
-    return SampleMark(bookmarked=given.bookmarked, note=given.note, uid=item.uid, excerpt=item.response[:240])
+        return SampleMark(**msgspec.structs.asdict(view))
+    return SampleMark(bookmarked=view.bookmarked, note=view.note, uid=item.uid, excerpt=item.response[:240])

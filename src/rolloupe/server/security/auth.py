@@ -44,9 +44,11 @@ class Attempts:
     def wait_s(self, address: str) -> float:
         """Return the seconds until this address may try again; 0 for now."""
         now = time.monotonic()
-        own = self._by_address.get(address) or deque()
+        failures = self._by_address.get(address) or deque()
         waits = [
-            t[0] + WINDOW_S - now for t, most in ((own, MAX_FAILURES), (self._all, MAX_FAILURES_ALL)) if len(t) == most
+            t[0] + WINDOW_S - now
+            for t, most in ((failures, MAX_FAILURES), (self._all, MAX_FAILURES_ALL))
+            if len(t) == most
         ]
         return max([0.0, *waits])
 
@@ -78,8 +80,8 @@ class Gate:
     def knows_cookie(self, scope: Scope) -> bool:
         """True if a request carries the session cookie."""
         name = cookie_name(scope)
-        given = [value for key, value in cookies(scope) if key == name]
-        return self._cookie is not None and any(same(value, self._cookie) for value in given)
+        values = [value for key, value in cookies(scope) if key == name]
+        return self._cookie is not None and any(same(value, self._cookie) for value in values)
 
     def check(self, token: str, scope: Scope) -> tuple[bool, float]:
         """Return whether a token is right, and the seconds to wait after too many wrong ones."""
@@ -131,9 +133,9 @@ class Auth:
         await self.app(scope, receive, send)
 
 
-def same(given: str, right: str) -> bool:
+def same(value: str, right: str) -> bool:
     """Compare in constant time, so that timing does not reveal where two values differ."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
+    return hmac.compare_digest(value.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
 
 
 def refuse_for_now(wait_s: float) -> Response:

@@ -29,7 +29,7 @@ class Hosts:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.hosts = settings.hosts
-        self.said: set[str] = set()
+        self.refused_hosts: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the option that would admit it."""
@@ -47,7 +47,7 @@ class Hosts:
         """Refuse the host, and name the option that admits it, in the reply and in the terminal."""
         error = f"this server does not answer to the name {host}"
         what_next = f"If that name should lead here, start the server with --allow-host {host}"
-        if host not in self.said and len(self.said) < MAX_SAID:
-            self.said.add(host)
+        if host not in self.refused_hosts and len(self.refused_hosts) < MAX_SAID:
+            self.refused_hosts.add(host)
             say(f"Refused: {error}. {what_next}")
         await refuse(scope, receive, send, 403, error, what_next)

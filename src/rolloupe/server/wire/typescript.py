@@ -49,23 +49,23 @@ def generate() -> str:
 
 def column_table() -> str:
     """Return the columns with a label."""
-    known = [
+    columns = [
         {"name": one.name, "label": one.label, "short": one.short, "unit": one.unit} for one in COLUMNS if one.label
     ]
-    lines = [f"  {json.dumps(one, ensure_ascii=False)}," for one in known]
+    lines = [f"  {json.dumps(one, ensure_ascii=False)}," for one in columns]
     doc = comment("The columns that every sample has: see src/rolloupe/columns.py.")
     return "\n".join([f"{doc}export const COLUMNS = [", *lines, "] as const;\n"])
 
 
 def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
-    views = [own for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
+    views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
     found = [types.type_info(one) for one in (SampleItem, *views)]
     return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
 
 
-def _is_record_of(part: ModuleType, own: object) -> bool:
-    return isinstance(own, type) and issubclass(own, Struct) and own.__module__ == part.__name__
+def _is_record_of(part: ModuleType, member: object) -> bool:
+    return isinstance(member, type) and issubclass(member, Struct) and member.__module__ == part.__name__
 
 
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:

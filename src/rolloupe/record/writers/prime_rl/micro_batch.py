@@ -108,8 +108,8 @@ class PackedBatch:
         else:
             attended = member(self._batch, "attention_mask")
             padding = np.zeros(stop - start, dtype=np.bool_) if attended is None else ~flags_of(attended)[start:stop]
-        kept = np.flatnonzero(~padding | self.mask[start:stop])
-        return start + int(kept[-1]) + 1 if kept.size else start
+        places = np.flatnonzero(~padding | self.mask[start:stop])
+        return start + int(places[-1]) + 1 if places.size else start
 
     def _columns(self, loss: Loss) -> dict[str, Column]:
         """Return the layout's columns by name, in its order."""
@@ -152,25 +152,27 @@ class PackedBatch:
 
     def _ratios(self, loss: Loss) -> dict[str, Column]:
         """Return ratios and flags: the batch's own, else computed; null if they are meaningless."""
-        given = {name: self._floats(name) for name in NUMBERS}
+        number_columns = {name: self._floats(name) for name in NUMBERS}
         flags = {name: self._given_flags(name) for name in FLAGS}
         trainer, sampler = self._floats("trainer_logprobs"), self._floats("inference_logprobs")
         if trainer is not None and sampler is not None and not self._is_meaningless():
             gap = tokens.log_ratio(trainer, sampler)
             delta = tokens.prob_delta(trainer, sampler)
-            made = {
+            computed = {
                 "mismatch_kl": tokens.mismatch_kl(gap), "log_importance_ratio": gap,
                 "importance_ratio": tokens.importance_ratio(gap), "prob_delta": delta,
             }  # fmt: skip
-            given = {name: floats_of(made[name]) if values is None else values for name, values in given.items()}
+            number_columns = {
+                name: floats_of(computed[name]) if values is None else values for name, values in number_columns.items()
+            }
             advantages = self._spread("advantages")
             if loss.dppo and advantages is not None:
-                delta = given["prob_delta"] if given["prob_delta"] is not None else delta
+                delta = number_columns["prob_delta"] if number_columns["prob_delta"] is not None else delta
                 found = tokens.dppo_flags(delta, advantages, self.mask, loss.low, loss.high)
                 of_loss = dict(zip(FLAGS, found, strict=True))
-                flags = {name: of_loss[name].tolist() if own is None else own for name, own in flags.items()}
-        columns = {name: self._numbers(values) for name, values in given.items()}
-        return columns | {name: [None] * self.length if own is None else own for name, own in flags.items()}
+                flags = {name: of_loss[name].tolist() if column is None else column for name, column in flags.items()}
+        columns = {name: self._numbers(values) for name, values in number_columns.items()}
+        return columns | {name: [None] * self.length if column is None else column for name, column in flags.items()}
 
     def _given_flags(self, name: str) -> Column | None:
         value = self._find(name)
@@ -182,8 +184,8 @@ class PackedBatch:
         """Return whether the policy sampled no token of the batch, so that ratios would compare nothing."""
         if self._version != 7:
             return self.mode == "sft"
-        own, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
-        return own is not None and not own.any() and (reference is None or not reference.any())
+        weights, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
+        return weights is not None and not weights.any() and (reference is None or not reference.any())
 
 
 def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:

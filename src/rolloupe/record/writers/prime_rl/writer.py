@@ -309,12 +309,14 @@ class PrimeRLWriter:
 def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any]:
     """Return the numbers of a sequence: its own if it comes from such a file and they are free, else the next free."""
     row = sample.row
-    own = [_count(row.metrics.get(key)) for key in ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx")]
-    rank, micro_step, place, number = (0, 0, None, None) if None in own else own
-    taken = used.setdefault(rank or 0, set())
-    if number is None or number in taken:
-        number = next(free for free in range(len(taken), 2 * len(taken) + 1) if free not in taken)
-    taken.add(number)
+    stored_numbers = [
+        _count(row.metrics.get(key)) for key in ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx")
+    ]
+    rank, micro_step, place, number = (0, 0, None, None) if None in stored_numbers else stored_numbers
+    used_numbers = used.setdefault(rank or 0, set())
+    if number is None or number in used_numbers:
+        number = next(free for free in range(len(used_numbers), 2 * len(used_numbers) + 1) if free not in used_numbers)
+    used_numbers.add(number)
     trainer_step = _count(row.metrics.get("trainer_step"))
     return {
         "step": step if trainer_step is None else trainer_step, "export_step": step, "rank": rank,
@@ -348,14 +350,14 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
         "rewards": _all(sample.row.reward, size),
         "inference_logprobs": numbers(sampler) if sampled else [None] * size,
     }
-    made: dict[str, tokens.Floats] = {}
+    computed: dict[str, tokens.Floats] = {}
     if sampled and "trainer_logprobs" in series and not _is_meaningless(sample, series):
         advantages = np.array(found["advantages"], dtype=np.float64)
-        made = _compared(column("trainer_logprobs"), column(sampled), advantages, mask)
+        computed = _compared(column("trainer_logprobs"), column(sampled), advantages, mask)
     for name in ("trainer_logprobs", "entropy", *NUMBERS):
-        found[name] = numbers(made[name] if name in made and name not in series else column(name))
+        found[name] = numbers(computed[name] if name in computed and name not in series else column(name))
     for name in FLAGS:
-        values = made[name] if name in made and name not in series else column(name)
+        values = computed[name] if name in computed and name not in series else column(name)
         found[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
     return found | {name: numbers(column(name)) for name in WEIGHTS if name in series}
 
@@ -368,9 +370,9 @@ def _compared(
     delta = tokens.prob_delta(trainer, sampler)
     numbers_of = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), delta
     flags = tokens.dppo_flags(delta, advantages, mask)
-    known = mask & ~np.isnan(delta) & ~np.isnan(advantages)
+    has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
     found = dict(zip(NUMBERS, (np.where(mask, one, np.nan) for one in numbers_of), strict=True))
-    return found | dict(zip(FLAGS, (np.where(known, one, np.nan) for one in flags), strict=True))
+    return found | dict(zip(FLAGS, (np.where(has_flag, one, np.nan) for one in flags), strict=True))
 
 
 def _is_meaningless(sample: Sample, series: Mapping[str, TokenSeries]) -> bool:

@@ -113,11 +113,11 @@ class Log:
             return 0
         before = path.read_bytes()
         lines = before.removesuffix(b"\n").split(b"\n")
-        kept = [line for line in lines if not _is_from(line, step)]
-        if len(kept) < len(lines):
+        earlier = [line for line in lines if not _is_from(line, step)]
+        if len(earlier) < len(lines):
             atomic.write(self.log_path / f"{METRICS}.pre_resume_{step:06d}", before)
-            atomic.write(path, b"".join(line + b"\n" for line in kept))
-        return len(lines) - len(kept)
+            atomic.write(path, b"".join(line + b"\n" for line in earlier))
+        return len(lines) - len(earlier)
 
     # The files of an iteration
 

@@ -39,15 +39,15 @@ def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record
     A group's number is its own `group_idx`, if it has one, else its place among `groups`.
     """
     found = []
-    for number, given in enumerate(groups):
-        group = member(given, "trajectory_group", given)
+    for number, outer in enumerate(groups):
+        group = member(outer, "trajectory_group", outer)
         shared = {
             "schema_version": SCHEMA,
             "split": split,
             "iteration": iteration,
-            "group_idx": member(given, "group_idx", member(group, "group_idx", number)),
+            "group_idx": member(outer, "group_idx", member(group, "group_idx", number)),
         }
-        facts = {"tags": tags_of(given, group), "sampling_client_step": member(given, "sampling_client_step", None)}
+        facts = {"tags": tags_of(outer, group), "sampling_client_step": member(outer, "sampling_client_step", None)}
         found += [shared | {"traj_idx": index} | facts | rest for index, rest in enumerate(_trajectories(group))]
     return [jsonable(record) for record in found]
 
@@ -95,16 +95,16 @@ def _more(trajectory: Any) -> Record:
 
 def _length(value: Any, name: str) -> int:
     """Return the number of tokens of an observation or an action, from either form: `ob` or `ob_len`."""
-    known = jsonable(member(value, f"{name}_len", None))
-    if isinstance(known, int):
-        return known
-    held = member(value, name, None)
-    held = member(held, "tokens", held)
-    length = jsonable(member(held, "length", held))
+    count = jsonable(member(value, f"{name}_len", None))
+    if isinstance(count, int):
+        return count
+    content = member(value, name, None)
+    content = member(content, "tokens", content)
+    length = jsonable(member(content, "length", content))
     if isinstance(length, int) and not isinstance(length, bool):
         return length
     try:
-        return len(held)
+        return len(content)
     except TypeError:
         return 0
 

@@ -56,8 +56,8 @@ class TinkerWriter:
             for sample in samples:
                 record = _record(self.log.split(split), step, sample, numbers)
                 file.write(as_line(record))
-                held = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
-                tally.compare(sample, held)
+                copy = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
+                tally.compare(sample, copy)
                 if FINAL not in sample.row.metrics:
                     tally.add([f"sample metric {FINAL}{ADDED}"])
                 if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
@@ -105,17 +105,17 @@ class _Numbers:
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
-        self._taken: set[int] = set()
+        self._used: set[int] = set()
 
     def of(self, name: str) -> int:
         """Return the number of a name."""
         if name not in self._known:
-            own = name.isascii() and name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name
-            number = int(name) if own else len(self._taken)
-            while number in self._taken:
+            is_number = name.isascii() and name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name
+            number = int(name) if is_number else len(self._used)
+            while number in self._used:
                 number += 1
             self._known[name] = number
-            self._taken.add(number)
+            self._used.add(number)
         return self._known[name]
 
 
@@ -187,8 +187,8 @@ def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
     """Return the sample metrics that its steps lack. A reader takes the mean over all that have a metric."""
     found = {}
     for key, value in metrics.items():
-        told = [one["metrics"][key] for one in steps if key in one["metrics"]]
-        if key in _OWN or (told and sum(told) / len(told) == value):
+        values = [one["metrics"][key] for one in steps if key in one["metrics"]]
+        if key in _OWN or (values and sum(values) / len(values) == value):
             continue
         found[key] = value
         for one in steps:
@@ -214,8 +214,8 @@ def _status(sample: Sample) -> Record:
     from rolloupe.formats.tinker.steps import status
 
     row = sample.row
-    own: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
-    return own if status(own) == (row.status, row.status_raw) else {"status": row.status, **own}
+    reason: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
+    return reason if status(reason) == (row.status, row.status_raw) else {"status": row.status, **reason}
 
 
 def _extra(sample: Sample) -> Record:
