@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { address, ApiError, get, onLocked, post } from "./client";
 
 function answering(reply: () => Response | Promise<Response>) {
-  const asked = vi.fn<(url: string, init: RequestInit) => Promise<Response>>(async () => reply());
-  vi.stubGlobal("fetch", asked);
-  return asked;
+  const fetchMock = vi.fn<(url: string, init: RequestInit) => Promise<Response>>(async () => reply());
+  vi.stubGlobal("fetch", fetchMock);
+  return fetchMock;
 }
 
 afterEach(() => vi.unstubAllGlobals());
@@ -21,9 +21,9 @@ describe("questions to the server", () => {
     ]);
   });
   it("carry the header of the house when they change something", async () => {
-    const asked = answering(() => Response.json({ ok: true }));
+    const fetchMock = answering(() => Response.json({ ok: true }));
     await post(["cache", "clear"], {});
-    expect(asked.mock.calls[0]?.[1]).toMatchObject({
+    expect(fetchMock.mock.calls[0]?.[1]).toMatchObject({
       method: "POST",
       headers: { "x-rolloupe": "1", "content-type": "application/json" },
     });

@@ -33,11 +33,11 @@ type Query = Record<string, Plain | readonly Plain[] | undefined>;
 
 /** The address of a route; every part of `path` is encoded here and nowhere else. */
 export function address(path: readonly string[], query: Query = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) => {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
     const values = value === undefined ? [] : typeof value === "object" ? value : [value];
     return values.map((one) => [name, plain(one)]);
   });
-  const text = new URLSearchParams(given).toString();
+  const text = new URLSearchParams(pairs).toString();
   const route = ["api", ...path.map(encodeURIComponent)].join("/");
   return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
 }

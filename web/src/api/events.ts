@@ -17,9 +17,9 @@ export interface Listener {
 /** Listen. The returned function tries a broken connection again at once. */
 export function listen(listener: Listener): () => void {
   const url = address(["events"]);
-  let own: Stream | null = null;
+  let ownStream: Stream | null = null;
   const alone = (): void => {
-    own ??= new Stream(url, hear);
+    ownStream ??= new Stream(url, hear);
   };
   const hear = (message: StreamMessage): void => {
     if (message.kind === "event") read(message.data, listener);
@@ -29,7 +29,7 @@ export function listen(listener: Listener): () => void {
   };
   const port = shared(url, hear, alone);
   if (port === null) alone();
-  return () => (own === null ? port?.postMessage("again") : own.open());
+  return () => (ownStream === null ? port?.postMessage("again") : ownStream.open());
 }
 
 /** Listen to the shared worker and return the way to it; null without one. `failed`: it does not start. */

@@ -220,8 +220,11 @@ export const changeState = (change: Partial<StateChange> & Pick<StateChange, "ki
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
 
 /** Search; calls `hear` with each find until the search is over or `signal` ends it. */
-export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> =>
-  lines(["search"], asked, signal, hear);
+export const search = (
+  request: SearchRequest,
+  signal: AbortSignal,
+  hear: (event: SearchEvent) => void,
+): Promise<void> => lines(["search"], request, signal, hear);
 
 /** Later hits of a search. */
 export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> =>

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { actionOf, KEYS, LIST_KEYS } from "./keymap";
 
 describe("keys", () => {
-  const press = (key: string, held = {}) => actionOf({ key, ctrlKey: false, altKey: false, metaKey: false, ...held });
+  const press = (key: string, modifiers = {}) =>
+    actionOf({ key, ctrlKey: false, altKey: false, metaKey: false, ...modifiers });
   it("do one thing each", () => {
     const all = KEYS.flatMap(({ keys }) => keys);
     expect(new Set(all).size).toBe(all.length);

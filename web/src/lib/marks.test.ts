@@ -20,10 +20,10 @@ describe("what a person added", () => {
     expect(merged(merged(new Map(), [item(1, "old")]), [item(2, "new")]).get(key)?.version).toBe(2);
   });
   it("knows a removed item, whose version still counts", () => {
-    const gone = { ...item(3, ""), sample_mark: null };
-    expect(valueOf(gone)).toBeNull();
-    expect(merged(merged(new Map(), [gone]), [item(2, "old")]).size).toBe(1);
-    expect([...merged(merged(new Map(), [gone]), [item(2, "old")]).values()][0]).toBe(gone);
+    const removal = { ...item(3, ""), sample_mark: null };
+    expect(valueOf(removal)).toBeNull();
+    expect(merged(merged(new Map(), [removal]), [item(2, "old")]).size).toBe(1);
+    expect([...merged(merged(new Map(), [removal]), [item(2, "old")]).values()][0]).toBe(removal);
   });
   it("is empty where it says nothing", () => {
     expect(isEmpty(NO_RUN_MARK) && isEmpty(NO_SAMPLE_MARK) && isEmpty({}) && isEmpty(null)).toBe(true);

@@ -182,8 +182,8 @@ export class GroupStore extends Store {
     const { run: of } = this.session.place.now.peek();
     if (of === null) return;
     const key = JSON.stringify([of, groupOf(id), query, this.#stamp.peek(), this.#round.peek()]);
-    const known = this.answers.peek();
-    if (key === this.#loadedKey && this.isShown.peek() && known?.answers.some((one) => one.id === id)) {
+    const answers = this.answers.peek();
+    if (key === this.#loadedKey && this.isShown.peek() && answers?.answers.some((one) => one.id === id)) {
       this.answersError.value = null;
       return;
     }

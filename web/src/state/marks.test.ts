@@ -22,7 +22,7 @@ vi.mock(import("../api"), async (original) => ({
 const ID = "train/1/0/0";
 const DOWN = new api.ApiError(0, "The server does not answer.", "");
 
-const kept = (note: string, version: number): StateItem => ({
+const noteItem = (note: string, version: number): StateItem => ({
   kind: "sample",
   owner: "o",
   name: ID,
@@ -44,12 +44,12 @@ const all = (version: number, found: StateItem[]): StateReply => ({
 beforeEach(async () => {
   dropUnsaved();
   items.value = new Map();
-  vi.mocked(api.getState).mockResolvedValue(all(1, [kept("before", 1)]));
+  vi.mocked(api.getState).mockResolvedValue(all(1, [noteItem("before", 1)]));
   await loadMarks();
 });
 
 it("keeps on the screen what could not be kept, until it is sent again", async () => {
-  vi.mocked(api.changeState).mockRejectedValueOnce(DOWN).mockResolvedValueOnce(kept("long thought", 2));
+  vi.mocked(api.changeState).mockRejectedValueOnce(DOWN).mockResolvedValueOnce(noteItem("long thought", 2));
   await changeSample("r", ID, { note: "long thought" });
   expect([sampleMark("r", ID).note, [...unsavedMarks.value.values()].map(({ error }) => error)]).toEqual([
     "long thought",
@@ -69,8 +69,8 @@ it("is as before once that is let go", async () => {
 
 it("asks on until it has all of what is told in parts", async () => {
   const parts = [
-    { ...all(2, [kept("half", 2)]), more: true },
-    { ...all(3, [kept("whole", 3)]), more: true },
+    { ...all(2, [noteItem("half", 2)]), more: true },
+    { ...all(3, [noteItem("whole", 3)]), more: true },
     all(3, []),
   ];
   vi.mocked(api.getState).mockImplementation(async (since) => parts[since - 1] ?? all(9, []));
@@ -83,9 +83,9 @@ it("asks once at a time, and again for what changed meanwhile", async () => {
   const before = vi.mocked(api.getState).mock.calls.length;
   vi.mocked(api.getState)
     .mockImplementationOnce(async () => new Promise((resolve) => (answer = resolve)))
-    .mockResolvedValue(all(9, [kept("last", 9)]));
+    .mockResolvedValue(all(9, [noteItem("last", 9)]));
   const all3 = [loadMarks(), loadMarks(), loadMarks()];
-  answer(all(8, [kept("first", 8)]));
+  answer(all(8, [noteItem("first", 8)]));
   await Promise.all(all3);
   expect([sampleMark("r", ID).note, vi.mocked(api.getState).mock.calls.length - before]).toEqual(["last", 2]);
 });
@@ -94,7 +94,7 @@ it("reads everything anew where the server keeps it in another file", async () =
   vi.mocked(api.getState).mockResolvedValue(all(0, []));
   await loadMarks();
   expect([items.value.size, sampleMark("r", ID).note]).toEqual([0, ""]);
-  vi.mocked(api.getState).mockImplementation(async (since) => all(1, since < 1 ? [kept("again", 1)] : []));
+  vi.mocked(api.getState).mockImplementation(async (since) => all(1, since < 1 ? [noteItem("again", 1)] : []));
   await loadMarks();
   expect(sampleMark("r", ID).note).toBe("again");
 });

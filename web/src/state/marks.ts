@@ -205,16 +205,16 @@ export async function sendAgain(): Promise<void> {
 
 /** Discard failed changes, and restore the previous state. */
 export function dropUnsaved(): void {
-  const left = new Map(pending.peek());
-  for (const key of unsavedMarks.peek().keys()) left.delete(key);
+  const rest = new Map(pending.peek());
+  for (const key of unsavedMarks.peek().keys()) rest.delete(key);
   unsavedMarks.value = new Map();
-  pending.value = left;
+  pending.value = rest;
 }
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): Map<string, T> {
-  const left = new Map(map);
-  left.delete(key);
-  return left;
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
 }
 
 /** Keep one of two: mine over theirs, or theirs. */
@@ -228,8 +228,8 @@ export async function resolve(keep: "mine" | "theirs"): Promise<void> {
 
 async function send(subject: Subject, value: MarkValue): Promise<void> {
   const { kind, run, owner, name } = subject;
-  const known = itemOf(subject);
-  const seen = known?.version ?? 0;
+  const stored = itemOf(subject);
+  const seen = stored?.version ?? 0;
   const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
   try {
     const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
@@ -245,7 +245,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
         unsavedMarks.value = new Map(unsavedMarks.peek()).set(localKey(subject), { subject, value, error: failure });
     } else if (kind === "setting") {
       // The last choice of a person counts; other fields that another tab chose stay.
-      const chosen = changes(known === undefined ? null : valueOf(known), value);
+      const chosen = changes(stored === undefined ? null : valueOf(stored), value);
       take(theirs);
       await send(subject, { ...valueOf(theirs), ...chosen });
     } else conflict.value = { subject, mine: value, theirs };

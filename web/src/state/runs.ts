@@ -29,10 +29,10 @@ export async function loadRuns(): Promise<void> {
 /** Store the server's news about a run. */
 export function updateRun(item: RunItem): void {
   updatedAt.set(item.id, performance.now());
-  const known = runs.peek();
-  if (known === null) return;
-  const isKnown = known.some((one) => one.id === item.id);
-  runs.value = isKnown ? known.map((one) => (one.id === item.id ? item : one)) : [...known, item];
+  const all = runs.peek();
+  if (all === null) return;
+  const isKnown = all.some((one) => one.id === item.id);
+  runs.value = isKnown ? all.map((one) => (one.id === item.id ? item : one)) : [...all, item];
 }
 
 /** Seconds since the files of a run changed; null if unknown. */

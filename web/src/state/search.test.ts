@@ -34,7 +34,7 @@ const event = (kind: string): SearchEvent => ({
 });
 
 /** The searches that were begun: what each hears, and its end. */
-let begun: { hear: (told: SearchEvent) => void; end: () => void }[] = [];
+let begun: { hear: (event: SearchEvent) => void; end: () => void }[] = [];
 
 vi.mocked(api.search).mockImplementation(async (_, signal, hear) => {
   await new Promise<void>((end) => {
@@ -66,14 +66,14 @@ describe("a search", () => {
       ...event("progress"),
       found_since: [{ split, step, found }],
     });
-    for (const told of [
+    for (const message of [
       since("train", 2, 3),
       since("eval/a", 2, 1),
       since("train", 1, 4),
       event("progress"),
       since("train", 2, 5),
     ])
-      begun[0]?.hear(told);
+      begun[0]?.hear(message);
     expect([...(session.search.results.value?.bySplit.get("train") ?? [])]).toEqual([
       [2, 8],
       [1, 4],

@@ -44,7 +44,7 @@ export interface Results {
 }
 
 /** The scroll position of the results, and the hit opened last. */
-export const left = { scrollTop: 0, hit: "" };
+export const returnPoint = { scrollTop: 0, hit: "" };
 
 /** The search of a place; null for none. */
 export function requestAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
@@ -126,8 +126,8 @@ export class SearchStore extends Store {
   /** Search now. */
   searchNow(request: SearchRequest): void {
     this.stop();
-    left.scrollTop = 0;
-    left.hit = "";
+    returnPoint.scrollTop = 0;
+    returnPoint.hit = "";
     const controller = new AbortController();
     this.#running = controller;
     const versions = new Map(

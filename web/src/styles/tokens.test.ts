@@ -83,10 +83,10 @@ describe("colours", () => {
       expect([path, sheet.match(/#[\da-f]{3,8}\b|\brgba?\(|\bhsla?\(/gi)]).toEqual([path, null]);
   });
   it("are tokens that there are", () => {
-    const known = new Set([...tokens.matchAll(/--([\w-]+):/g)].map(([, name]) => name));
+    const names = new Set([...tokens.matchAll(/--([\w-]+):/g)].map(([, name]) => name));
     for (const [path, sheet] of drawn) {
       for (const [, name] of sheet.matchAll(/var\(--([\w-]+)\)/g))
-        expect([path, name, known.has(name)]).toEqual([path, name, true]);
+        expect([path, name, names.has(name)]).toEqual([path, name, true]);
     }
   });
 });

@@ -165,7 +165,7 @@ export function listing(session: Session, more: Partial<Listing>): Listing {
     rows: 0,
     pages: new Map(),
     groups: new Map(),
-    asked: new Set(),
+    requests: new Set(),
     stamp: 1,
     pending: 0,
     ...more,

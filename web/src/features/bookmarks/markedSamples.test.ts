@@ -10,11 +10,11 @@ it("asks for the samples of marks in parts, for as long as they are wanted", asy
     if (run === "broken") throw new api.ApiError(409, "rewritten", "");
     return { run, samples: [{ name: `${run}${before}`, sample: item(before) }], before: before - 1 };
   });
-  const told: string[] = [];
-  const tell = (_: string, kept: ReadonlyMap<string, unknown>): boolean => {
-    told.push(...kept.keys());
-    return told.length < 5;
+  const names: string[] = [];
+  const tell = (_: string, marks: ReadonlyMap<string, unknown>): boolean => {
+    names.push(...marks.keys());
+    return names.length < 5;
   };
   await loadMarkedSamples(["a", "broken", "b", "c"], tell);
-  expect(told).toEqual(["a3", "a2", "a1", "b3", "b2"]);
+  expect(names).toEqual(["a3", "a2", "a1", "b3", "b2"]);
 });

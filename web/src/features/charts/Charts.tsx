@@ -30,16 +30,16 @@ function rewardCurve(reply: StepsReply): Curve {
 /** `isAside`: in a separate pane that folds. */
 export function Charts({ isAside = true }: { isAside?: boolean }) {
   const session = useSession();
-  const known = session.steps.reply.value;
+  const reply = session.steps.reply.value;
   const run = session.run.now.value;
   const [pointed, point] = useState<number | null>(null);
-  const curve = known === null ? null : rewardCurve(known);
-  const hovered = pointed === null ? -1 : (known?.steps.indexOf(pointed) ?? -1);
+  const curve = reply === null ? null : rewardCurve(reply);
+  const hovered = pointed === null ? -1 : (reply?.steps.indexOf(pointed) ?? -1);
   const at =
     hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
   const split = run?.splits.find(({ name }) => name === session.place.field.split.value);
   const step = pointed ?? session.place.field.step.value;
-  const excluded = at === null ? 0 : (known?.reward_excluded[at] ?? 0);
+  const excluded = at === null ? 0 : (reply?.reward_excluded[at] ?? 0);
   return (
     <>
       <div class={style["bar"]}>
@@ -64,16 +64,16 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           <h3>
             Reward{" "}
             <small>
-              {known?.steps.length === 1 ? "mean, one step" : "mean ± std"}
+              {reply?.steps.length === 1 ? "mean, one step" : "mean ± std"}
               {pointed === null ? "" : ` · step ${figure(pointed)}`}
             </small>
-            <b>{at === null ? "" : score(known?.reward_mean[at], "none")}</b>
+            <b>{at === null ? "" : score(reply?.reward_mean[at], "none")}</b>
           </h3>
-          {known === null || curve === null || known.steps.length === 0 ? (
+          {reply === null || curve === null || reply.steps.length === 0 ? (
             <p class={style["empty"]}>
-              {session.steps.error.value?.message ?? (known === null && run?.splits.length !== 0 ? "" : "No step yet.")}
+              {session.steps.error.value?.message ?? (reply === null && run?.splits.length !== 0 ? "" : "No step yet.")}
             </p>
-          ) : known.steps.length === 1 && session.overlays.all.value.length === 0 ? null : (
+          ) : reply.steps.length === 1 && session.overlays.all.value.length === 0 ? null : (
             <CurveChart
               what="mean reward"
               curve={curve}
@@ -89,7 +89,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           )}
           {session.overlays.all.value.length > 0 && (
             <ul class={style["legend"]} aria-label="Runs in the chart">
-              {run !== null && <Line item={run} value={at === null ? null : (known?.reward_mean[at] ?? null)} />}
+              {run !== null && <Line item={run} value={at === null ? null : (reply?.reward_mean[at] ?? null)} />}
               {session.overlays.all.value.map(({ item, steps: theirs }) => (
                 <Line
                   key={item.id}
@@ -124,8 +124,8 @@ function More() {
   const id = session.run.now.value?.id ?? null;
   // A run may have very many metrics, and those of the trainer are read from its files: the menu loads on demand.
   const [isNear, setNear] = useState(false);
-  const known = useLoaded(isNear ? id : null, () => getMetricNames(id ?? ""));
-  const logged = known.value?.names ?? [];
+  const metricNames = useLoaded(isNear ? id : null, () => getMetricNames(id ?? ""));
+  const logged = metricNames.value?.names ?? [];
   const isShown = (chart: Chart): boolean => shown.some((one) => isSame(one, chart));
   const groups = (isNear ? Object.values(KINDS) : []).map((kind) => ({
     kind,

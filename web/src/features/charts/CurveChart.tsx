@@ -51,7 +51,7 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
     const element = host.current;
     if (element === null) return undefined;
     const width = element.clientWidth;
-    const made = new uPlot(
+    const chart = new uPlot(
       optionsOf({
         width,
         inks: inksOf(
@@ -71,15 +71,15 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
       data,
       element,
     );
-    plot.current = made;
+    plot.current = chart;
     const observer = new ResizeObserver(() => {
-      if (element.clientWidth > 0 && element.clientWidth !== made.width)
-        made.setSize({ width: element.clientWidth, height: made.height });
+      if (element.clientWidth > 0 && element.clientWidth !== chart.width)
+        chart.setSize({ width: element.clientWidth, height: chart.height });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
-      made.destroy();
+      chart.destroy();
     };
     // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
     // below.

@@ -10,8 +10,8 @@ export function NothingDiscarded() {
   const session = useSession();
   const step = session.place.field.step.value;
   const split = session.place.field.split.value;
-  const known = session.steps.reply.value;
-  const some = (known?.steps ?? []).filter((_, at) => (known?.discarded[at] ?? 0) > 0);
+  const reply = session.steps.reply.value;
+  const some = (reply?.steps ?? []).filter((_, at) => (reply?.discarded[at] ?? 0) > 0);
   const to = some[nearest(some, step ?? 0)];
   return (
     <State title={to === undefined ? "Nothing was discarded" : `Nothing was discarded at step ${figure(step)}`}>

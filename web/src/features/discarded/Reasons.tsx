@@ -19,26 +19,26 @@ export function Reasons() {
   const split = session.place.field.split.value;
   const step = session.place.field.step.value;
   const id = session.run.now.value?.id ?? "";
-  const known = session.steps.reply.value;
+  const reply = session.steps.reply.value;
   const loaded = useLoaded(
-    known === null || split === null ? null : `${id}\n${split}\n${known.version}`,
+    reply === null || split === null ? null : `${id}\n${split}\n${reply.version}`,
     () => getDiscards(id, split ?? ""),
     `${id}\n${split}`,
   );
   if (loaded.error !== null) return <Failure error={loaded.error} what="The reasons" again={loaded.again} />;
-  if (loaded.value === null || known === null || loaded.value.steps.length === 0) return null;
-  const { reasons, generated, generatedHere } = summed(loaded.value, known, step);
+  if (loaded.value === null || reply === null || loaded.value.steps.length === 0) return null;
+  const { reasons, generated, generatedHere } = summed(loaded.value, reply, step);
   const names = reasons.map(({ reason }) => reason);
-  const gone = reasons.reduce((sum, one) => sum + one.samples, 0);
+  const discarded = reasons.reduce((sum, one) => sum + one.samples, 0);
   return (
     <section class={style["reasons"]} aria-label="Reasons">
       <h2>
         Discarded{" "}
         <small>
-          {percent(gone, generated)} of {count(generated, "sample")} generated
+          {percent(discarded, generated)} of {count(generated, "sample")} generated
         </small>
       </h2>
-      <Chart bars={bars(loaded.value, known, names, MOST_BARS)} names={names} current={step} />
+      <Chart bars={bars(loaded.value, reply, names, MOST_BARS)} names={names} current={step} />
       <table class={style["table"]}>
         <thead>
           <tr>

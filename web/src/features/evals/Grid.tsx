@@ -260,7 +260,7 @@ function useColumns(scroller: { current: HTMLDivElement | null }, count: number)
     if (element === null) return undefined;
     const look = (): void => {
       const now = columnsOn(element.scrollLeft, element.clientWidth, count);
-      show((known) => (known.first === now.first && known.stop === now.stop ? known : now));
+      show((before) => (before.first === now.first && before.stop === now.stop ? before : now));
     };
     const observer = new ResizeObserver(look);
     observer.observe(element);

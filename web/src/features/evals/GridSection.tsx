@@ -160,8 +160,8 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
   const [pages, setPages] = useState<ReadonlyMap<number, readonly PromptRow[]>>(new Map());
   const [error, setError] = useState<ApiError | null>(null);
   const asking = useMemo(() => new Set<string>(), []);
-  const { step, ask: given } = session.place.now.value;
-  const open = given["prompt"];
+  const { step, ask: fields } = session.place.now.value;
+  const open = fields["prompt"];
   if (reply.total === 0) return <Nothing reply={reply} split={query.split} />;
   const rowAt = (row: number): PromptRow | undefined =>
     row < PAGE ? reply.prompts[row] : pages.get(Math.floor(row / PAGE))?.[row % PAGE];
@@ -171,7 +171,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
     asking.add(name);
     try {
       const more = await getGrid(reply.run, { ...query, offset: page * PAGE, limit: PAGE });
-      setPages((known) => new Map(known).set(page, more.prompts));
+      setPages((before) => new Map(before).set(page, more.prompts));
       setError(null);
     } catch (reason) {
       asking.delete(name);
@@ -189,7 +189,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
         need={(page) => void need(page)}
         page={PAGE}
         open={open === undefined || step === null ? null : { prompt: open, step }}
-        choose={(prompt, at) => session.place.go({ step: at, ask: { ...given, prompt } })}
+        choose={(prompt, at) => session.place.go({ step: at, ask: { ...fields, prompt } })}
       />
       {open !== undefined && step !== null && (
         <Answers

@@ -35,15 +35,15 @@ it("says of which samples the figures are, where the group has more of them", as
 });
 
 it("has the means of what was trained on, and says how many samples more were discarded", async () => {
-  const gone = { discarded: "max_async", reward: 9, response_tokens: 990 };
-  const reply = samplesReply([item(0), item(1), item(2, gone), item(3, gone)]);
+  const discard = { discarded: "max_async", reward: 9, response_tokens: 990 };
+  const reply = samplesReply([item(0), item(1), item(2, discard), item(3, discard)]);
   session.group.members.value = reply;
   const host = await drawn(<GroupHeader />, session);
   expect(host.querySelector("dl")?.textContent).toBe(
     "Reward0.500±0.500 · 0.00 to 1.00(+2 discarded)Response tokens1110 to 11completed4",
   );
   expect(host.querySelector('dd[title="not trained on: max_async"]')).not.toBeNull();
-  session.group.members.value = { ...reply, total: 2, samples: [item(0, gone), item(1, gone)] };
+  session.group.members.value = { ...reply, total: 2, samples: [item(0, discard), item(1, discard)] };
   await settled();
   expect(host.querySelector("dl")?.textContent).toMatch(/^Reward9\.00.*discarded2$/);
 });

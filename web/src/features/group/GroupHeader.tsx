@@ -66,9 +66,9 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
   const mean = meanOf(rewards);
   const status = new Map<string, number>();
   for (const item of items) status.set(item.status, (status.get(item.status) ?? 0) + 1);
-  const gone = items.filter(({ discarded }) => discarded !== "");
-  const reasons = `not trained on: ${[...new Set(gone.map(({ discarded }) => discarded))].join(", ")}`;
-  const isBeside = mean !== null && counted === trained && gone.length > 0;
+  const discardedItems = items.filter(({ discarded }) => discarded !== "");
+  const reasons = `not trained on: ${[...new Set(discardedItems.map(({ discarded }) => discarded))].join(", ")}`;
+  const isBeside = mean !== null && counted === trained && discardedItems.length > 0;
   return (
     <dl class={style["figures"]}>
       {items.length > 0 && items.length < total && (
@@ -86,7 +86,7 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
           </dd>
           {isBeside && (
             <dd class={style["warn"]} title={reasons}>
-              (+{figure(gone.length)} discarded)
+              (+{figure(discardedItems.length)} discarded)
             </dd>
           )}
         </div>
@@ -101,10 +101,10 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
             <dd class={name === "completed" ? undefined : style["warn"]}>{figure(many)}</dd>
           </div>
         ))}
-      {gone.length > 0 && !isBeside && (
+      {discardedItems.length > 0 && !isBeside && (
         <div title={reasons}>
           <dt>discarded</dt>
-          <dd class={style["warn"]}>{figure(gone.length)}</dd>
+          <dd class={style["warn"]}>{figure(discardedItems.length)}</dd>
         </div>
       )}
     </dl>

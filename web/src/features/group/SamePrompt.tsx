@@ -30,12 +30,12 @@ export function SamePrompt() {
   const runId = session.place.field.run.value;
   const sample = session.place.field.sample.value;
   const of = `${runId} ${session.group.groupId.value}`;
-  const known = useLoaded(
+  const loaded = useLoaded(
     runId === null || sample === null ? null : `${of} ${session.steps.reply.value?.steps.length}`,
     async () => getSame(runId ?? "", sample ?? ""),
     of,
   );
-  const same = known.value;
+  const same = loaded.value;
   return (
     <details
       class={`${folded["folded"]} ${style["same"]}`}
@@ -44,7 +44,7 @@ export function SamePrompt() {
     >
       <summary>
         <b>Same prompt</b>{" "}
-        <span class="clip">{known.error === null ? summary(session, same) : known.error.message}</span>
+        <span class="clip">{loaded.error === null ? summary(session, same) : loaded.error.message}</span>
       </summary>
       {isOpen.value && same !== null && (
         <>
@@ -145,9 +145,9 @@ function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }
   const height = Math.round(3 + 25 * (placeIn(session.columns.scale("reward"), mean) ?? 0));
   const background = cellColour(session.columns.scale("reward"), mean);
   const groups = one.groups > 1 ? ` in ${count(one.groups, "group")}` : "";
-  const gone = one.discarded > 0 ? `, ${figure(one.discarded)} of them discarded` : "";
-  const words = `mean reward ${exact(one.reward_mean)} of ${count(one.samples, "sample")}${groups}${gone}`;
-  const to = there(session, of, one);
+  const discards = one.discarded > 0 ? `, ${figure(one.discarded)} of them discarded` : "";
+  const words = `mean reward ${exact(one.reward_mean)} of ${count(one.samples, "sample")}${groups}${discards}`;
+  const to = placeOf(session, of, one);
   return (
     <li>
       <a
@@ -173,7 +173,7 @@ function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }
   );
 }
 
-function there(session: Session, of: string, one: SameStep) {
+function placeOf(session: Session, of: string, one: SameStep) {
   return {
     ...(of === session.place.field.run.value ? {} : { run: of }),
     page: "rollouts" as const,

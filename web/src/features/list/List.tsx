@@ -72,7 +72,7 @@ function Total() {
   const isFiltered = list.scope.where.trim() !== "";
   const samples = isFiltered ? `${figure(list.total)} of ${figure(list.of)}` : figure(list.total);
   const words = isFiltered ? `${figure(list.total)} of ${count(list.of, "sample")}` : count(list.total, "sample");
-  const gone =
+  const discards =
     isFiltered || list.scope.discarded || list.scope.step === null
       ? 0
       : (session.steps.reply.value?.discarded[session.steps.index.value] ?? 0);
@@ -88,15 +88,15 @@ function Total() {
           {` · ${figure(list.pending)} not derived yet`}
         </span>
       )}
-      {gone > 0 && (
+      {discards > 0 && (
         <>
           {" "}
           <a
             href={session.place.href({ discarded: true })}
             onClick={session.place.onLink({ discarded: true })}
-            title={`The other ${count(gone, "sample")} of this step were discarded: see them`}
+            title={`The other ${count(discards, "sample")} of this step were discarded: see them`}
           >
-            of {figure(list.total + gone)}
+            of {figure(list.total + discards)}
           </a>
         </>
       )}

@@ -135,13 +135,14 @@ export function Empty({ list }: { list: Listing }) {
     );
   }
   if (list.scope.discarded) return <NothingDiscarded />;
-  const gone = list.scope.step === null ? 0 : (session.steps.reply.value?.discarded[session.steps.index.value] ?? 0);
-  if (gone > 0) {
+  const discards =
+    list.scope.step === null ? 0 : (session.steps.reply.value?.discarded[session.steps.index.value] ?? 0);
+  if (discards > 0) {
     return (
       <State title={`No sample was trained on at step ${figure(step)}`}>
         <p>
           <a href={session.place.href({ discarded: true })} onClick={session.place.onLink({ discarded: true })}>
-            {count(gone, "sample")} of it were discarded
+            {count(discards, "sample")} of it were discarded
           </a>
         </p>
       </State>

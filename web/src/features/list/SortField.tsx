@@ -40,11 +40,11 @@ export function SortField() {
   const descending = session.place.field.descending.value;
   // A run may have hundreds of columns: they load when the pointer comes near.
   const [isNear, setNear] = useState(false);
-  const known = session.columns.all.value;
-  const first = FIRST.flatMap((name) => known.find((column) => column.name === name) ?? []);
-  const derived = known.filter(({ source }) => source === "derived");
-  const rest = known.filter((column) => !first.includes(column) && !derived.includes(column));
-  const isDrawn = sort === "index" || sort === "length" || (isNear ? known : first).some(({ name }) => name === sort);
+  const columns = session.columns.all.value;
+  const first = FIRST.flatMap((name) => columns.find((column) => column.name === name) ?? []);
+  const derived = columns.filter(({ source }) => source === "derived");
+  const rest = columns.filter((column) => !first.includes(column) && !derived.includes(column));
+  const isDrawn = sort === "index" || sort === "length" || (isNear ? columns : first).some(({ name }) => name === sort);
   const way = descending ? "descending" : "ascending";
   return (
     <span class={style["sort"]}>

@@ -57,16 +57,16 @@ function fitted(pattern: string, choice: Choice): { score: number; at: readonly 
 function directly(session: Session, text: string): Choice[] {
   const result: Choice[] = [];
   const here = session.place.now.peek();
-  const known = session.steps.reply.peek();
+  const reply = session.steps.reply.peek();
   const target = whole(text.replace(/^step\s*/i, ""));
-  if (target !== null && known !== null && known.steps.length > 0) {
-    const at = nearest(known.steps, target);
-    const step = known.steps[at] ?? 0;
-    const more = `${count(known.samples[at] ?? 0, "sample")} · mean reward ${score(known.reward_mean[at], "none")}`;
+  if (target !== null && reply !== null && reply.steps.length > 0) {
+    const at = nearest(reply.steps, target);
+    const step = reply.steps[at] ?? 0;
+    const more = `${count(reply.samples[at] ?? 0, "sample")} · mean reward ${score(reply.reward_mean[at], "none")}`;
     result.push({
       key: "step",
       kind: "step",
-      words: `${known.split} ${figure(step)}`,
+      words: `${reply.split} ${figure(step)}`,
       more,
       act: () => session.place.go({ page: "rollouts", step }),
     });

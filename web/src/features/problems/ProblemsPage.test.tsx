@@ -15,7 +15,7 @@ vi.mock(import("../../api"), async (original) => ({
 
 let listed = 0;
 let total = 0;
-const known = (): void => {
+const showProblems = (): void => {
   runs.value = [
     {
       id: "r",
@@ -43,12 +43,12 @@ beforeEach(() => {
 
 it("stays where one has read on to while more problems come", async () => {
   listed = total = 250;
-  known();
+  showProblems();
   const host = await drawn(<ProblemsPage />, session);
   button(host, "Show more").click();
   await settled();
   listed = total = 260;
-  known();
+  showProblems();
   await settled();
   expect([host.querySelectorAll("li").length, host.querySelector("h1")?.textContent]).toEqual([
     200,
@@ -62,7 +62,7 @@ it("stays where one has read on to while more problems come", async () => {
 it("says of those that are counted alone that they are not listed", async () => {
   listed = 120;
   total = 500;
-  known();
+  showProblems();
   const host = await drawn(<ProblemsPage />, session);
   button(host, "Show more").click();
   await settled();

@@ -16,7 +16,7 @@ const PAGE = 100;
 export function ProblemsPage() {
   const session = useSession();
   const id = session.run.now.value?.id ?? "";
-  const known = session.run.now.value?.problems ?? 0;
+  const problemCount = session.run.now.value?.problems ?? 0;
   const [reply, setReply] = useState<ProblemsReply | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
 
@@ -41,7 +41,7 @@ export function ProblemsPage() {
     if (reply === null || reply.problems.length <= PAGE) void load([]);
     else setEnd(false);
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [id, known]);
+  }, [id, problemCount]);
 
   if (error !== null)
     return (
@@ -68,7 +68,7 @@ export function ProblemsPage() {
     );
   }
   const { problems } = reply;
-  const total = Math.max(reply.total, known);
+  const total = Math.max(reply.total, problemCount);
   return (
     <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>{count(total, "record")} could not be read as expected</h1>

@@ -20,8 +20,8 @@ export function NoReport({ reports }: Props) {
   const { split, step } = session.place.now.value;
   if (reports.length === 0) return <None />;
   const logged = reports.find((one) => one.split === split)?.steps ?? [];
-  const known = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
-  const share = known === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(known, "step")}`;
+  const steps = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
+  const share = steps === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(steps, "step")}`;
   const before = logged.findLast((one) => step !== null && one < step);
   const after = logged.find((one) => step !== null && one > step);
   return (

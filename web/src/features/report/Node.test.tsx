@@ -45,8 +45,8 @@ describe("a piece of a report", () => {
   });
 
   it("that the address names stands open, however deep and however many stand before it", async () => {
-    const talk = (said: string): ReportNode =>
-      node("conversation", { turns: [turn("assistant", [part("text", said)])] });
+    const talk = (text: string): ReportNode =>
+      node("conversation", { turns: [turn("assistant", [part("text", text)])] });
     const many = Array.from({ length: 150 }, (_, i) =>
       node("details", { title: `fold ${i}`, children: [talk(`said ${i}`)] }),
     );

@@ -47,13 +47,13 @@ export function hasGoal(session: Session, root: ReportNode): boolean {
 
 /** True for a report with so many nodes that its sections start folded: drawing all would take seconds. */
 export function isLarge(root: ReportNode): boolean {
-  let left = OPEN_PIECES;
+  let room = OPEN_PIECES;
   const walk = (node: ReportNode): void => {
-    left -= 1 + node.turns.length;
-    for (const child of node.children) if (left >= 0) walk(child);
+    room -= 1 + node.turns.length;
+    for (const child of node.children) if (room >= 0) walk(child);
   };
   walk(root);
-  return left < 0;
+  return room < 0;
 }
 
 export function Node(of: Props) {

@@ -65,7 +65,7 @@ export function RunPage() {
       <Config config={last.config} />
       <Checkpoints checkpoints={last.checkpoints} />
       <Diff diff={last.code_diff} />
-      <Files files={last.files} left={last.files_left} />
+      <Files files={last.files} unlisted={last.files_left} />
     </main>
   );
 }
@@ -132,13 +132,13 @@ function Diff({ diff }: { diff: string }) {
   );
 }
 
-function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
+function Files({ files, unlisted }: { files: readonly FileItem[]; unlisted: number }) {
   const [most, more] = useState(ROWS);
   const total = files.reduce((sum, file) => sum + file.size_bytes, 0);
   return (
     <Part
       title="Files"
-      note={`${figure(files.length + left)}, ${size(total)}${left > 0 ? " and more" : ""}`}
+      note={`${figure(files.length + unlisted)}, ${size(total)}${unlisted > 0 ? " and more" : ""}`}
       isOpen={files.length < 40}
     >
       <div class={style["scroll"]}>
@@ -170,7 +170,7 @@ function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
           onClick={() => more(most + ROWS)}
         >{`${figure(files.length - most)} more: show`}</button>
       )}
-      {left > 0 && <p class="quiet">{count(left, "file")} more are not listed here.</p>}
+      {unlisted > 0 && <p class="quiet">{count(unlisted, "file")} more are not listed here.</p>}
     </Part>
   );
 }

@@ -40,9 +40,11 @@ export function RunsPage() {
   const hiddenIds = hidden.join("\n");
   const indexed = all.filter(({ progress }) => progress.phase !== "scalars").length;
   const shown = useMemo(() => {
-    const known = matchingRuns(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id));
+    const matches = matchingRuns(all, text).filter(
+      ({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id),
+    );
     return sorted(
-      known,
+      matches,
       columns.find(({ key }) => key === sort?.key),
       sort?.isDescending === true,
     ).map(({ id }) => id);

@@ -8,16 +8,16 @@ import { nameOf, runMark } from "../../state/marks";
  * The runs whose name, format, path or note contains each word, matching names first; otherwise those whose name has
  * the letters.
  */
-export function matchingRuns(known: readonly RunItem[], text: string): readonly RunItem[] {
+export function matchingRuns(all: readonly RunItem[], text: string): readonly RunItem[] {
   const words = text
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  if (words.length === 0) return known;
+  if (words.length === 0) return all;
   const has = (where: string): boolean => words.every((word) => where.toLowerCase().includes(word));
-  const result = known.filter((item) =>
+  const result = all.filter((item) =>
     has(`${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`),
   );
   if (result.length > 0) return result.toSorted((a, b) => Number(has(nameOf(b))) - Number(has(nameOf(a))));
-  return known.filter((item) => fit(text, nameOf(item)) !== null);
+  return all.filter((item) => fit(text, nameOf(item)) !== null);
 }

@@ -31,9 +31,9 @@ const cache = new Lru<Spark>(1000);
 
 export function sparkOf(reply: StepsReply, askedMs: number): Spark {
   const means = reply.reward_mean.map(finite);
-  const there = means.flatMap((mean, i) => (mean === null ? [] : [i]));
-  const [first, last] = [there[0], there.at(-1)];
-  if (first === undefined || last === undefined || there.length < 2)
+  const places = means.flatMap((mean, i) => (mean === null ? [] : [i]));
+  const [first, last] = [places[0], places.at(-1)];
+  if (first === undefined || last === undefined || places.length < 2)
     return { version: reply.version, askedMs, d: "", words: "" };
   const at = (i: number): string => `${score(means[i] ?? null)} at step ${figure(reply.steps[i])}`;
   return {

@@ -30,7 +30,7 @@ function group(name: number, first: number, members: string[]): GroupItem {
  * What the navigator says at the second sample of the second group. Each group has eight samples, of which some are in
  * the list.
  */
-async function said(discarded: boolean): Promise<string | undefined> {
+async function position(discarded: boolean): Promise<string | undefined> {
   session.place.now.value = {
     ...START,
     page: "rollouts",
@@ -47,6 +47,6 @@ async function said(discarded: boolean): Promise<string | undefined> {
 }
 
 it("counts the samples of the group that are in the list, and of what was discarded those of the list", async () => {
-  expect(await said(false)).toBe("2 / 3");
-  expect(await said(true)).toBe("4 / 5");
+  expect(await position(false)).toBe("2 / 3");
+  expect(await position(true)).toBe("4 / 5");
 });

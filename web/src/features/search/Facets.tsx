@@ -53,11 +53,11 @@ function Bars({ split, steps, results, run }: BarsProps) {
   const [stop, setStop] = useState(-1);
   const whole = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
   const { step_min: low, step_max: high } = results.request;
-  const known = [...steps.keys()];
+  const numbers = [...steps.keys()];
   const bins = binned(
     steps,
-    low ?? whole?.first_step ?? known[0] ?? 0,
-    high ?? whole?.last_step ?? known[0] ?? 0,
+    low ?? whole?.first_step ?? numbers[0] ?? 0,
+    high ?? whole?.last_step ?? numbers[0] ?? 0,
     BARS,
   );
   const most = bins.reduce((peak, bin) => Math.max(peak, bin.count), 1);
@@ -82,12 +82,12 @@ function Bars({ split, steps, results, run }: BarsProps) {
         {bins.map(({ from, to, count: hits }, i) => {
           const range = from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`;
           const words = `${range}: ${count(hits, "sample")}`;
-          const there = { page: "search" as const, split, extent: [from, to] as const };
+          const target = { page: "search" as const, split, extent: [from, to] as const };
           return (
             <li key={from}>
               <a
-                href={session.place.href(there)}
-                onClick={session.place.onLink(there)}
+                href={session.place.href(target)}
+                onClick={session.place.onLink(target)}
                 onKeyDown={move}
                 onFocus={() => setStop(i)}
                 tabIndex={i === at ? 0 : -1}
@@ -122,7 +122,7 @@ function ByRun({ results }: { results: Results }) {
       <ol class={style["runs"]}>
         {result.slice(0, RUNS).map(([id, number]) => {
           const of = runs.value?.find((one) => one.id === id);
-          const there = {
+          const target = {
             page: "search" as const,
             run: id,
             extent: "run" as const,
@@ -130,7 +130,7 @@ function ByRun({ results }: { results: Results }) {
           };
           return (
             <li key={id}>
-              <a href={session.place.href(there)} onClick={session.place.onLink(there)}>
+              <a href={session.place.href(target)} onClick={session.place.onLink(target)}>
                 <span class="clip">
                   <Text text={of === undefined ? id : nameOf(of)} />
                 </span>

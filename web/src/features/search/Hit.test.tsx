@@ -32,14 +32,14 @@ describe("a hit", () => {
       step: 1,
       search: { ...NO_SEARCH, text: "a" },
     };
-    const gone = await drawn(<Hit {...usual} hit={{ ...hit, discarded: "max_async" }} />, session);
-    expect(gone.querySelector('[title="Not trained on: max_async"]')?.textContent).toBe("max_async");
-    expect(gone.querySelector("a")?.getAttribute("href")).toContain("/discarded?");
+    const discardedHit = await drawn(<Hit {...usual} hit={{ ...hit, discarded: "max_async" }} />, session);
+    expect(discardedHit.querySelector('[title="Not trained on: max_async"]')?.textContent).toBe("max_async");
+    expect(discardedHit.querySelector("a")?.getAttribute("href")).toContain("/discarded?");
     const cut = await drawn(<Hit {...usual} hit={{ ...hit, status: "truncated", discarded: "truncated" }} />, session);
     expect(cut.textContent.split("truncated")).toHaveLength(2);
-    const kept = await drawn(<Hit {...usual} hit={hit} />, session);
-    expect(kept.textContent).not.toContain("max_async");
-    expect(kept.querySelector("a")?.getAttribute("href")).toContain("sample=train/1/0/3");
-    expect(kept.querySelector("a")?.getAttribute("href")).not.toContain("/discarded");
+    const usualHit = await drawn(<Hit {...usual} hit={hit} />, session);
+    expect(usualHit.textContent).not.toContain("max_async");
+    expect(usualHit.querySelector("a")?.getAttribute("href")).toContain("sample=train/1/0/3");
+    expect(usualHit.querySelector("a")?.getAttribute("href")).not.toContain("/discarded");
   });
 });

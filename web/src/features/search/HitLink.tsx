@@ -6,7 +6,7 @@ import type { SnippetView } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { colourOf, nameOf } from "../../state/marks";
 import { runs } from "../../state/runs";
-import { left } from "../../state/search";
+import { returnPoint } from "../../state/search";
 import { Text } from "../../ui/text/Text";
 import style from "./Search.module.css";
 
@@ -31,11 +31,11 @@ export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: 
       class={style["link"]}
       href={session.place.href(to)}
       data-hit={name}
-      tabIndex={isFirst || left.hit === name ? 0 : -1}
+      tabIndex={isFirst || returnPoint.hit === name ? 0 : -1}
       onKeyDown={onKey}
       onFocus={(event) => event.currentTarget.scrollIntoView({ block: "nearest" })}
       onClick={(event) => {
-        left.hit = name;
+        returnPoint.hit = name;
         follow(event);
       }}
     >

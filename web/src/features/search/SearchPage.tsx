@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { left } from "../../state/search";
+import { returnPoint } from "../../state/search";
 import { sentence } from "../../lib/text/sentence";
 import { Examples } from "./Examples";
 import { Facets } from "./Facets";
@@ -34,9 +34,9 @@ export function SearchPage() {
   // Text typed right away belongs to the field. After Back from a sample, the results are where they were left, and the
   // opened hit has the focus.
   useLayoutEffect(() => {
-    scroller.current?.scrollTo(0, left.scrollTop);
+    scroller.current?.scrollTo(0, returnPoint.scrollTop);
     links()
-      .find((link) => link.dataset["hit"] === left.hit)
+      .find((link) => link.dataset["hit"] === returnPoint.hit)
       ?.focus({ preventScroll: true });
     if (session.place.now.peek().search.text === "" || session.search.results.peek() === null)
       document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
@@ -46,7 +46,7 @@ export function SearchPage() {
   const ahead = (): void => {
     const page = scroller.current;
     if (page === null) return;
-    if (session.search.results.peek() !== null) left.scrollTop = page.scrollTop;
+    if (session.search.results.peek() !== null) returnPoint.scrollTop = page.scrollTop;
     if (page.scrollHeight - page.scrollTop - page.clientHeight < AHEAD_PX) void session.search.more();
   };
   const move = (event: KeyboardEvent): void => {

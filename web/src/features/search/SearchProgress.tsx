@@ -13,8 +13,8 @@ export function SearchProgress({ results }: { results: Results }) {
   const session = useSession();
   const { now, hits } = results;
   const done = now?.searched_bytes ?? 0;
-  const known = now?.known_bytes ?? 0;
-  const part = known > 0 ? Math.min(1, done / known) : 0;
+  const bytes = now?.known_bytes ?? 0;
+  const part = bytes > 0 ? Math.min(1, done / bytes) : 0;
   const isOn = session.search.isSearching.value;
   const indexing = (runs.value ?? []).filter(
     ({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars",
@@ -30,8 +30,8 @@ export function SearchProgress({ results }: { results: Results }) {
           <span class="quiet">
             {now.kind === "waiting" && "waiting for other searches; "}
             {now.kind === "over"
-              ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
-              : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}`}
+              ? `of ${count(now.known_samples, "sample")}, ${size(bytes)}`
+              : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(bytes)}`}
             {now.kind !== "over" && now.kind !== "progress" && `: ${now.kind}`}
             {now.known_reports > 0 && `, conversations of ${reportsIn(now)}`}
             {now.found > now.listed &&
@@ -100,8 +100,8 @@ export function SearchProgress({ results }: { results: Results }) {
   );
 }
 
-const reportsIn = ({ kind, reports, known_reports: known }: Pick<SearchEvent, "kind" | "reports" | "known_reports">) =>
-  `${kind === "over" ? "" : `${figure(reports)} of `}${count(known, "report")}`;
+const reportsIn = ({ kind, reports, known_reports: total }: Pick<SearchEvent, "kind" | "reports" | "known_reports">) =>
+  `${kind === "over" ? "" : `${figure(reports)} of `}${count(total, "report")}`;
 
 function foundIn({ found, transcripts_found: logged }: Pick<SearchEvent, "found" | "transcripts_found">): string {
   return logged === 0 ? count(found, "sample") : `${count(found, "sample")}, ${count(logged, "logged conversation")}`;

@@ -13,17 +13,17 @@ const EDGE = 3;
 
 export function Sparkline() {
   const session = useSession();
-  const known = session.steps.reply.value;
+  const reply = session.steps.reply.value;
   const svg = useRef<SVGSVGElement>(null);
   const curve = useMemo(
-    () => path(known?.steps ?? [], (known?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE),
-    [known],
+    () => path(reply?.steps ?? [], (reply?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE),
+    [reply],
   );
-  const first = known?.steps[0] ?? 0;
-  const last = known?.steps.at(-1) ?? 0;
+  const first = reply?.steps[0] ?? 0;
+  const last = reply?.steps.at(-1) ?? 0;
   const here = session.place.field.step.value ?? first;
   const x = last === first ? WIDTH / 2 : ((Math.min(last, Math.max(first, here)) - first) / (last - first)) * WIDTH;
-  const mean = known?.reward_mean[session.steps.index.value];
+  const mean = reply?.reward_mean[session.steps.index.value];
 
   const point = (event: PointerEvent, isStart: boolean): void => {
     const box = svg.current?.getBoundingClientRect();

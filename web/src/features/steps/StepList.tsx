@@ -14,13 +14,13 @@ export function StepList({ close }: { close: () => void }) {
   const session = useSession();
   const [text, setText] = useState("");
   const scroller = useRef<HTMLDivElement>(null);
-  const known = session.steps.reply.value;
+  const reply = session.steps.reply.value;
   const digits = text.replaceAll(/[\s,]/g, "");
   const results = useMemo(
-    () => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])),
-    [known, digits],
+    () => (reply?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])),
+    [reply, digits],
   );
-  const current = results.findIndex((i) => known?.steps[i] === session.place.field.step.value);
+  const current = results.findIndex((i) => reply?.steps[i] === session.place.field.step.value);
   const [marked, mark] = useState(current);
   const virtual = useVirtual({ count: results.length, scroller, height: () => ROW_PX, shape: results });
 
@@ -31,7 +31,7 @@ export function StepList({ close }: { close: () => void }) {
   }, []);
 
   const choose = (row: number): void => {
-    const step = known?.steps[results[row] ?? -1];
+    const step = reply?.steps[results[row] ?? -1];
     if (step === undefined) return;
     close();
     session.place.go({ step });
@@ -45,7 +45,7 @@ export function StepList({ close }: { close: () => void }) {
     <div class={style["list"]}>
       <Finder
         label="Find a step"
-        placeholder={`Find among ${figure(known?.steps.length ?? 0)} steps`}
+        placeholder={`Find among ${figure(reply?.steps.length ?? 0)} steps`}
         class={style["field"]}
         inputMode="numeric"
         list="steps"
@@ -81,9 +81,9 @@ export function StepList({ close }: { close: () => void }) {
                 style={{ transform: `translateY(${start}px)` }}
                 onClick={() => choose(index)}
               >
-                <span>{figure(known?.steps[at])}</span>
-                <span>{figure(known?.samples[at])}</span>
-                <Score value={known?.reward_mean[at] ?? null} />
+                <span>{figure(reply?.steps[at])}</span>
+                <span>{figure(reply?.samples[at])}</span>
+                <Score value={reply?.reward_mean[at] ?? null} />
               </div>
             );
           })}

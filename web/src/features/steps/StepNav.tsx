@@ -13,8 +13,8 @@ import style from "./StepNav.module.css";
 
 export function StepNav() {
   const session = useSession();
-  const known = session.steps.reply.value?.steps ?? [];
-  const first = known[0];
+  const steps = session.steps.reply.value?.steps ?? [];
+  const first = steps[0];
   const last = session.steps.last.value;
   const here = session.steps.index.value;
   const step = session.place.field.step.value;
@@ -38,7 +38,7 @@ export function StepNav() {
       <Field step={step} />
       <Popover
         label="All steps"
-        title={here < 0 ? undefined : `Step ${here + 1} of ${known.length}`}
+        title={here < 0 ? undefined : `Step ${here + 1} of ${steps.length}`}
         buttonClass={style["of"] ?? ""}
         button={
           <>
@@ -62,7 +62,7 @@ export function StepNav() {
         isOff={last === null || step === last}
         act={() => last !== null && session.place.go({ step: last })}
       />
-      {known.length > 1 && <Sparkline />}
+      {steps.length > 1 && <Sparkline />}
       <span class="hidden" aria-live="polite">
         {here < 0 ? "" : `Step ${step}, ${count(session.steps.reply.value?.samples[here] ?? 0, "sample")}`}
       </span>

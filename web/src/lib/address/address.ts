@@ -113,8 +113,8 @@ export function scopeOf(id: string): { split: string; step: number } | null {
 }
 
 /** The value of a page option. Old links call a prompt a problem. */
-const askedIn = (given: URLSearchParams, name: string): string =>
-  given.get(name) ?? (name === "prompt" ? given.get("problem") : null) ?? "";
+const askedIn = (params: URLSearchParams, name: string): string =>
+  params.get(name) ?? (name === "prompt" ? params.get("problem") : null) ?? "";
 
 /** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
 export function parse(path: string, query: string): Place {
@@ -122,49 +122,49 @@ export function parse(path: string, query: string): Place {
     .split("/")
     .filter((part) => part !== "")
     .map(decoded);
-  const given = new URLSearchParams(query);
+  const params = new URLSearchParams(query);
   const above = ABOVE.find((name) => name === first);
   if (above !== undefined)
     return {
       ...START,
       page: above,
-      run: given.get("run") || null,
-      find: given.get("find") ?? "",
-      all: given.get("all") === "1",
+      run: params.get("run") || null,
+      find: params.get("find") ?? "",
+      all: params.get("all") === "1",
     };
   const isSearch = first === "search";
   if (!isSearch && (first !== "runs" || second === undefined)) return START;
-  const sample = given.get("sample") || null;
+  const sample = params.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
-  const split = given.get("split") || null;
-  const step = given.get("step") ?? "";
-  const sort = given.get("sort") ?? "";
+  const split = params.get("split") || null;
+  const step = params.get("step") ?? "";
+  const sort = params.get("sort") ?? "";
   return {
     page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
-    run: isSearch ? given.get("run") || null : (second ?? null),
+    run: isSearch ? params.get("run") || null : (second ?? null),
     split: scope === null || isOf(scope.split, split) ? split : scope.split,
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
-    view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
-    ...readGroupView(given),
+    view: VIEWS.find((view) => view === params.get("view")) ?? "transcript",
+    ...readGroupView(params),
     sort: sort.replace(/^-/, "") || "index",
     descending: sort.startsWith("-"),
-    mode: MODES.find((name) => name === given.get("mode")) ?? null,
-    extent: extentOf(given.get("scope") ?? ""),
-    where: given.get("where") ?? "",
-    columns: namesIn(given, "column", MAX_COLUMNS),
-    charts: given.has("chart") ? chartsOf(given.getAll("chart"), MAX_CHARTS) : null,
+    mode: MODES.find((name) => name === params.get("mode")) ?? null,
+    extent: extentOf(params.get("scope") ?? ""),
+    where: params.get("where") ?? "",
+    columns: namesIn(params, "column", MAX_COLUMNS),
+    charts: params.has("chart") ? chartsOf(params.getAll("chart"), MAX_CHARTS) : null,
     discarded: third === DISCARDED,
     ask:
       third !== "evals"
         ? {}
-        : Object.fromEntries(ASKED.flatMap((name) => (askedIn(given, name) ? [[name, askedIn(given, name)]] : []))),
-    at: third === "report" && AT.test(given.get("at") ?? "") ? (given.get("at") ?? "") : "",
-    list: given.get("list") === "1",
-    over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
+        : Object.fromEntries(ASKED.flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : []))),
+    at: third === "report" && AT.test(params.get("at") ?? "") ? (params.get("at") ?? "") : "",
+    list: params.get("list") === "1",
+    over: [...new Set(params.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
     all: false,
-    search: searchIn(given),
+    search: searchIn(params),
   };
 }
 
@@ -243,8 +243,8 @@ function movedTo(place: Place, change: Partial<Place>): Place {
 }
 
 /** The repeated values of a query key, an empty one for an empty list; null without the key. */
-function namesIn(given: URLSearchParams, key: string, most: number): readonly string[] | null {
-  return given.has(key) ? [...new Set(given.getAll(key))].filter((name) => name !== "").slice(0, most) : null;
+function namesIn(params: URLSearchParams, key: string, most: number): readonly string[] | null {
+  return params.has(key) ? [...new Set(params.getAll(key))].filter((name) => name !== "").slice(0, most) : null;
 }
 
 function writeNames(query: URLSearchParams, key: string, names: readonly string[] | null): void {

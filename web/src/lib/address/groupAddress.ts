@@ -19,12 +19,12 @@ export const MAX_ONLY = 64;
 /** The part of a sample's id that it shares with its group. */
 export const groupOf = (id: string): string => id.slice(0, id.lastIndexOf("/"));
 
-export function readGroupView(given: URLSearchParams): GroupView {
+export function readGroupView(params: URLSearchParams): GroupView {
   return {
-    isTable: given.get("as") === "table",
-    against: given.get("against") || null,
-    isDiff: given.get("diff") === "1",
-    only: [...new Set(given.getAll("only"))].filter((id) => id !== "").slice(0, MAX_ONLY),
+    isTable: params.get("as") === "table",
+    against: params.get("against") || null,
+    isDiff: params.get("diff") === "1",
+    only: [...new Set(params.getAll("only"))].filter((id) => id !== "").slice(0, MAX_ONLY),
   };
 }
 

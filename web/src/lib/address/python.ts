@@ -39,7 +39,7 @@ export function samplesCall(
   path: string,
   { split, step, step_min: low, step_max: high, trained, where = "", sort = "index", descending = false }: Selection,
 ): string {
-  const given = [
+  const args = [
     split === undefined ? "" : `split=${literal(split)}`,
     step === undefined ? "" : `step=${step}`,
     low === undefined && high === undefined ? "" : `steps=(${low ?? "None"}, ${high ?? "None"})`,
@@ -48,7 +48,7 @@ export function samplesCall(
     sort === "index" ? "" : `sort=${literal(sort)}`,
     descending ? "descending=True" : "",
   ];
-  return `${opened(path)}samples = run.samples(${given.filter((one) => one !== "").join(", ")})\n`;
+  return `${opened(path)}samples = run.samples(${args.filter((one) => one !== "").join(", ")})\n`;
 }
 
 export const bookmarksCall = (path: string): string =>

@@ -27,16 +27,16 @@ export const NO_SEARCH: Search = {
 const MAX_TEXT = 1500;
 
 /** Read the search of an address. */
-export function searchIn(given: URLSearchParams): Search {
-  const how = given.get("how") ?? "";
+export function searchIn(params: URLSearchParams): Search {
+  const how = params.get("how") ?? "";
   return {
-    text: given.get("q") ?? "",
+    text: params.get("q") ?? "",
     regex: how.includes("r"),
     case: how.includes("c"),
     word: how.includes("w"),
-    role: given.get("in") ?? "",
-    everywhere: given.get("all") === "1",
-    oldest: given.get("order") === "oldest",
+    role: params.get("in") ?? "",
+    everywhere: params.get("all") === "1",
+    oldest: params.get("order") === "oldest",
   };
 }
 

@@ -19,15 +19,15 @@ const split = (name: string, more: Partial<SplitItem> = {}): SplitItem => ({
 
 describe("the splits that can be chosen", () => {
   it("are all evaluations together, too, where there are several", () => {
-    const own = [
+    const splits = [
       split("train"),
       split("eval/a", { steps: 3, last_step: 9 }),
       split("eval/b", { reward_min: -1, reward_max: "NaN", discarded: null }),
     ];
-    const found = choicesOf(own);
+    const found = choicesOf(splits);
     expect(found.map(({ name }) => name)).toEqual(["train", "eval", "eval/a", "eval/b"]);
     expect(found[1]).toEqual(split("eval", { steps: 3, samples: 20, last_step: 9, reward_min: -1, discarded: null }));
-    for (const few of [own.slice(0, 2), [...own, split("eval")]]) expect(choicesOf(few)).toBe(few);
+    for (const few of [splits.slice(0, 2), [...splits, split("eval")]]) expect(choicesOf(few)).toBe(few);
   });
   it("stand for the splits of samples", () => {
     expect([

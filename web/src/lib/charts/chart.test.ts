@@ -28,11 +28,11 @@ describe("charts in an address", () => {
 });
 
 it("takes stored charts of any version, and leaves out what is none", () => {
-  const kept = chartsOf(
+  const charts = chartsOf(
     ["turns", chart("token", "kl"), { kind: 3 }, 7, null, "turns", { kind: "sample", name: "x" }],
     9,
   );
-  expect(kept).toEqual([chart("sample", "turns"), chart("token", "kl"), chart("sample", "x")]);
+  expect(charts).toEqual([chart("sample", "turns"), chart("token", "kl"), chart("sample", "x")]);
   expect(chartsOf(["a", "b", "c"], 2)).toHaveLength(2);
 });
 

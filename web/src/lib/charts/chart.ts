@@ -73,16 +73,16 @@ export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) ===
 export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   const all = stored.flatMap((one): Chart[] => {
     const text = typeof one === "string" ? one : isChart(one) ? textOf(one) : "";
-    const known = chartOf(text);
-    return known === null ? [] : [known];
+    const result = chartOf(text);
+    return result === null ? [] : [result];
   });
   return all.filter((one, i) => all.findIndex((other) => isSame(one, other)) === i).slice(0, most);
 }
 
 function isChart(value: unknown): value is Chart {
   if (typeof value !== "object" || value === null) return false;
-  const given = { source: "", stat: "", options: null, ...value } as Partial<Record<keyof Chart, unknown>>;
-  const { kind, name, source, stat, options } = given;
+  const fields = { source: "", stat: "", options: null, ...value } as Partial<Record<keyof Chart, unknown>>;
+  const { kind, name, source, stat, options } = fields;
   return [kind, name, source, stat].every((one) => typeof one === "string") && typeof options === "object";
 }
 

@@ -65,8 +65,8 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
 
 /** The charts of a run without samples: the most telling ones, then the first ones. */
 function bareCharts(logged: readonly string[]): Chart[] {
-  const known = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, logged) ?? []);
-  return [...new Set([...known, ...logged.filter((name) => !CLOCK.test(name))])]
+  const usual = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, logged) ?? []);
+  return [...new Set([...usual, ...logged.filter((name) => !CLOCK.test(name))])]
     .slice(0, MOST)
     .map((name) => chart("trainer", name));
 }

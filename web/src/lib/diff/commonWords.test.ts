@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { commonWords, without } from "./commonWords";
 
-const asked = (numbers: string, target: number): string =>
+const question = (numbers: string, target: number): string =>
   `Show your work in tags. Using the numbers ${numbers} create an equation that equals ${target} with basic operations and nothing else.`;
-const TEXTS = [asked("[1, 2],", 3), asked("[4, 5],", 20), asked("[7, 8],", 56)];
+const TEXTS = [question("[1, 2],", 3), question("[4, 5],", 20), question("[7, 8],", 56)];
 
 it("leaves what differs of texts of one template", () => {
   const common = commonWords(TEXTS);

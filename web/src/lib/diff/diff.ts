@@ -50,8 +50,8 @@ export function difference(first: readonly DiffPiece[], second: readonly DiffPie
     const numbers = new Map<string, number>();
     const words: string[] = [];
     const numbered = (token: string): number => {
-      const known = numbers.get(token);
-      if (known !== undefined) return known;
+      const number = numbers.get(token);
+      if (number !== undefined) return number;
       numbers.set(token, words.length);
       return words.push(token) - 1;
     };
@@ -64,8 +64,8 @@ export function difference(first: readonly DiffPiece[], second: readonly DiffPie
       changes.flatMap(({ value, added, removed }) =>
         (isLeft ? added : removed) ? [] : value.map((at): [string, boolean] => [words[at] ?? "", !added && !removed]),
       );
-    const left = put(first, sideOf(true));
-    return { first: left, second: put(second, sideOf(false)), by, share: shareOf(left) };
+    const firstParts = put(first, sideOf(true));
+    return { first: firstParts, second: put(second, sideOf(false)), by, share: shareOf(firstParts) };
   }
   return { refused: "they are too long and have too little in common" };
 }

@@ -38,6 +38,6 @@ export function asksForReason(where: string): boolean {
   const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) =>
     text.slice(1, -1) === "discarded" ? " discarded " : ' "" ',
   );
-  const asked = bareText.replaceAll(/\bdiscarded\s+is\s+not\s+null\b/gi, "discarded = any");
-  return /(^|[\s(])discarded\s*(=|in\s*\(|contains\s)/i.test(asked) && !/(^|[\s(])(or|not)($|[\s(])/i.test(asked);
+  const plain = bareText.replaceAll(/\bdiscarded\s+is\s+not\s+null\b/gi, "discarded = any");
+  return /(^|[\s(])discarded\s*(=|in\s*\(|contains\s)/i.test(plain) && !/(^|[\s(])(or|not)($|[\s(])/i.test(plain);
 }

@@ -73,10 +73,10 @@ export function laid<C extends Column>({ columns, samples, px, isFitted }: Given
 
 /** What is left of a line goes to the words that were cut. */
 function widened<C extends Column & { px: number }>(strips: readonly C[], room: number): C[] {
-  let left = room - strips.reduce((used, { px }) => used + GAP_PX + px, -GAP_PX);
+  let spare = room - strips.reduce((used, { px }) => used + GAP_PX + px, -GAP_PX);
   return strips.map((strip) => {
-    const more = Math.max(0, Math.min(left, wordsPx(strip) - strip.px));
-    left -= more;
+    const more = Math.max(0, Math.min(spare, wordsPx(strip) - strip.px));
+    spare -= more;
     return { ...strip, px: strip.px + more };
   });
 }

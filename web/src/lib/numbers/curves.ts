@@ -28,9 +28,9 @@ export function smoothed(
 
 /** The places of values without neighbours. Undefined values belong to steps of other runs, and break no line. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
-  const there = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
-  const isValue = (at: number): boolean => typeof there[at]?.value === "number";
-  return there.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
+  const points = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
+  const isValue = (at: number): boolean => typeof points[at]?.value === "number";
+  return points.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
 }
 
 /** The allowed distances between ticks on an axis of steps. Steps may be times in nanoseconds. */

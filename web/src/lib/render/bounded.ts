@@ -83,11 +83,11 @@ function afterLine(part: Node[]): Node[] {
 
 function weight(nodes: readonly Node[]): number {
   let sum = textOf(nodes).length;
-  const left: Node[] = [...nodes];
-  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+  const stack: Node[] = [...nodes];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (typeof node === "string") continue;
     sum += ELEMENT_CHARS;
-    left.push(...node.children);
+    stack.push(...node.children);
   }
   return sum;
 }

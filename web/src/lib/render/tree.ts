@@ -86,10 +86,10 @@ export function element(tag: string, children: Node[], attributes?: Record<strin
 /** The number of nodes in a tree; stops counting beyond `limit`. */
 export function sizeOf(nodes: readonly Node[], limit = MAX_NODES): number {
   let size = 0;
-  const left: Node[] = [...nodes];
-  for (let node = left.pop(); node !== undefined && size <= limit; node = left.pop()) {
+  const stack: Node[] = [...nodes];
+  for (let node = stack.pop(); node !== undefined && size <= limit; node = stack.pop()) {
     size += 1;
-    if (typeof node !== "string") for (const child of node.children) left.push(child);
+    if (typeof node !== "string") for (const child of node.children) stack.push(child);
   }
   return size;
 }

@@ -57,7 +57,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
       value: finite(reply.reward),
       ...filter("reward", reply.reward),
     },
-    ...given("Advantage", reply.advantage, (value) => ({
+    ...number("Advantage", reply.advantage, (value) => ({
       text: signed(value),
       tone: "advantage",
       value: finite(value),
@@ -75,7 +75,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
     },
     ...policy(reply),
     ...metrics.flatMap(({ name, value }) =>
-      given(bareName(name, prefix), value, () => ({
+      number(bareName(name, prefix), value, () => ({
         text: figure(value),
         name,
         tone: "metric",
@@ -102,7 +102,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
       .flatMap(({ name, label, value }) =>
         typeof value === "string" && finite(value) === null
           ? word(label, value, name, "tag")
-          : given(label, value, () => ({ text: figure(value), name, value: finite(value), ...filter(name, value) })),
+          : number(label, value, () => ({ text: figure(value), name, value: finite(value), ...filter(name, value) })),
       ),
   ];
 }
@@ -130,7 +130,7 @@ function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | n
   ];
 }
 
-function given(
+function number(
   label: string,
   value: WireNumber,
   rest: (value: WireNumber) => Omit<Labelled, "label" | "title">,

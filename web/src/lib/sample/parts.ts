@@ -33,9 +33,10 @@ const ARRANGED: Arranging = { think: true, markers: true, padding: true, visible
 /** Adjacent text parts make one block; blank lines at its edges go, and markers there become separate. */
 export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): Block[] {
   const result: Block[] = [];
-  for (const [place, given] of parts.entries()) {
-    if (given.kind === "marker" && !how.markers) continue;
-    const part = given.kind === "think" && !how.think ? asWritten(given, place) : { ...given, place, shift: 0 };
+  for (const [place, original] of parts.entries()) {
+    if (original.kind === "marker" && !how.markers) continue;
+    const part =
+      original.kind === "think" && !how.think ? asWritten(original, place) : { ...original, place, shift: 0 };
     const last = result.at(-1);
     if (!INLINE.has(part.kind)) result.push({ kind: standing(part.kind), parts: [part] });
     else if (last?.kind === "flow") last.parts.push(part);
@@ -82,10 +83,10 @@ function trimmed(block: Block): Block {
   const parts = block.parts.map((part) => ({ ...part }));
   while (parts[0]?.kind === "text") {
     const first = parts[0];
-    const left = first.text.replace(/^(?:[ \t]*\r?\n)+/, "");
-    first.shift += first.text.length - left.length;
-    first.text = left;
-    if (left !== "") break;
+    const rest = first.text.replace(/^(?:[ \t]*\r?\n)+/, "");
+    first.shift += first.text.length - rest.length;
+    first.text = rest;
+    if (rest !== "") break;
     parts.shift();
   }
   for (let last = parts.at(-1); last?.kind === "text"; last = parts.at(-1)) {

@@ -11,8 +11,8 @@ const TAGS = /^(?:<\/?\w{0,20}(?:>\s*|$))*$/;
 export const bare = (text: string): string => (text.includes("data:image/") ? text.replaceAll(IMAGE, "(image)") : text);
 
 /** The beginning of a response without the tags of thoughts and templates, and whether it is a thought. */
-export function preview(given: string): { text: string; isThought: boolean } {
-  const text = bare(given);
+export function preview(raw: string): { text: string; isThought: boolean } {
+  const text = bare(raw);
   const begin = OPENING.exec(text)?.[0] ?? "";
   const end = CLOSING.exec(text);
   const answer =

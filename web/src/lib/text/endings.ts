@@ -39,9 +39,9 @@ export function lastWords(parts: readonly PartView[]): { place: number; text: st
 /** The number of characters in a turn, without template markers and special tokens at its end. */
 export function charsOfTurn({ chars, parts }: TurnView): number {
   const { place, text } = lastWords(parts);
-  return parts.reduce((left, part, i) => {
+  return parts.reduce((offset, part, i) => {
     const length = (part.raw ?? part.text).length;
-    if (part.kind === "marker" || i > place) return left - length;
-    return i === place ? left - (part.text.length - text.length) : left;
+    if (part.kind === "marker" || i > place) return offset - length;
+    return i === place ? offset - (part.text.length - text.length) : offset;
   }, chars);
 }

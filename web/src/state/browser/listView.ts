@@ -41,18 +41,18 @@ export function chooseView(change: Partial<ListView>): void {
 
 /** The stored preferences; invalid ones take the default. */
 export function restored(text: string | null): ListView {
-  const given = fields<ListView>(text);
+  const values = fields<ListView>(text);
   const names = <T>(value: unknown, usual: T): readonly string[] | T =>
     Array.isArray(value)
       ? [...new Set(value.filter((name): name is string => typeof name === "string" && name !== ""))]
       : usual;
-  const widths = typeof given.widths === "object" && given.widths !== null ? Object.entries(given.widths) : [];
+  const widths = typeof values.widths === "object" && values.widths !== null ? Object.entries(values.widths) : [];
   return {
-    columns: names(given.columns, USUAL.columns),
-    table: names(given.table, USUAL.table),
-    charts: Array.isArray(given.charts) ? chartsOf(given.charts, MAX_CHARTS) : null,
-    preview: given.preview === "prompt" || given.preview === "end" ? given.preview : "response",
-    hasTooltips: given.hasTooltips !== false,
+    columns: names(values.columns, USUAL.columns),
+    table: names(values.table, USUAL.table),
+    charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS) : null,
+    preview: values.preview === "prompt" || values.preview === "end" ? values.preview : "response",
+    hasTooltips: values.hasTooltips !== false,
     widths: Object.fromEntries(
       widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most),
     ),

@@ -36,10 +36,10 @@ export async function startLogin(begin: () => Promise<void>): Promise<void> {
 
 /** Remove the tokens from the address at once, and exchange them. True if one was accepted. */
 async function useToken(): Promise<boolean> {
-  const given = TOKEN.exec(location.hash)?.[1];
-  if (given === undefined) return false;
+  const token = TOKEN.exec(location.hash)?.[1];
+  if (token === undefined) return false;
   history.replaceState(history.state, "", location.pathname + location.search);
-  return unlock(decoded(given));
+  return unlock(decoded(token));
 }
 
 function decoded(text: string): string {

@@ -55,18 +55,18 @@ export function turnTheme(): void {
 
 /** Stored settings; invalid ones take the default. */
 export function restored(text: string | null): Settings {
-  const given = fields<Settings>(text);
+  const values = fields<Settings>(text);
   const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
   return {
-    theme: given.theme === "light" || given.theme === "dark" ? given.theme : "system",
-    rewardColours: given.rewardColours === "safe" ? "safe" : "usual",
-    openAtEnd: given.openAtEnd !== false,
-    leftWidth: width(given.leftWidth, LEFT),
-    rightWidth: width(given.rightWidth, RIGHT),
-    leftOpen: given.leftOpen !== false,
-    rightOpen: given.rightOpen !== false,
-    railOpen: given.railOpen !== false,
+    theme: values.theme === "light" || values.theme === "dark" ? values.theme : "system",
+    rewardColours: values.rewardColours === "safe" ? "safe" : "usual",
+    openAtEnd: values.openAtEnd !== false,
+    leftWidth: width(values.leftWidth, LEFT),
+    rightWidth: width(values.rightWidth, RIGHT),
+    leftOpen: values.leftOpen !== false,
+    rightOpen: values.rightOpen !== false,
+    railOpen: values.railOpen !== false,
   };
 }
 

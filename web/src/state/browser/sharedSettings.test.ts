@@ -13,31 +13,31 @@ vi.mock(import("../../api"), async (original) => ({
 }));
 
 /** What the server keeps: changes name the version that they saw, as the real one wants it. */
-let held: StateItem | null = null;
+let item: StateItem | null = null;
 
 function keep(setting: Record<string, unknown>): StateItem {
-  held = {
+  item = {
     kind: "setting",
     owner: "",
     name: "reading",
-    version: (held?.version ?? 0) + 1,
+    version: (item?.version ?? 0) + 1,
     changed_s: 0,
     run_mark: null,
     sample_mark: null,
     setting,
   };
-  return held;
+  return item;
 }
 
-async function change(asked: Pick<StateChange, "seen"> & Partial<StateChange>): Promise<StateItem> {
-  if (asked.seen === (held?.version ?? 0)) return keep(asked.setting as Record<string, unknown>);
-  throw new api.ApiError(409, "somebody was first", "", { item: held });
+async function change(body: Pick<StateChange, "seen"> & Partial<StateChange>): Promise<StateItem> {
+  if (body.seen === (item?.version ?? 0)) return keep(body.setting as Record<string, unknown>);
+  throw new api.ApiError(409, "somebody was first", "", { item: item });
 }
 
 vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({
-  version: held?.version ?? 0,
+  version: item?.version ?? 0,
   more: false,
-  items: held === null ? [] : [held],
+  items: item === null ? [] : [item],
   owners: [],
   place: "",
   trouble: "",
@@ -52,7 +52,7 @@ describe("settings that follow the person", () => {
     await loadMarks();
     await settled();
     expect(settings.value).toMatchObject({ theme: "light", rewardColours: "safe", leftWidth: 400 });
-    expect(held?.setting).toEqual({ theme: "light", rewardColours: "safe" });
+    expect(item?.setting).toEqual({ theme: "light", rewardColours: "safe" });
 
     keep({ theme: "dark", rewardColours: "safe" });
     await loadMarks();
@@ -61,7 +61,7 @@ describe("settings that follow the person", () => {
     keep({ theme: "system", rewardColours: "safe" }); // elsewhere, unknown here so far
     choose({ openAtEnd: false });
     await settled();
-    expect(held?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false });
+    expect(item?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false });
     expect(settings.value).toMatchObject({ theme: "system", rewardColours: "safe", openAtEnd: false });
   });
 });

@@ -39,8 +39,8 @@ export function share<T>(name: string, choice: Signal<T>, restored: (text: strin
 /** The fields of stored JSON, each of which may be anything; empty unless it is an object. */
 export function fields<T>(text: string | null): Partial<Record<keyof T, unknown>> {
   try {
-    const given: unknown = JSON.parse(text ?? "{}");
-    return typeof given === "object" && given !== null ? given : {};
+    const value: unknown = JSON.parse(text ?? "{}");
+    return typeof value === "object" && value !== null ? value : {};
   } catch {
     return {};
   }

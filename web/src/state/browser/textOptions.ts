@@ -80,8 +80,8 @@ export function chooseRender(change: Partial<Choice>): void {
 
 /** Stored choices; invalid ones take the default. */
 export function restored(text: string | null): Choice {
-  const given = fields<Choice>(text);
-  const flag = (name: keyof Render): boolean => (typeof given[name] === "boolean" ? given[name] : USUAL[name]);
+  const values = fields<Choice>(text);
+  const flag = (name: keyof Render): boolean => (typeof values[name] === "boolean" ? values[name] : USUAL[name]);
   return {
     think: flag("think"),
     folded: flag("folded"),
@@ -95,7 +95,7 @@ export function restored(text: string | null): Choice {
     beside: flag("beside"),
     differences: flag("differences"),
     visible: flag("visible"),
-    promptAfter: typeof given.promptAfter === "string" ? given.promptAfter.slice(0, TOKEN_CHARS) : "",
+    promptAfter: typeof values.promptAfter === "string" ? values.promptAfter.slice(0, TOKEN_CHARS) : "",
   };
 }
 

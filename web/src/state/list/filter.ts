@@ -45,9 +45,9 @@ export class FilterStore extends Store {
     const can = (
       words: string,
       operator: "=" | "!=" | "<=" | ">=",
-      said = operator,
+      shownOperator = operator,
     ): { words: string; where: string } => ({
-      words: `${words} ${condition(column, said, value, isNumber)}`,
+      words: `${words} ${condition(column, shownOperator, value, isNumber)}`,
       where: narrowed(where, condition(column, operator, value, isNumber)),
     });
     const both = [can("Only", "="), can("Exclude", "!=", "=")];

@@ -207,7 +207,7 @@ describe("the list", () => {
     vi.mocked(api.getSamples).mockImplementation(samples);
   });
   it("shows first what it is sorted by; a table that has the column keeps its order", async () => {
-    const asked = (): readonly string[] | undefined => vi.mocked(api.getSamples).mock.lastCall?.[1].column;
+    const lastColumns = (): readonly string[] | undefined => vi.mocked(api.getSamples).mock.lastCall?.[1].column;
     const columns = ["reward", "kl"];
     for (const [mode, sort, shown] of [
       ["samples", "kl", ["kl", "reward"]],
@@ -216,7 +216,7 @@ describe("the list", () => {
       ["table", "kl", columns],
     ] as const) {
       await opened({ ...AT, mode, sort, columns });
-      expect([mode, sort, asked()]).toEqual([mode, sort, shown]);
+      expect([mode, sort, lastColumns()]).toEqual([mode, sort, shown]);
     }
   });
   it("fetches the next page when somebody goes there, once", async () => {
@@ -265,8 +265,8 @@ describe("the list", () => {
     total = 100 * PAGE;
     await opened({ ...AT, mode: "samples", sample: "train/1/250/500" });
     for (let page = 0; page < 100; page += 1) await session.list.need(page);
-    const held = [...(session.list.now.value?.pages.keys() ?? [])];
-    expect([held.length, held.includes(99), held.includes(4), session.list.position.value]).toEqual([
+    const pages = [...(session.list.now.value?.pages.keys() ?? [])];
+    expect([pages.length, pages.includes(99), pages.includes(4), session.list.position.value]).toEqual([
       MOST_PAGES,
       true,
       false,

@@ -26,7 +26,7 @@ export interface Listing {
   pages: ReadonlyMap<number, readonly SampleItem[]>;
   groups: ReadonlyMap<number, readonly GroupItem[]>;
   /** The requested pages of this list: a Set of its own, as each list is a new object. */
-  asked: Set<string>;
+  requests: Set<string>;
   /** Another number where the samples of the step are others; 0 for several steps. */
   stamp: number;
   /** Samples without a value yet of a derived metric that the list is sorted or filtered by. */
@@ -140,10 +140,10 @@ export class ListStore extends Store {
 
   async #show(of: Scope, isAsked: boolean): Promise<void> {
     const key = keyOf(of);
-    const known = this.#kept.peek(key);
-    if (known !== undefined && this.now.peek()?.key !== key) this.now.value = known;
-    if (known !== undefined) this.error.value = null;
-    if (!isAsked && known !== undefined && known.version === this.session.run.now.peek()?.version) return;
+    const cached = this.#kept.peek(key);
+    if (cached !== undefined && this.now.peek()?.key !== key) this.now.value = cached;
+    if (cached !== undefined) this.error.value = null;
+    if (!isAsked && cached !== undefined && cached.version === this.session.run.now.peek()?.version) return;
     try {
       const list = await this.#kept.renew(key, () => this.#load(of, this.session.place.now.peek().sample ?? undefined));
       if (keyOf(this.scope.peek() ?? of) !== key) return;
@@ -160,8 +160,8 @@ export class ListStore extends Store {
    * again.
    */
   async #add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<boolean> {
-    if (list.asked.has(what)) return false;
-    list.asked.add(what);
+    if (list.requests.has(what)) return false;
+    list.requests.add(what);
     try {
       const page = await fetched();
       const now = this.now.peek();
@@ -172,13 +172,13 @@ export class ListStore extends Store {
       }
       const grown = { ...now, ...added(now, page, Math.floor((this.rowHere.peek() ?? -1) / PAGE)) };
       const isGone = (one: number): boolean => !grown.pages.has(one) && !grown.groups.has(one);
-      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.asked.clear(); // what went may be asked for again
+      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.requests.clear(); // what went may be asked for again
       this.#kept.put(now.key, grown);
       this.now.value = grown;
       if (!this.isBehind.peek()) this.error.value = null;
       return true;
     } catch (error) {
-      list.asked.delete(what);
+      list.requests.delete(what);
       if (this.now.peek()?.key === list.key && !this.isBehind.peek()) this.error.value = asApiError(error);
       return false;
     }
@@ -209,7 +209,7 @@ function listed(of: Scope, page: Page): Listing {
     rows: total,
     pages: new Map(),
     groups: new Map(),
-    asked: new Set(),
+    requests: new Set(),
     stamp,
     pending,
   };

@@ -10,9 +10,9 @@ const hasStep = (page: Page): boolean => page === "rollouts" || page === "report
 
 export function startComplete(session: Session): void {
   session.effect(() => {
-    const known = runs.value;
-    const only = known?.[0];
-    if (session.place.now.value.page === "runs" && known?.length === 1 && only !== undefined) {
+    const all = runs.value;
+    const only = all?.[0];
+    if (session.place.now.value.page === "runs" && all?.length === 1 && only !== undefined) {
       untracked(() => session.place.go({ page: "rollouts", run: only.id }, "replace"));
     }
   });

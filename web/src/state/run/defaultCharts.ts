@@ -55,9 +55,9 @@ export class ChartsStore extends Store {
         (this.session.columns.all.value.length > 0 || this.#isBare()) &&
         view.value.charts === null &&
         this.session.place.now.value.charts === null;
-      const known = this.#logged.peek();
+      const logged = this.#logged.peek();
       // The trainer of an empty run may have written since.
-      const isKnown = known.run === id && (known.names.length > 0 || !this.#isBare() || known.version === version);
+      const isKnown = logged.run === id && (logged.names.length > 0 || !this.#isBare() || logged.version === version);
       if (id === "" || !isWanted || isKnown) return;
       clearTimeout(timer);
       timer = setTimeout(() => void this.#load(id, version), LATER_MS);

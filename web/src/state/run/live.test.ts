@@ -62,7 +62,7 @@ function shown(step: number, stamp: number, of: number): void {
     rows: of,
     pages: new Map(),
     groups: new Map([[0, []]]),
-    asked: new Set(),
+    requests: new Set(),
     stamp,
     pending: 0,
   } satisfies Listing;
@@ -70,7 +70,7 @@ function shown(step: number, stamp: number, of: number): void {
 }
 
 it("tells a step that was written again from one that is as it was, and from one that is not there", async () => {
-  const told: boolean[] = [];
+  const states: boolean[] = [];
   for (const [step = 0, stamp = 0, of = 0] of [
     [1, 7, 4],
     [1, 6, 4],
@@ -80,9 +80,9 @@ it("tells a step that was written again from one that is as it was, and from one
     vi.mocked(api.getGroups).mockResolvedValue(reply(3, stamp));
     shown(step, stamp, of);
     await settled();
-    told.push(session.live.isStale.value);
+    states.push(session.live.isStale.value);
   }
-  expect(told).toEqual([false, true, false, true]);
+  expect(states).toEqual([false, true, false, true]);
 });
 
 it("tells nobody of a step that has another stamp and says what it said", async () => {

@@ -21,34 +21,34 @@ export class LiveStore extends Store {
   /** The number of samples in the scope that the list lacks. */
   readonly newSamples = computed(() => {
     const list = this.session.list.now.value;
-    const known = this.session.steps.reply.value;
+    const reply = this.session.steps.reply.value;
     if (
       list === null ||
-      known === null ||
+      reply === null ||
       this.session.list.isBehind.value ||
-      known.run !== list.scope.run ||
-      known.split !== list.scope.split
+      reply.run !== list.scope.run ||
+      reply.split !== list.scope.split
     )
       return 0;
-    const current = list.scope.discarded ? known.discarded : known.samples;
-    const there = known.steps.reduce((sum, step, i) => sum + (holds(list.scope, step) ? (current[i] ?? 0) : 0), 0);
-    return Math.max(0, there - list.of);
+    const current = list.scope.discarded ? reply.discarded : reply.samples;
+    const total = reply.steps.reduce((sum, step, i) => sum + (holds(list.scope, step) ? (current[i] ?? 0) : 0), 0);
+    return Math.max(0, total - list.of);
   });
 
   /** The step of the list and its stamp, if that differs from the list's: its files may have been rewritten. */
   readonly #restamped = computed<string | null>(() => {
     const list = this.session.list.now.value;
-    const known = this.session.steps.reply.value;
+    const reply = this.session.steps.reply.value;
     if (
       list === null ||
-      known === null ||
+      reply === null ||
       this.session.list.isBehind.value ||
-      known.run !== list.scope.run ||
-      known.split !== list.scope.split
+      reply.run !== list.scope.run ||
+      reply.split !== list.scope.split
     )
       return null;
     if (list.scope.step === null || this.newSamples.value > 0) return null;
-    const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // without such a step, that of its list
+    const stamp = reply.stamps[reply.steps.indexOf(list.scope.step)] ?? 0; // without such a step, that of its list
     return stamp === list.stamp ? null : `${list.key}\n${stamp}`;
   });
 
@@ -60,9 +60,9 @@ export class LiveStore extends Store {
 
   /** The number of new steps since the reader went to the newest one, or to this split. */
   readonly newSteps = computed(() => {
-    const known = this.#seen.value;
-    if (known === null || known.scope !== this.#splitKey.value) return 0;
-    return this.session.steps.reply.value?.steps.filter((step) => step > known.step).length ?? 0;
+    const seen = this.#seen.value;
+    if (seen === null || seen.scope !== this.#splitKey.value) return 0;
+    return this.session.steps.reply.value?.steps.filter((step) => step > seen.step).length ?? 0;
   });
 
   /** Show the news: the newest step, with the current list. */

@@ -46,19 +46,19 @@ export class StepsStore extends Store {
 
   /** Move on by some steps, or as far as there are steps. */
   goBy(difference: number): void {
-    const known = this.reply.peek()?.steps ?? [];
+    const steps = this.reply.peek()?.steps ?? [];
     const { step } = this.session.place.now.peek();
-    if (known.length === 0 || step === null) return;
+    if (steps.length === 0 || step === null) return;
     const here = this.index.peek();
-    const from = here >= 0 ? here : nearest(known, step);
-    const to = known[Math.min(known.length - 1, Math.max(0, from + difference))];
+    const from = here >= 0 ? here : nearest(steps, step);
+    const to = steps[Math.min(steps.length - 1, Math.max(0, from + difference))];
     if (to !== undefined && to !== step) this.session.place.go({ step: to });
   }
 
   /** Go to the step nearest to a number. */
   goNear(wanted: number, how: "push" | "replace" = "push"): void {
-    const known = this.reply.peek()?.steps ?? [];
-    const to = known[nearest(known, wanted)];
+    const steps = this.reply.peek()?.steps ?? [];
+    const to = steps[nearest(steps, wanted)];
     if (to !== undefined && to !== this.session.place.now.peek().step) this.session.place.go({ step: to }, how);
   }
 

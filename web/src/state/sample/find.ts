@@ -29,7 +29,7 @@ export class FindStore extends Store {
       : {
           at: this.#result.value.spans.length === 0 ? 0 : this.#at.value + 1,
           total: this.#result.value.total,
-          known: this.#result.value.spans.length,
+          visitable: this.#result.value.spans.length,
         },
   );
 

@@ -51,9 +51,9 @@ function samplesBeside(session: Session): Task[] {
 
 function stepsBeside(session: Session): Task[] {
   const here = session.steps.index.peek();
-  const known = session.steps.reply.peek()?.steps ?? [];
+  const steps = session.steps.reply.peek()?.steps ?? [];
   if (here < 0 || session.place.now.peek().extent !== "step") return [];
-  return [known[here + 1], known[here - 1]].flatMap((step) => {
+  return [steps[here + 1], steps[here - 1]].flatMap((step) => {
     const of = step === undefined ? null : session.list.scopeAt({ ...session.place.now.peek(), step });
     return of === null ? [] : [async () => firstOf(session, of)];
   });

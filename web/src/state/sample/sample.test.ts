@@ -83,10 +83,10 @@ it("says what failed until it was asked for with success, however often it is as
   await settled();
   const { ask, answers } = waiting<SampleReply>();
   vi.mocked(api.getSample).mockImplementation(ask);
-  const asked = session.sample.refresh();
+  const refresh = session.sample.refresh();
   expect(session.sample.error.value?.message).toBe("gone");
   answers[0]?.give(long("train/1/0/9"));
-  await asked;
+  await refresh;
   expect([session.sample.now.value?.id, session.sample.error.value]).toEqual(["train/1/0/9", null]);
 });
 

@@ -154,10 +154,10 @@ export class SampleStore extends Store {
   async #show(runId: string, id: string, isAsked: boolean): Promise<void> {
     const key = keyOf(runId, id);
     const after = promptAfter.peek();
-    const known = this.#replies.peek(key);
+    const cached = this.#replies.peek(key);
     this.pageError.value = null;
-    if (known !== undefined) this.now.value = known.reply;
-    if (!isAsked && known !== undefined && known.version === this.session.run.now.peek()?.version) return;
+    if (cached !== undefined) this.now.value = cached.reply;
+    if (!isAsked && cached !== undefined && cached.version === this.session.run.now.peek()?.version) return;
     try {
       const { reply } = await this.#replies.renew(key, () => this.#fetched(runId, id));
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;

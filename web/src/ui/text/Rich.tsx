@@ -166,9 +166,9 @@ function vnode(node: Node): ComponentChild {
   if (typeof node === "string") return node;
   const isMath = MATH_TAGS.has(node.tag);
   if (!isMath && !HTML_TAGS.has(node.tag)) return h("span", null, node.children.map(vnode));
-  const given = node.attributes ?? {};
+  const attrs = node.attributes ?? {};
   const attributes: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(attrs)) {
     if (name === "class") attributes["class"] = isMath ? value : (style[String(value)] ?? "");
     else if (name === "href") {
       if (isSafeLink(String(value))) attributes["href"] = value;

@@ -62,11 +62,11 @@ export const STAY = "rolloupe-stay";
 const FRAMES = 4;
 
 /** Scroll a range into view, in each enclosing box, repeatedly: pieces get their true height only as they come near. */
-export function show(range: Range, left = FRAMES): void {
+export function show(range: Range, frames = FRAMES): void {
   const element = range.startContainer.parentElement;
   if (element === null || !element.isConnected) return;
   element.dispatchEvent(new CustomEvent(STAY, { bubbles: true }));
-  if (left === FRAMES) element.scrollIntoView({ block: "nearest" });
+  if (frames === FRAMES) element.scrollIntoView({ block: "nearest" });
   for (let box = element.parentElement; box !== null; box = box.parentElement) {
     if (box.scrollHeight <= box.clientHeight + 1 || !/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
     const frame = box.getBoundingClientRect();
@@ -74,5 +74,5 @@ export function show(range: Range, left = FRAMES): void {
     if (top < frame.top + 24 || bottom > frame.bottom - 24)
       box.scrollTop += (top + bottom) / 2 - (frame.top + Math.min(frame.bottom, innerHeight)) / 2;
   }
-  if (left > 1) requestAnimationFrame(() => show(range, left - 1));
+  if (frames > 1) requestAnimationFrame(() => show(range, frames - 1));
 }

@@ -31,8 +31,8 @@ let count = 0;
 /** Render a text; null if nobody wants it any longer when its turn comes. */
 export async function draw(text: string, how: How, isWanted: () => boolean): Promise<Rendered | null> {
   const key = `${how.markdown ? 1 : 0}${how.latex ? 1 : 0}${how.code ? 1 : 0}${text}`;
-  const known = cache.peek(key);
-  if (known !== undefined) return known;
+  const cached = cache.peek(key);
+  if (cached !== undefined) return cached;
   const result = await ask({ kind: "rich", text, how }, isWanted);
   if (result === null || "text" in result) return null;
   cache.put(key, result);

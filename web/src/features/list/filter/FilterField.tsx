@@ -106,12 +106,12 @@ export function FilterField() {
     close();
     const { sample } = session.place.now.peek();
     afterPress(() => {
-      const left = typed.current;
-      if (left === null) return;
-      if (session.place.now.peek().sample === sample) return use(left);
+      const draft = typed.current;
+      if (draft === null) return;
+      if (session.place.now.peek().sample === sample) return use(draft);
       // The press led to a sample, which stays.
       typed.current = null;
-      session.place.go({ where: left.trim() }, "replace");
+      session.place.go({ where: draft.trim() }, "replace");
     });
   };
 

@@ -12,7 +12,7 @@ const EDGE_PX = 8;
 export function ValueMenu() {
   const session = useSession();
   const menu = useRef<HTMLDivElement>(null);
-  const given = session.filter.offer.value;
+  const offer = session.filter.offer.value;
 
   const close = (): void => {
     const from = session.filter.offer.peek()?.from;
@@ -22,34 +22,34 @@ export function ValueMenu() {
   };
 
   useEffect(() => {
-    if (given === null) return undefined;
+    if (offer === null) return undefined;
     const outside = (event: Event): void => {
       if (event.target instanceof Node && !menu.current?.contains(event.target)) session.filter.offer.value = null;
     };
-    const gone = (): void => {
+    const dismiss = (): void => {
       session.filter.offer.value = null;
     };
     addEventListener("pointerdown", outside);
-    addEventListener("wheel", gone, { passive: true });
-    addEventListener("resize", gone);
+    addEventListener("wheel", dismiss, { passive: true });
+    addEventListener("resize", dismiss);
     return () => {
       removeEventListener("pointerdown", outside);
-      removeEventListener("wheel", gone);
-      removeEventListener("resize", gone);
+      removeEventListener("wheel", dismiss);
+      removeEventListener("resize", dismiss);
     };
-  }, [session, given]);
+  }, [session, offer]);
 
   useLayoutEffect(() => {
     const element = menu.current;
-    if (element === null || given === null) return;
+    if (element === null || offer === null) return;
     const { width, height } = element.getBoundingClientRect();
-    const isBelow = given.at.bottom + 4 + height < innerHeight;
-    element.style.left = `${Math.max(EDGE_PX, Math.min(given.at.left, innerWidth - width - EDGE_PX))}px`;
-    element.style.top = `${isBelow ? given.at.bottom + 4 : Math.max(EDGE_PX, given.at.top - height - 4)}px`;
+    const isBelow = offer.at.bottom + 4 + height < innerHeight;
+    element.style.left = `${Math.max(EDGE_PX, Math.min(offer.at.left, innerWidth - width - EDGE_PX))}px`;
+    element.style.top = `${isBelow ? offer.at.bottom + 4 : Math.max(EDGE_PX, offer.at.top - height - 4)}px`;
     element.querySelector<HTMLElement>("button")?.focus();
-  }, [given]);
+  }, [offer]);
 
-  if (given === null) return null;
+  if (offer === null) return null;
   const onKeyDown = (event: KeyboardEvent): void => {
     const buttons = [...(menu.current?.querySelectorAll<HTMLElement>("button") ?? [])];
     const at = buttons.findIndex((button) => button === document.activeElement);
@@ -61,16 +61,16 @@ export function ValueMenu() {
     event.stopPropagation();
   };
   return (
-    <section aria-label={`Filter by ${given.column}`}>
+    <section aria-label={`Filter by ${offer.column}`}>
       <div
         ref={menu}
         class={style["menu"]}
         role="menu"
-        aria-label={`Filter by ${given.column}`}
+        aria-label={`Filter by ${offer.column}`}
         tabIndex={-1}
         onKeyDown={onKeyDown}
       >
-        {session.filter.choices(given).map(({ words, where }) => (
+        {session.filter.choices(offer).map(({ words, where }) => (
           <button
             key={words}
             type="button"

@@ -152,6 +152,6 @@ function Strip({ strip: { name, px, scale }, isFirst, values, here, samples }: S
 }
 
 function between(values: readonly WireNumber[]): string {
-  const known = values.map(finite).filter((value) => value !== null);
-  return known.length === 0 ? "none" : `${figure(Math.min(...known))} to ${figure(Math.max(...known))}`;
+  const numbers = values.map(finite).filter((value) => value !== null);
+  return numbers.length === 0 ? "none" : `${figure(Math.min(...numbers))} to ${figure(Math.max(...numbers))}`;
 }

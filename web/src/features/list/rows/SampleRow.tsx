@@ -75,12 +75,12 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
   const length = item.response_tokens ?? item.response_chars;
   const unit = item.response_tokens === null ? "characters" : "tokens";
   const [first, ...others] = columns;
-  const own = new Map<string, WireNumber>([
+  const fixedValues = new Map<string, WireNumber>([
     ["status", item.status],
     ["discarded", item.discarded],
     ["step", item.step],
   ]);
-  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? own.get(name) ?? null;
+  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? fixedValues.get(name) ?? null;
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -162,7 +162,7 @@ function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; co
 }
 
 /** A value in words, as its column has it. */
-export function said(session: Session, name: string, value: WireNumber): string {
+export function valueText(session: Session, name: string, value: WireNumber): string {
   if (session.columns.named(name)?.kind === "text") return value === null ? "" : String(value);
   const { kind } = session.columns.scale(name);
   if (kind === "score") return score(value, "–");
@@ -180,7 +180,7 @@ const short = (session: Session, name: string): string =>
 function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
   const session = useSession();
   const background = cellColour(session.columns.scale(name), toNumber(value));
-  const words = said(session, name, value);
+  const words = valueText(session, name, value);
   return (
     <span
       class={`${style["value"]} ${isFirst ? style["first"] : ""}`}

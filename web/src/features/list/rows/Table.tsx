@@ -10,7 +10,7 @@ import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
 import { Divider } from "../../../ui/layout/Divider";
-import { onRow, said } from "./SampleRow";
+import { onRow, valueText } from "./SampleRow";
 import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Table.module.css";
@@ -21,8 +21,8 @@ const ID_PX = 180;
 const USUAL_PX = 112;
 
 export interface TableColumns {
-  /** What the list was asked for: values come in this order. */
-  asked: readonly string[];
+  /** The columns that the list requested: values come in this order. */
+  valueNames: readonly string[];
   names: readonly string[];
   /** For `grid-template-columns`. */
   template: string;
@@ -41,11 +41,11 @@ const isIdle = (session: Session, name: string): boolean =>
   session.columns.named(name)?.low === null;
 
 /** The columns of the table: the id leads, how the response begins ends it. */
-export function tableColumns(session: Session, asked: readonly string[]): TableColumns {
-  const names = ["id", ...asked.filter((name) => !isIdle(session, name)), "response"];
+export function tableColumns(session: Session, valueNames: readonly string[]): TableColumns {
+  const names = ["id", ...valueNames.filter((name) => !isIdle(session, name)), "response"];
   const widths = names.map(widthOf);
   return {
-    asked,
+    valueNames,
     names,
     template: widths.map((px, i) => (i === widths.length - 1 ? `minmax(${px}px, 1fr)` : `${px}px`)).join(" "),
     minWidth: `${widths.reduce((sum, px) => sum + px, 0)}px`,
@@ -107,7 +107,7 @@ interface Props {
 export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {
   const session = useSession();
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
-  const valueOf = (name: string): WireNumber => item.values[columns.asked.indexOf(name)] ?? null;
+  const valueOf = (name: string): WireNumber => item.values[columns.valueNames.indexOf(name)] ?? null;
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -138,7 +138,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
     <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
       {!isText && background !== null && <i style={{ background }} />}
       <span data-column={name} class="clip">
-        <Text text={said(session, name, value)} />
+        <Text text={valueText(session, name, value)} />
       </span>
     </span>
   );

@@ -56,15 +56,15 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
   const [text, setText] = useState("");
   const [showsHidden, showHidden] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
-  const known = runs.value ?? [];
-  const hidden = known.filter(({ id }) => runMark(id).hidden).length;
+  const all = runs.value ?? [];
+  const hidden = all.filter(({ id }) => runMark(id).hidden).length;
   const isShown = ({ id }: RunItem): boolean =>
     showsHidden ||
     text.trim() !== "" ||
     id === session.place.now.peek().run ||
     session.place.now.peek().over.includes(id) ||
     !runMark(id).hidden;
-  const result = matchingRuns(known.filter(isShown), text);
+  const result = matchingRuns(all.filter(isShown), text);
   const virtual = useVirtual({ count: result.length, scroller, height: () => ROW_PX, shape: result.length });
 
   const focusRow = (index: number): void => {
@@ -97,7 +97,7 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
       <input
         class={`field ${style["field"]}`}
         aria-label="Find a run"
-        placeholder={known.length > 1 ? `Find among ${figure(known.length)} runs` : "Find a run"}
+        placeholder={all.length > 1 ? `Find among ${figure(all.length)} runs` : "Find a run"}
         autocomplete="off"
         spellcheck={false}
         ref={(element) => {

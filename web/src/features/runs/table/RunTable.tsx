@@ -140,7 +140,7 @@ export function RunTable({ items, scroller, keys, telling, differing, sort, choo
                 shown={shown?.id === item.id ? shown.what : null}
                 show={(what) => show(what === null ? null : { id: item.id, what })}
                 isStop={item.id === stop}
-                come={() => setCurrent(item.id)}
+                onFocus={() => setCurrent(item.id)}
                 measured={setMore}
               />
             );

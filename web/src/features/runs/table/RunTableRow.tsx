@@ -36,7 +36,7 @@ interface Props {
   /** Tab stops at this row, and continues after the table. */
   isStop: boolean;
   /** True if it has the focus. */
-  come: () => void;
+  onFocus: () => void;
   /** The height of its open details. */
   measured: (px: number) => void;
 }
@@ -54,7 +54,7 @@ export function RunTableRow({
   shown,
   show,
   isStop,
-  come,
+  onFocus,
   measured,
 }: Props) {
   const session = useSession();
@@ -80,7 +80,7 @@ export function RunTableRow({
       data-row={row}
       style={{ transform: `translateY(${top}px)` }}
       ref={whole}
-      onFocusIn={come}
+      onFocusIn={onFocus}
     >
       <div
         class={style["line"]}

@@ -199,9 +199,9 @@ export function sorted(
   const { value } = column ?? {};
   if (value === undefined) return items;
   const valued = items.map((item) => ({ item, value: value(item) }));
-  const there = valued.filter((one): one is { item: RunItem; value: number | string } => one.value !== null);
-  there.sort((a, b) => compared(a.value, b.value, isDescending));
-  return [...there, ...valued.filter((one) => one.value === null)].map(({ item }) => item);
+  const present = valued.filter((one): one is { item: RunItem; value: number | string } => one.value !== null);
+  present.sort((a, b) => compared(a.value, b.value, isDescending));
+  return [...present, ...valued.filter((one) => one.value === null)].map(({ item }) => item);
 }
 
 /** Numbers before words in either direction: a key may have a number in one run and a word in another. */

@@ -22,7 +22,7 @@ export function FindBar() {
     event.preventDefault();
     event.stopPropagation();
   };
-  const known = session.find.standing.value;
+  const standing = session.find.standing.value;
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes it from anywhere
     <div class={style["bar"]} role="search" aria-label="Find in this sample" onKeyDown={onKeyDown}>
@@ -39,7 +39,7 @@ export function FindBar() {
         }}
       />
       <span class={style["count"]} role="status">
-        {session.find.error.value ?? words(known)}
+        {session.find.error.value ?? words(standing)}
       </span>
       <button
         type="button"
@@ -77,9 +77,10 @@ export function FindBar() {
   );
 }
 
-function words(known: { at: number; total: number; known: number } | null): string {
-  if (known === null) return "";
-  if (known.total === 0) return "Nothing found";
-  const more = known.known < known.total ? `, of which you can visit the first ${figure(known.known)}` : "";
-  return `${figure(known.at)} of ${figure(known.total)}${more}`;
+function words(standing: { at: number; total: number; visitable: number } | null): string {
+  if (standing === null) return "";
+  if (standing.total === 0) return "Nothing found";
+  const more =
+    standing.visitable < standing.total ? `, of which you can visit the first ${figure(standing.visitable)}` : "";
+  return `${figure(standing.at)} of ${figure(standing.total)}${more}`;
 }

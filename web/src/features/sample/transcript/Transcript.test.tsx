@@ -159,13 +159,13 @@ describe("a transcript", () => {
   });
 
   it("stands beside its reference, and marks the words in which the two differ", async () => {
-    const said = (text: string, origin = "response") => turn("assistant", [part("text", text)], { origin });
-    const given = reply({
-      turns: [turn("user", [part("text", "How much?")]), said(`${HOSTILE} It is 5 in all.`)],
-      reference: { turns: [said(`${HOSTILE} It is 4 in all.`)], reward: 0.25, gap: 0.75 },
+    const answer = (text: string, origin = "response") => turn("assistant", [part("text", text)], { origin });
+    const sample = reply({
+      turns: [turn("user", [part("text", "How much?")]), answer(`${HOSTILE} It is 5 in all.`)],
+      reference: { turns: [answer(`${HOSTILE} It is 4 in all.`)], reward: 0.25, gap: 0.75 },
     });
-    session.sample.now.value = given;
-    const host = await drawn(<Transcript reply={given} />, session);
+    session.sample.now.value = sample;
+    const host = await drawn(<Transcript reply={sample} />, session);
     const marked = () =>
       ["ins", "del"].map((tag) =>
         [...host.querySelectorAll(`article [role=group][aria-label="Assistant"] ${tag}`)].map((one) => one.textContent),
@@ -192,13 +192,13 @@ describe("a transcript", () => {
   });
 
   it("marks nothing in a sample that is not all here, and says so", async () => {
-    const given = reply({
+    const sample = reply({
       turns: [turn("assistant", [part("text", "It is 5.")], { origin: "response" })],
       turn_total: 9,
       reference: { turns: [turn("assistant", [part("text", "It is 4.")])], reward: null, gap: null },
     });
-    session.sample.now.value = given;
-    const host = await drawn(<Transcript reply={given} />, session);
+    session.sample.now.value = sample;
+    const host = await drawn(<Transcript reply={sample} />, session);
     await vi.waitFor(
       () =>
         expect(host.querySelector("[role=status]")?.textContent).toBe(

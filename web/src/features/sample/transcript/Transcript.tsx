@@ -99,12 +99,14 @@ function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }:
     turns.filter((turn) => turn.origin === origin).length === 1
       ? turns.find((turn) => turn.origin === origin)
       : undefined;
-  const known = new Map([
+  const tokensOf = new Map([
     [only("prompt"), prompt_tokens],
     [only("response"), response_tokens],
   ]);
   return turns.map((turn) =>
-    turn.tokens === null && (known.get(turn) ?? null) !== null ? { ...turn, tokens: known.get(turn) ?? null } : turn,
+    turn.tokens === null && (tokensOf.get(turn) ?? null) !== null
+      ? { ...turn, tokens: tokensOf.get(turn) ?? null }
+      : turn,
   );
 }
 
