@@ -1,5 +1,6 @@
 """The rules of the house: who imports whom, what is loaded when, which names are public, what the documents list."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -100,6 +101,8 @@ def test_every_public_name_exists() -> None:
 SOURCES = sorted((ROOT / "src/rolloupe").rglob("*.py"))
 NOUNS = {"encoding", "listing", "reading", "sorting", "testing", "wording"}
 """Names of modules that end like a participle and are none."""
+VAGUE = {"come", "gone", "held", "said", "there", "told"}
+"""Names of variables that do not say what they hold."""
 
 
 def test_each_class_has_a_name_of_its_own() -> None:
@@ -112,6 +115,23 @@ def test_each_class_has_a_name_of_its_own() -> None:
 def test_no_module_is_named_by_a_participle() -> None:
     names = {path.parent.name if path.stem == "__init__" else path.stem for path in SOURCES}
     assert {name for name in names if name.endswith(("ed", "ing"))} - NOUNS == set()
+
+
+def variables_in(code: str) -> set[str]:
+    """Return the names of the variables and parameters in some code."""
+    nodes = list(ast.walk(ast.parse(code)))
+    variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return variables | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def test_variables_are_named_for_what_they_hold() -> None:
+    vague = {path.name: variables_in(path.read_text(encoding="utf-8")) & VAGUE for path in SOURCES}
+    assert {name: names for name, names in vague.items() if names} == {}
+
+
+def test_the_check_of_variables_sees_each_kind() -> None:
+    code = "def f(told, *said, **held):\n    for gone in told: lambda come: (there := come)"
+    assert variables_in(code) == VAGUE
 
 
 def test_no_folder_is_too_wide() -> None:
@@ -195,8 +215,10 @@ def test_no_line_of_the_app_sets_html() -> None:
 @pytest.mark.parametrize("index", ["", "https://wheels.example/cpu"])
 def test_fetching_pytorch_is_announced_and_shown(index: str) -> None:
     words = ["make", "--dry-run", "--always-make", ".venv/.torch", f"TORCH_INDEX={index}"]
-    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    announced, fetched = (next(n for n, one in enumerate(told) if word in one) for word in ("PyTorch", "--group live"))
-    assert announced < fetched and "some minutes" in told[announced]
-    assert "--quiet" not in told[fetched]
-    assert (f"--index-url {index} " in told[fetched]) if index else ("GB" in told[announced])
+    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    announced, fetched = (
+        next(n for n, one in enumerate(printed) if word in one) for word in ("PyTorch", "--group live")
+    )
+    assert announced < fetched and "some minutes" in printed[announced]
+    assert "--quiet" not in printed[fetched]
+    assert (f"--index-url {index} " in printed[fetched]) if index else ("GB" in printed[announced])

@@ -22,7 +22,7 @@ class SampleColumn(Struct, frozen=True, kw_only=True):
     type: ColumnType
     group: ColumnGroup
     stored: str = ""
-    """What the index calls it, where that is another name: `group` and `index` are words of SQL."""
+    """Its name in the index, if that is another: `group` and `index` are words of SQL."""
     label: str = ""
     """What the page calls it."""
     short: str = ""

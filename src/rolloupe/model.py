@@ -16,7 +16,7 @@ PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marke
 
 
 class RunPart(Struct, frozen=True):
-    """One folder or file of a run. `split` is set where the place alone decides it (`eval/poems`)."""
+    """One folder or file of a run. `split` is set if the place alone decides it (`eval/poems`)."""
 
     path: str
     split: str | None = None
@@ -238,7 +238,7 @@ class SampleRow(Struct, kw_only=True):
     """The whole prompt as text (messages are joined), for search and preview; in the index only its beginning."""
     response: str = ""
     messages: list[Any] | None = None
-    """The response as the record has it, where that is a list of chat messages or turns."""
+    """The response as the record has it, if that is a list of chat messages or turns."""
     response_end: str = ""
     """The end of the response if `response` holds only its beginning. The index sets this field and those below."""
     response_chars: int = 0

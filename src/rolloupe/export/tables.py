@@ -189,7 +189,7 @@ def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator
 
 
 class Sink(io.RawIOBase):
-    """A file that holds what is written until somebody takes it."""
+    """A file that holds written bytes until its owner takes them."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

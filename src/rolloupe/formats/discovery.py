@@ -49,7 +49,7 @@ class Discovery(NamedTuple):
 
 
 def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
-    """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note lists what is left.
+    """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
 
     Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` if the requested format
     does not exist or reads nothing there. A field map applies to the generic format.

@@ -17,7 +17,7 @@ from rolloupe.model import Problem, RunInfo, Source
 
 WAIT_S = 0.5
 PUBLISH_S = 1.0
-"""The interval at which new derived metrics are published: each time answers change, and lists are made again."""
+"""The interval at which new derived metrics are published: each time, answers change and viewers load lists again."""
 
 INLINE_BYTES = 8 * 2**20
 """The number of bytes that this process handles itself: small runs start no other."""

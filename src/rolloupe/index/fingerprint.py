@@ -42,7 +42,7 @@ class Fingerprint(Struct, frozen=True, array_like=True):
 
     @property
     def contents(self) -> bytes:
-        """A digest of what was scanned, the same for everyone who scans it."""
+        """A digest of the scanned bytes, the same for everyone who scans them."""
         return hashlib.blake2b(b"%d " % self.stop + self.head + self.tail + self.between, digest_size=16).digest()
 
     def is_of(self, now: FileState) -> bool:

@@ -4,5 +4,5 @@ EVALS = "eval"
 
 
 def is_asked(split: str, selection: str | None) -> bool:
-    """True for a requested split: by its own name, as one of all evaluations, or without a name."""
+    """True if the selection names this split or all evaluations, or selects nothing."""
     return selection in (None, split) or (selection == EVALS and split.startswith("eval/"))

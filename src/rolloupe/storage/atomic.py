@@ -26,7 +26,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _created(path: Path) -> BinaryIO:
-    """Create a file, and its folder first if there is none."""
+    """Create a file, and its folder first if that is missing."""
     try:
         return path.open("wb")
     except FileNotFoundError:

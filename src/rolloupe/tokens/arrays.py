@@ -60,7 +60,7 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
 def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
     """Return values as float64, shape (T,), NaN where the mask is 0; without a mask, all of them.
 
-    The two are aligned at their ends, where the response is: values before the start of a mask do not count.
+    The two are aligned at their ends, since the response is last: values before the start of a mask do not count.
     """
     found = values.astype(np.float64)
     if mask is not None:

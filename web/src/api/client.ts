@@ -11,9 +11,9 @@ export class ApiError extends Error {
     readonly status: number,
     message: string,
     readonly next: string,
-    /** The whole answer, where it was JSON: a refusal may say more than its sentence. */
+    /** The whole answer, if it was JSON: a refusal may say more than its sentence. */
     readonly body: unknown = null,
-    /** Where in a filter it stands that could not be understood. */
+    /** The place of an error in a filter. */
     readonly place: number | null = null,
   ) {
     super(message);

@@ -1,4 +1,4 @@
-/** Curves: what is asked for in one turn goes in one request, but trainer metrics, whose files are slow to read. */
+/** Curves: one request has all curves of one turn, except trainer metrics, whose files are slow to read. */
 
 import { getCurves } from "./index";
 import type { CurveData, CurveRecord } from "./types.gen";

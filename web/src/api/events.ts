@@ -1,4 +1,4 @@
-/** What the server tells without being asked: shared by all tabs where the browser can, else a stream of our own. */
+/** Events of the server: from a stream that all tabs share if the browser can do that, else from one of our own. */
 
 import { address, isRefused } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";

@@ -122,7 +122,7 @@ export const getColumns = (run: string, split: string): Promise<ColumnsReply> =>
 export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: string): Promise<CompleteReply> =>
   get(["runs", run, "complete"], { ...query, text });
 
-/** `after`: where the prompt of a sample is cut that no template divides. */
+/** `after`: the place to cut the prompt of a sample, if no template divides it. */
 export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> =>
   get(["runs", run, "sample"], { id, after });
 
@@ -141,10 +141,10 @@ export const getMembers = (
   },
 ): Promise<MembersReply> => get(["runs", run, "members"], query);
 
-/** Where the prompt of a sample was answered. */
+/** The steps in which the run answered the prompt of a sample. */
 export const getSame = (run: string, id: string): Promise<SameReply> => get(["runs", run, "same"], { id });
 
-/** Where a prompt was answered in another run: `prompt` is its name in the answer of `getSame`. */
+/** The steps in which another run answered a prompt: `prompt` is its name in the answer of `getSame`. */
 export const getSameIn = (run: string, prompt: string): Promise<SameReply> => get(["runs", run, "same"], { prompt });
 
 /** A page of turns that begins at `from`, or ends at `until`. */
@@ -176,7 +176,7 @@ export const findIn = (run: string, id: string, text: string, isCased: boolean, 
 export const imageAt = (run: string, id: string, at: string, after?: string): string =>
   address(["runs", run, "sample", "image"], { id, after, at });
 
-/** Why an image is not there, in the server's words; null where it is. */
+/** Why an image is missing, in the server's words; null if it is not. */
 export async function imageError(url: string): Promise<string | null> {
   try {
     await get(url);
@@ -206,14 +206,14 @@ export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {}
 export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
   get(["runs", run, "marked"], { before });
 
-/** The address of a file of samples: of a query, or of what was marked. */
+/** The address of a file of samples: those of a query, or the marked ones. */
 export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string =>
   address(["runs", run, "export"], query);
 
 /** What a person added; with `since` what has changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 
-/** Throws an `ApiError` of status 409 where another change was first; `body` is then a `ConflictReply`. */
+/** Throws an `ApiError` of status 409 if another change came first; its `body` is then a `ConflictReply`. */
 export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> =>
   post(["state"], change);
 

@@ -1,4 +1,4 @@
-/** One stream of events, held open: what it says, and whether it is up. Runs in the shared worker or in the page. */
+/** One open stream of events, and whether it is up. Runs in the shared worker or in the page. */
 
 /**
  * A message to the page: the connection is `up` or `down`; `refused`: down, since the answer was not a stream; `event`
@@ -27,7 +27,7 @@ export class Stream {
     return this.#isUp;
   }
 
-  /** Try now, where the stream is not open. */
+  /** Try now, if the stream is not open. */
   open(): void {
     clearTimeout(this.#timer);
     if (this.#source !== null && this.#source.readyState !== EventSource.CLOSED) return;

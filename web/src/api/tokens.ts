@@ -19,7 +19,7 @@ export interface TokenPage {
   ids: Int32Array | Float64Array | null;
   spans: Readonly<Record<"turn" | "part" | "start" | "stop", Int32Array>>;
   series: ReadonlyMap<string, Float64Array>;
-  /** The string of a token, counted from the first of the page; null where the record holds none. */
+  /** The string of a token, counted from the first of the page; null if the record has none. */
   text: ((place: number) => string) | null;
 }
 

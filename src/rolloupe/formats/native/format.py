@@ -155,7 +155,7 @@ class Native(JsonlFormat):
         status, status_raw = fields.status(record.get("status"))
         reward, series = fields.number(record.get("reward")), _facts(record)
         means = _means(record, series)
-        means.pop("kl", None)  # `derived` tells it
+        means.pop("kl", None)  # `derived` computes it
         metrics = means | _numbers(record.get("metrics"))
         index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
         return SampleRow(

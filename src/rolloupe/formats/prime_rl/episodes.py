@@ -175,7 +175,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(branch: Branch) -> Counts:
-    """Count the tokens of a branch; an only branch without ids takes the trace's own counts."""
+    """Count the tokens of a branch. If the only branch of a trace has no ids, the counts of the trace apply."""
     members = branch.members
     total = sum(len(node.ids) for node in members)
     if total:

@@ -81,7 +81,7 @@ class Line(NamedTuple):
 def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
 
-    Runs of blank lines are skipped at once. If a compressed stream stops between two lines, an empty unfinished line
+    Skips runs of blank lines at once. If a compressed stream stops between two lines, an empty unfinished line
     represents the next one. If it holds too many lines for its size, a last line represents the rest.
     """
     position = read_to = _line_start(file, start, stop)

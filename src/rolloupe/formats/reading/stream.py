@@ -41,7 +41,7 @@ class _Raw(io.RawIOBase):
         self.damage: Damage | None = None
         self.file = file
         self.spent_bytes = 0
-        """Compressed bytes behind what was read so far."""
+        """The number of compressed bytes that the data read so far came from."""
         self._from: int | None = None
         self._at = 0
 
@@ -106,7 +106,7 @@ def is_decoded(file: BinaryIO) -> bool:
 
 
 def spent_bytes(file: BinaryIO) -> int | None:
-    """Return the number of compressed bytes behind what was read; None for a file that is not decoded."""
+    """Return how many compressed bytes the data read so far came from; None for a file that is not decoded."""
     raw = getattr(file, "raw", None)
     return raw.spent_bytes if isinstance(raw, _Raw) else None
 

@@ -52,7 +52,7 @@ class Telescope(TelescopeFiles, Format):
         "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
     )
     reads = (
-        ("`samples_data`, `_kind_tables`", "samples; `_kind_tables` of `events/` only until `steps/` has them"),
+        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only until `steps/` has them"),
         (
             "`samples_data_discarded`, `_cancelled`",
             "samples with their `discard_reason`; cancelled ones have no answer and no reward",

@@ -49,7 +49,7 @@ def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None
 
 
 def shows(record: Record, tied: Tied) -> bool:
-    """Return whether a sample shows the contents of a step's log: from the log, or as its record has the same turns."""
+    """Return whether a sample shows the contents of a step's log: from the log, or from a record with equal turns."""
     turns, _ = turns_in(record)
     if lacks_prompt(turns):
         return with_log(turns, record, tied) is not None

@@ -64,7 +64,7 @@ def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
 
 
 def has_column(run: OpenRun, name: str) -> bool:
-    """True where the run has a column of that name."""
+    """True if the run has a column of that name."""
     return reference(run.snapshot(), name) is not None
 
 

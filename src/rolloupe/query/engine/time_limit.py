@@ -39,7 +39,7 @@ class TimeLimit:
                 rest_s = self._interrupt_late()
 
     def _interrupt_late(self) -> float | None:
-        """Interrupt what is late; returns the time to the next deadline, None without any."""
+        """Interrupt late queries; returns the time to the next deadline, None without any."""
         now = time.monotonic()
         for statement, (deadline, interrupt) in list(self._running.items()):
             if deadline > now:

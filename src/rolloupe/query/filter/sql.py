@@ -55,7 +55,7 @@ def clause_of(snapshot: Snapshot, one: Filter) -> Clause:
 
 
 def _compared(snapshot: Snapshot, one: Condition) -> Clause:
-    """NaN, the greatest for DuckDB, is not above any number."""
+    """Compile a condition. DuckDB takes NaN for the greatest number; here NaN is above no number."""
     name = column(snapshot, one.column)
     if one.operator == "contains":
         return Clause(f"contains(lower({name}::VARCHAR), lower(?))", [str(one.value)])

@@ -110,7 +110,7 @@ def in_scope(run: OpenRun, query: SampleQuery) -> int:
 
 
 def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None) -> Iterator[SampleItem]:
-    """All samples of a query in the current run, page by page; sorted by `index`, no page costs the whole run.
+    """All samples of a query in the current run, page by page. If sorted by `index`, no page reads the whole run.
 
     `columns` as for `samples`.
     """

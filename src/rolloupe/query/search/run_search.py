@@ -80,7 +80,7 @@ class SearchProgress(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Hits since the last yield, and the progress. `rows` are hits that are kept without being looked up."""
+    """Hits since the last yield, and the progress. `rows` are hits that the search keeps and has not looked up."""
 
     hits: list[Hit]
     rows: list[FoundRow]

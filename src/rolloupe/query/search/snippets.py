@@ -19,7 +19,7 @@ class Snippet(NamedTuple):
     role: str
     pieces: tuple[str, ...]
     is_start: bool
-    """True where the text begins with it."""
+    """True if the text begins with it."""
     is_end: bool
 
 

@@ -25,7 +25,7 @@ class Lines:
         """How often the file was gone when it was to be written."""
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Write lines, their ends included, at the end: all of them or, where that fails, none. Raises `OSError`."""
+        """Write lines, their ends included, at the end: all of them or, if that fails, none. Raises `OSError`."""
         if not lines:
             return
         handle = self._opened()

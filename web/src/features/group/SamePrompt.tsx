@@ -207,7 +207,7 @@ function OtherRuns({ prompt }: { prompt: string }) {
     void (async () => {
       for (const id of key.split("\n")) {
         try {
-          // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what else is asked for does not wait
+          // oxlint-disable-next-line no-await-in-loop -- one at a time, so that other requests do not wait
           const reply = await getSameIn(id, prompt);
           if (!isWanted) return;
           put((now) => ({

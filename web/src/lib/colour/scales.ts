@@ -23,10 +23,10 @@ const COSTS =
 const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
 const SLACK = 1e-3;
 
-/** True where more of it being better goes against its name. Where less is better, the run has said so itself. */
+/** True if more is better but the name suggests the opposite. If less is better, the run has said so itself. */
 export const isDoubtful = (name: string, worst: number, best: number): boolean => worst < best && COSTS.test(name);
 
-/** The scale of a column. `groupSize` is how many samples a group has, 0 where that is not known. */
+/** The scale of a column. `groupSize` is how many samples a group has, 0 if unknown. */
 export function scaleOf(column: ColumnItem, groupSize: number): Scale {
   if (column.kind !== "number") return NONE;
   const worst = finite(column.worst);
@@ -57,14 +57,14 @@ function signed(end: number): Scale {
   return { kind: "signed", low: -end, high: end };
 }
 
-/** Place from 0 (low) to 1 (high); null where that has no meaning. */
+/** Place from 0 (low) to 1 (high); null if that has no meaning. */
 export function placeIn(scale: Scale, value: number | null): number | null {
   if (value === null || Number.isNaN(value) || scale.kind === "none") return null;
   if (scale.low === scale.high) return scale.kind === "score" ? (value >= scale.high ? 1 : 0) : 0.5;
   return Math.min(1, Math.max(0, placeBetween(value, scale.low, scale.high)));
 }
 
-/** The colour of a cell; null where it has none. */
+/** The colour of a cell; null if it has none. */
 export function cellColour(scale: Scale, value: number | null): string | null {
   const at = placeIn(scale, value);
   if (at === null) return null;
@@ -73,7 +73,7 @@ export function cellColour(scale: Scale, value: number | null): string | null {
   return at < 0.5 ? mixed("div-neg", 1 - 2 * at) : mixed("div-pos", 2 * at - 1);
 }
 
-/** Where a scale begins and ends, in few signs; one of both where it is as far on either side of zero. */
+/** The ends of a scale, in few signs; only one of them if the scale reaches as far on either side of zero. */
 export function endsOf({ kind, low, high }: Scale): readonly string[] {
   if (kind === "none") return [];
   return kind === "signed" ? [`±${brief(high)}`] : [brief(low), brief(high)];
@@ -90,7 +90,7 @@ function mixed(name: string, part: number): string {
   return `color-mix(in oklab, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
 }
 
-/** The ink of a number: only what is good or bad, or on one side of zero, has one. */
+/** The ink of a number: only numbers that are good or bad, or on one side of zero, have one. */
 export function inkOf(scale: Scale, value: number | null): string | undefined {
   const at = placeIn(scale, value);
   if (at === null) return undefined;
@@ -105,14 +105,14 @@ export interface Range {
   high: number;
 }
 
-/** The range of colours for rewards seen so far: the usual ones where they hold all, else what was observed. */
+/** The range of colours for rewards seen so far: the usual ones if they hold all rewards, else the observed ones. */
 export function rangeOf(low: number, high: number): Range {
   if (low >= 0 && high <= 1) return { low: 0, high: 1 };
   if (low >= -1 && high <= 1) return { low: -1, high: 1 };
   return { low, high };
 }
 
-/** Place in a range, from 0 to 1; null where that has no meaning. */
+/** Place in a range, from 0 to 1; null if that has no meaning. */
 export function share(value: number | null, range: Range): number | null {
   if (value === null || Number.isNaN(value)) return null;
   if (range.high <= range.low) return value >= range.high ? 1 : 0;

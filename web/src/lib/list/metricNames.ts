@@ -3,7 +3,7 @@
 /** The last separator of a name that something follows. */
 const PARTS = /^(.*[./])[^./]+$/;
 
-/** What at least two names of a sample have in common, up to a separator; empty where they have nothing. */
+/** What at least two names of a sample have in common, up to a separator; empty if they have nothing in common. */
 export function commonPrefix(names: readonly string[]): string {
   const [first, ...rest] = names;
   if (first === undefined || rest.length === 0) return "";
@@ -13,12 +13,12 @@ export function commonPrefix(names: readonly string[]): string {
   return prefix;
 }
 
-/** A name without a prefix, where that leaves something. */
+/** A name without a prefix, if that leaves something. */
 export const bareName = (name: string, prefix: string): string =>
   name.length > prefix.length && name.startsWith(prefix) ? name.slice(prefix.length) : name;
 
 /** The last part of names under which trainers log what the reward is, too. */
 const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
 
-/** True for a metric that is called as the reward is. */
+/** True for a metric that has the name of the reward. */
 export const isScore = (name: string): boolean => SCORES.has(name.split(/[./]/).at(-1) ?? "");

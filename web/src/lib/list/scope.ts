@@ -1,4 +1,4 @@
-/** Which samples a list is of, in which order, and what is shown of each: from the address to what the server is asked. */
+/** Which samples a list has, in which order, and what it shows of each: turns an address into a request. */
 
 import type { Extent, Mode, Place } from "../address/address";
 
@@ -6,7 +6,7 @@ import type { Extent, Mode, Place } from "../address/address";
 export interface Scope {
   run: string;
   split: string;
-  /** Null where the list is of several steps. */
+  /** Null if the list has several steps. */
   step: number | null;
   /** First and last step of a range; null for an open end. */
   low: number | null;
@@ -14,12 +14,12 @@ export interface Scope {
   where: string;
   sort: string;
   descending: boolean;
-  /** Null: groups, or samples where every group has one alone. */
+  /** Null: groups, or samples if every group has only one. */
   mode: Mode | null;
   columns: readonly string[];
   /** The reader chose no columns: groups come with the most informative ones, behind these. */
   usual: boolean;
-  /** Of the samples that were not trained on, in place of those that were. */
+  /** The list has the discarded samples instead of the others. */
   discarded: boolean;
 }
 
@@ -49,7 +49,7 @@ export function scopeAt(at: Place, chosen: readonly string[] | null): Scope | nu
   };
 }
 
-/** What is shown of each row: first what the list is sorted by, so that its order can be seen. */
+/** The columns of each row: first the one that sorts the list, so that the reader sees its order. */
 function led(columns: readonly string[], sort: string): readonly string[] {
   return sort === "index" || sort === "length" ? columns : [sort, ...columns.filter((name) => name !== sort)];
 }
@@ -75,12 +75,12 @@ export function keyOf(of: Scope): string {
   ]);
 }
 
-/** True where a step is one of the list's. */
+/** True if a step is one of the list's. */
 export function holds({ step, low, high }: Scope, one: number): boolean {
   return step === null ? (low === null || one >= low) && (high === null || one <= high) : one === step;
 }
 
-/** What the server is asked for a list, its pages aside. */
+/** The request for a list, without the choice of a page. */
 export function queryOf(of: Scope) {
   const { split, sort, descending } = of;
   return {

@@ -7,7 +7,7 @@
 export const MOST_PX = 8_000_000;
 
 export interface Space {
-  /** Of all rows, of the element that holds them, and of what is seen of it; all in pixels. */
+  /** The heights of all rows, of the element that holds them, and of its visible part; all in pixels. */
   rowsPx: number;
   spacePx: number;
   viewPx: number;
@@ -23,7 +23,7 @@ export const isScaled = ({ rowsPx, spacePx }: Space): boolean => rowsPx > spaceP
 /** The furthest that rows, and the element, can be scrolled. */
 const endOf = (px: number, { viewPx }: Space): number => Math.max(0, px - viewPx);
 
-/** How far the element is scrolled where the rows are at `real`. */
+/** How far the element is scrolled if the rows are at `real`. */
 export function topOf(space: Space, real: number): number {
   if (!isScaled(space)) return Math.min(real, endOf(space.spacePx, space));
   const end = endOf(space.rowsPx, space);

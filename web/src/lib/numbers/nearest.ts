@@ -1,6 +1,6 @@
 /** Searches in ascending values. */
 
-/** Index of the last value that is not above `limit`, in ascending values; -1 where all are above. */
+/** Index of the last value that is not above `limit`, in ascending values; -1 if all are above. */
 export function lastAtMost(values: readonly number[], limit: number): number {
   let low = 0;
   let high = values.length;

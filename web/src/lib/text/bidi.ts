@@ -9,7 +9,7 @@
 /** Embeddings, overrides and isolates, and the characters that end them. */
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/;
 /** Characters that end a paragraph of the algorithm, but not a line. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- the expression looks for them
 const ENDS = /[\r\u001c-\u001e\u0085\u2029]/;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 

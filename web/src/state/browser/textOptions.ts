@@ -13,7 +13,7 @@ export interface Render {
   code: boolean;
   /** Template markers are shown in the model's text; otherwise they are left out. */
   markers: boolean;
-  /** They are shown in prompts, too, where the names of the turns repeat them. */
+  /** Prompts show them, too, although the names of the turns repeat them there. */
   promptMarkers: boolean;
   /** System prompts are shown; otherwise they are left out. */
   system: boolean;

@@ -1,4 +1,4 @@
-/** Going from sample to sample in the order of the list, also while the list does not know yet where they stand. */
+/** Goes from sample to sample in the order of the list, also before the list knows their places. */
 
 import { computed, untracked } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
@@ -10,14 +10,14 @@ export class BrowseStore extends Store {
     return this.session.list;
   }
 
-  /** The group of the sample that is looked at, where the list is of groups. */
+  /** The group of the open sample, if the list has groups. */
   readonly groupHere = computed<GroupItem | null>(() =>
     this.#list.now.value?.mode === "groups" && this.#list.rowHere.value !== null
       ? (groupAt(this.#list.now.value, this.#list.rowHere.value) ?? null)
       : null,
   );
 
-  /** A wish to go on that came before the list knew where the sample stands. It is granted once the list does. */
+  /** A wish to go on that came before the list knew the place of the sample. It comes true once the list knows it. */
   #wish: { sample: string; by: number } | null = null;
 
   /** Go so many samples on in the order of the list. */
@@ -40,7 +40,7 @@ export class BrowseStore extends Store {
   }
 
   /**
-   * What was read when the list was narrowed. The first sample of the list takes its place where the list has not got it.
+   * The sample that was open when the reader narrowed the list. If the list lacks it, the first sample replaces it.
    */
   #narrowed: { sample: string; where: string } | null = null;
 
@@ -113,7 +113,7 @@ export function idAt(list: Listing, at: number): string | undefined {
   return group === undefined || member === undefined ? undefined : group.prefix + member;
 }
 
-/** The first sample of a row, where it is known. */
+/** The first sample of a row, if known. */
 export function idOfRow(list: Listing, row: number): string | undefined {
   if (list.mode !== "groups") return itemAt(list, row)?.id;
   const group = groupAt(list, row);

@@ -9,7 +9,7 @@ import { Store } from "../store";
 export interface Offer {
   column: string;
   value: WireNumber;
-  /** Where the value stands on the screen, and what has the focus again when the menu goes. */
+  /** The place of the value on the screen, and the element that gets the focus back when the menu closes. */
   at: { left: number; top: number; bottom: number };
   from: HTMLElement;
 }
@@ -31,7 +31,7 @@ export class FilterStore extends Store {
     this.session.place.go({ where });
   }
 
-  /** Look at other steps. What is read stays where it is one of theirs. */
+  /** Look at other steps. The open sample stays if it is one of theirs. */
   widen(extent: Extent): void {
     const { sample, where } = this.session.place.now.peek();
     this.session.browse.keepIfHeld(sample, where);

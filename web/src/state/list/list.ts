@@ -1,4 +1,4 @@
-/** The list of what is in the scope: the pages of it that were looked at. It changes only when it is asked to. */
+/** The list of the scope: the pages that the reader has seen. It changes only on request. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getGroups, getSamples } from "../../api";
@@ -16,7 +16,7 @@ export interface Listing {
   key: string;
   version: string;
   mode: Mode;
-  /** What is known of each row, in the order of its values. */
+  /** The columns of the rows, in the order of their values. */
   columns: readonly string[];
   /** The number of samples that match the filter, and of all in the scope. */
   total: number;
@@ -27,7 +27,7 @@ export interface Listing {
   groups: ReadonlyMap<number, readonly GroupItem[]>;
   /** The requested pages of this list: a Set of its own, as each list is a new object. */
   requests: Set<string>;
-  /** Another number where the samples of the step are others; 0 for several steps. */
+  /** Changes with the samples of the step; 0 for several steps. */
   stamp: number;
   /** Samples without a value yet of a derived metric that the list is sorted or filtered by. */
   pending: number;
@@ -35,7 +35,7 @@ export interface Listing {
 
 /** Rows of a page. */
 export const PAGE = 100;
-/** More pages of a list are not held: who scrolls through millions of rows looks at few of them. */
+/** A list holds no more pages than these: a reader who scrolls through millions of rows looks at few of them. */
 export const MOST_PAGES = 60;
 
 export class ListStore extends Store {
@@ -47,32 +47,32 @@ export class ListStore extends Store {
 
   readonly scopeAt = (at: Place): Scope | null => scopeOf(at, this.session.view.shownColumns.peek());
 
-  /** Splits of which a group was seen that has more samples than one: a step that begins is no other kind of step. */
+  /** The splits that have shown a group of several samples: a step that has just begun is of no other kind. */
   readonly #grouped = new Set<string>();
 
-  /** What the address asks for; null where it leaves that open. One value for as long as that is the same. */
+  /** The scope of the address; null if it names none. The same object as long as the scope is the same. */
   readonly #scopeKey = computed(() =>
     JSON.stringify(scopeOf(this.session.place.now.value, this.session.view.shownColumns.value)),
   );
 
   readonly scope = computed<Scope | null>(() => JSON.parse(this.#scopeKey.value) as Scope | null);
 
-  /** What changes in a run must not move the list, so this is all of it that the list looks at. */
+  /** Changes of a run must not move the list, so the list looks only at this. */
   readonly #isRunKnown = computed(() => this.session.run.now.value !== null);
 
-  /** True while the list shows something else than what the address asks for. */
+  /** True while the list shows another scope than that of the address. */
   readonly isBehind = computed(() => this.scope.value !== null && this.now.value?.key !== keyOf(this.scope.value));
 
   /** Places of the samples in the list, as far as they are known. */
   readonly places = computed(() => (this.now.value === null ? new Map<string, number>() : placesOf(this.now.value)));
 
-  /** The place of the sample that is looked at; null where it is not known. */
+  /** The place of the open sample; null if unknown. */
   readonly position = computed<number | null>(() => {
     const { sample } = this.session.place.now.value;
     return sample === null ? null : (this.places.value.get(sample) ?? null);
   });
 
-  /** The row of the sample that is looked at; null where it is not known. */
+  /** The row of the open sample; null if unknown. */
   readonly rowHere = computed<number | null>(() => {
     const list = this.now.value;
     return list === null || this.position.value === null ? null : rowOf(list, this.position.value);
@@ -110,14 +110,14 @@ export class ListStore extends Store {
     this.#grouped.clear();
   }
 
-  /** Fetch a page of rows, where it is missing. */
+  /** Fetch a page of rows, if it is missing. */
   async need(page: number): Promise<void> {
     const list = this.now.peek();
     if (list === null || list.pages.has(page) || list.groups.has(page) || page < 0 || page * PAGE >= list.rows) return;
     await this.#add(list, `page ${page}`, () => pageOf(list.scope, list.mode, page));
   }
 
-  /** Fetch the page around a sample. True where it was added. */
+  /** Fetch the page around a sample. True if the list has it now. */
   async find(list: Listing, sample: string): Promise<boolean> {
     return this.#add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
   }
@@ -133,7 +133,7 @@ export class ListStore extends Store {
     const first = await pageOf(of, of.mode ?? "groups", 0, around);
     const split = JSON.stringify([of.run, of.split]);
     if (first.kind === "groups" && first.reply.total < first.reply.samples) this.#grouped.add(split);
-    // Where no group has a second sample, groups say nothing that samples do not.
+    // If no group has a second sample, groups say nothing that samples do not.
     const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && !this.#grouped.has(split);
     return listed(of, isAlone ? await pageOf(of, "samples", 0, around) : first);
   }
@@ -172,7 +172,7 @@ export class ListStore extends Store {
       }
       const grown = { ...now, ...added(now, page, Math.floor((this.rowHere.peek() ?? -1) / PAGE)) };
       const isGone = (one: number): boolean => !grown.pages.has(one) && !grown.groups.has(one);
-      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.requests.clear(); // what went may be asked for again
+      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.requests.clear(); // so that it may request them again
       this.#kept.put(now.key, grown);
       this.now.value = grown;
       if (!this.isBehind.peek()) this.error.value = null;
@@ -187,7 +187,7 @@ export class ListStore extends Store {
 
 type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
 
-/** One page of rows; with `around` the one in which that sample stands. */
+/** One page of rows; with `around`, the page with that sample. */
 async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: string): Promise<Page> {
   const query = { ...queryOf(of), offset: page * PAGE, limit: PAGE, around };
   return mode === "groups"
@@ -216,7 +216,7 @@ function listed(of: Scope, page: Page): Listing {
   return { ...bare, ...added(bare, page) };
 }
 
-/** The pages of a list with one more. Of too many those go that are furthest from it, but for the one that `stays`. */
+/** The pages of a list and one more. Of too many, drops the furthest, but not the one that `stays`. */
 function added(list: Listing, { kind, reply }: Page, stays = -1): Pick<Listing, "pages" | "groups"> {
   const at = Math.floor(reply.offset / PAGE);
   if (kind === "groups")
@@ -232,14 +232,14 @@ function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, 
   return pages;
 }
 
-/** True where two lists hold the same, in the same pages. */
+/** True if two lists have the same samples in the same pages. */
 function isAlike(one: Listing, other: Listing): boolean {
   const current = ({ total, of, rows, columns, pages, groups }: Listing): string =>
     JSON.stringify([total, of, rows, columns, [...pages], [...groups]]);
   return current(one) === current(other);
 }
 
-/** True where a page is of the same list: not of a step that was written again, or has other numbers by now. */
+/** True if a page belongs to the same list: the trainer has not rewritten the step, and its numbers are the same. */
 function fits(list: Listing, { kind, reply }: Page): boolean {
   if (reply.stamp !== list.stamp || reply.total !== list.rows) return false;
   return kind === "samples" || (reply.samples === list.total && reply.columns.join("\n") === list.columns.join("\n"));
@@ -265,7 +265,7 @@ export function groupAt(list: Listing | null, row: number): GroupItem | undefine
   return list?.groups.get(Math.floor(row / PAGE))?.[row % PAGE];
 }
 
-/** The row in which the sample at a place stands; null where that is not known. */
+/** The row with the sample at a place; null if unknown. */
 export function rowOf(list: Listing, at: number): number | null {
   if (list.mode !== "groups") return at;
   for (const [page, groups] of list.groups) {

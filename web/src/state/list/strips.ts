@@ -15,7 +15,7 @@ const titled = (words: string | undefined): string | undefined =>
 /** What the colours of a scale take, beside its ends. */
 const RAMP_SIGNS = 1;
 
-/** A column of the list: where its values stand among those of a group, and what their colours mean. */
+/** A column of the list: the place of its values among those of a group, and what their colours mean. */
 export interface Shown extends Column {
   at: number;
   scale: Scale;
@@ -33,7 +33,7 @@ export class StripsStore extends Store {
     const list = this.session.list.now.value;
     if (list === null || list.mode !== "groups") return NONE;
     const { usual } = list.scope;
-    // What all rows of the first page that is there tell: later pages move nothing.
+    // All rows of the first loaded page decide it: later pages move nothing.
     const [page = []] = list.groups.values();
     const columns = list.columns.flatMap((name, at): Shown[] => {
       // Of what came without a choice and is not known here there would be rows of empty cells.

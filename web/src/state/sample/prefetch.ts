@@ -31,7 +31,7 @@ async function inTurn(tasks: readonly Task[], isWanted: () => boolean): Promise<
   for (const task of tasks) {
     if (!isWanted()) return;
     try {
-      // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what is asked for next does not wait
+      // oxlint-disable-next-line no-await-in-loop -- one at a time, so that the next request does not wait
       await task();
     } catch {
       // A failed request is repeated, and its error shown, when the reader goes there.

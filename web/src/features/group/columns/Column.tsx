@@ -1,4 +1,4 @@
-/** One answer of a group: its figures on top, and its text with a mark where it departs from another answer. */
+/** One answer of a group: its figures on top, and its text with a mark where it diverges from another answer. */
 
 import { useSession } from "../../../state/useSession";
 import { useRef } from "preact/hooks";

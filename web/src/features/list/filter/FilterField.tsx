@@ -12,7 +12,7 @@ import { queryOf } from "../../../lib/list/scope";
 import { useAfterPress } from "../../../ui/hooks/useAfterPress";
 import style from "./FilterField.module.css";
 
-/** The time after a key until the server is asked for completions. */
+/** The time after a key until the field requests completions. */
 const PAUSE_MS = 120;
 
 const MOVES: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);

@@ -31,13 +31,13 @@ interface Props {
   group: GroupItem | undefined;
   strips: Strips;
   isHere: boolean;
-  /** The place of the sample that is looked at, where it is one of the group. */
+  /** The place of the open sample, if it is one of the group. */
   at: number | null;
   canFocus: boolean;
   isOfSteps: boolean;
   /** Words that all prompts around it have. */
   common: ReadonlySet<string>;
-  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
   box: string;
 }
 

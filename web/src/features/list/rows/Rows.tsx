@@ -1,4 +1,4 @@
-/** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
+/** The rows of the list: draws only those on the screen, and requests a page when it comes near. */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -63,7 +63,7 @@ function Drawn({ list }: { list: Listing }) {
     return () => observer.disconnect();
   }, [session, isAlone, mode]);
 
-  // The chosen sample comes into view when another is chosen or the list is another; never while the reader scrolls.
+  // The chosen sample comes into view when the choice or the list changes; never while the reader scrolls.
   const hasFocus = useRef(false);
   useEffect(() => {
     if (here === null) return;
@@ -72,7 +72,7 @@ function Drawn({ list }: { list: Listing }) {
     requestAnimationFrame(() =>
       scroller.current?.querySelector<HTMLElement>('[aria-current="true"]')?.focus({ preventScroll: true }),
     );
-    // Only when the row or the list is another: the reader's own scrolling is left alone.
+    // Only when the row or the list changes: the page leaves the reader's own scrolling alone.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [here, list.key, rowPx]);
 
@@ -155,7 +155,7 @@ function Drawn({ list }: { list: Listing }) {
   );
 }
 
-/** What all prompts of the first page that is there have in common: later pages change none of them. */
+/** What all prompts of the first loaded page have in common: later pages change none of them. */
 function commonIn({ groups }: Listing): ReadonlySet<string> {
   const [first] = groups.values();
   return first === undefined ? NONE : commonOf(first, ({ prompt }) => bare(prompt));

@@ -25,7 +25,7 @@ interface Props {
   canFocus: boolean;
   isOfSteps: boolean;
   common: Common;
-  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
   box: string;
 }
 
@@ -41,7 +41,7 @@ const unfinished = ({ status, response_chars }: SampleItem): string =>
         ? "failed, no answer"
         : "";
 
-/** What a press on a row does: on a value it offers to filter by it, elsewhere it opens the sample. */
+/** Handles a press on a row: on a value, offer to filter by it; elsewhere, open the sample. */
 export function onRow(
   session: Session,
   id: string,
@@ -161,7 +161,7 @@ function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; co
   );
 }
 
-/** A value in words, as its column has it. */
+/** The text of a value, in the form of its column. */
 export function valueText(session: Session, name: string, value: WireNumber): string {
   if (session.columns.named(name)?.kind === "text") return value === null ? "" : String(value);
   const { kind } = session.columns.scale(name);
@@ -176,7 +176,7 @@ const short = (session: Session, name: string): string =>
     ? (name.split(/[./]/).at(-1) ?? name)
     : session.columns.label(name).toLowerCase());
 
-/** A dot in the colour of a value, and the number in ink; pressed, it offers to filter by it. */
+/** A dot in the colour of a value, and the number in ink; a press offers to filter by it. */
 function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
   const session = useSession();
   const background = cellColour(session.columns.scale(name), toNumber(value));

@@ -33,14 +33,14 @@ const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "res
 const widthOf = (name: string): number =>
   (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
-/** True for a column that nobody asked for and that no sample has. */
+/** True for a column that nobody chose and that no sample has. */
 const isIdle = (session: Session, name: string): boolean =>
   session.view.isUsualTable.value &&
   name !== session.place.field.sort.value &&
   session.columns.named(name)?.kind === "number" &&
   session.columns.named(name)?.low === null;
 
-/** The columns of the table: the id leads, how the response begins ends it. */
+/** The columns of the table: first the id, last the start of the response. */
 export function tableColumns(session: Session, valueNames: readonly string[]): TableColumns {
   const names = ["id", ...valueNames.filter((name) => !isIdle(session, name)), "response"];
   const widths = names.map(widthOf);
@@ -100,7 +100,7 @@ interface Props {
   canFocus: boolean;
   /** Words that all responses around it have. */
   common: Common;
-  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
   box: string;
 }
 
