@@ -173,7 +173,7 @@ def test_a_metric_that_raises_costs_no_other_and_is_named(tmp_path: Path, monkey
         assert "derived.broken: ZeroDivisionError" in done.err and "derived.torn: KeyError" in done.err
     done = rolloupe("query", "--where", "derived.tool_calls = 5", "--json", *place)
     assert done.code == 3 and [line["index"] for line in done.lines] == ["5"]
-    done = rolloupe("show", tmp_path / "run", "train/0/0/5", "--index-dir", tmp_path / "index")
+    done = rolloupe("show", tmp_path / "run", done.lines[0]["id"], "--index-dir", tmp_path / "index")
     assert done.code == 0 and "derived.tool_calls" in done.out and "derived.broken" not in done.out
     monkeypatch.setitem(registry.METRICS, "broken", broken._replace(of_sample=lambda sample: -1.0))
     monkeypatch.delitem(registry.METRICS, "torn")
