@@ -6,6 +6,7 @@ ranks write one file each, and the rows of all are merged by their `step`.
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,7 +139,7 @@ class RLLoggingBoard(JsonlFormat):
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
             raise Unusable("an object without prompt, response or reward is no sample")
-        name = stem(os.path.basename(source.path))
+        name = _file_stem(source.path)
         step = step_of(record.get("step"))
         prompt = _unpadded(fields.joined(record.get("prompt")))
         reward = fields.reward(record.get("reward"))
@@ -199,6 +200,11 @@ class RLLoggingBoard(JsonlFormat):
             extra=_extra(record),
             notes=notes,
         )
+
+
+@lru_cache(maxsize=1000)
+def _file_stem(path: str) -> str:
+    return stem(os.path.basename(path))
 
 
 def _links(run: RunInfo, folder: str) -> str:
@@ -266,11 +272,15 @@ class Arrays(NamedTuple):
 
     def series(self) -> dict[str, tokens.Floats]:
         """All of them, cut to one length."""
+        if not self.stored:
+            return {}
         stop = self.shortest
         return {name: values[:stop] for name, values in {**self.stored, **self.derived}.items()}
 
 
 def _arrays(record: Record, counted: int | None) -> Arrays:
+    if counted is None and record.keys().isdisjoint(ARRAYS):
+        return _NO_ARRAYS
     stored = {key: found for key in ARRAYS if (found := tokens.read_floats(record.get(key))) is not None}
     lengths = {key: len(found) for key, found in stored.items()}
     if counted is not None:
@@ -284,7 +294,12 @@ def _arrays(record: Record, counted: int | None) -> Arrays:
     return Arrays(stored, derived, lengths)
 
 
+_NO_ARRAYS = Arrays({}, {}, {})
+
+
 def _longest_array(record: Record) -> int | None:
+    if record.keys().isdisjoint(ARRAYS):
+        return None
     return max((length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
 
 

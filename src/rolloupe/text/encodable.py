@@ -3,6 +3,8 @@
 
 def clean(text: str) -> str:
     """Return the text with every lone surrogate replaced by U+FFFD."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

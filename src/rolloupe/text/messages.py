@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from rolloupe.model import Part, Turn
+from rolloupe.model import Part, ToolCall, Turn
 from rolloupe.text import images
 from rolloupe.text.blocks import parts
 from rolloupe.text.encodable import clean
@@ -144,7 +144,7 @@ def _plain(entry: object, *, thoughts: bool) -> str:
         return _json(entry)
     content = entry.get("content")
     body = clean(content) if isinstance(content, str) else "".join(map(_body, _listed(content)))
-    calls = [_said(part) for part in map(_call, _listed(entry.get("tool_calls")))]
+    calls = map(_called, _listed(entry.get("tool_calls")))
     return "\n".join(piece for piece in [_thought(entry) if thoughts else "", body, *calls] if piece)
 
 
@@ -154,10 +154,19 @@ def _body(entry: object) -> str:
     return "".join(_said(part) for part in _entry(entry, "") if part.kind not in QUIET) if text is None else text
 
 
+def _called(call: object) -> str:
+    """The searchable text of a call, usually without the JSON that a part of it would hold."""
+    named = from_object(call) if isinstance(call, dict) else None
+    return _words(named) if named is not None and named.name else _said(_call(call))
+
+
 def _said(part: Part) -> str:
     """A part as text; a call begins with its name, not with its id."""
-    call = part.call
-    return part.text if call is None or not call.name else " ".join(filter(None, [call.name, call.arguments, call.id]))
+    return part.text if part.call is None or not part.call.name else _words(part.call)
+
+
+def _words(call: ToolCall) -> str:
+    return " ".join(filter(None, [call.name, call.arguments, call.id]))
 
 
 def _listed(value: object) -> list[object]:

@@ -62,6 +62,8 @@ def reason(value: object) -> str | None:
 
 def number(value: object) -> float | None:
     """Read a number as a float; true and false are 1 and 0, an integer beyond a float is an infinity."""
+    if type(value) is float:
+        return value
     if not isinstance(value, int | float):
         return None
     try:
@@ -72,6 +74,8 @@ def number(value: object) -> float | None:
 
 def integer(value: object) -> int | None:
     """Read an integer that an index can hold: an int, a float without a fraction, or a text of digits."""
+    if type(value) is int:
+        return value if -MAX_INT64 <= value <= MAX_INT64 else None
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -90,16 +94,16 @@ def is_too_large(value: object) -> bool:
 
 def count(value: object) -> int | None:
     """Read a count: a non-negative integer, stored as a number."""
-    found = None if value is None or isinstance(value, str) else integer(value)
+    found = integer(value) if type(value) is int or isinstance(value, float) else None
     return found if found is not None and found >= 0 else None
 
 
 def name(value: object) -> str | None:
     """Read a framework's name for something: a text or an integer. A long one becomes its hash."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    if type(value) is not str and type(value) is not int:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return None
+        value = int(value) if isinstance(value, float) and value.is_integer() else value
     found = str(value)
     return (found if len(found) <= MAX_NAME_CHARS else text.digest(found)) or None
 

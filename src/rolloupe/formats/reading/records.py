@@ -167,8 +167,8 @@ class RecordFormat(Format):
 
 def step_of(value: object) -> int | None:
     """Read a step, or None for null. Raises `Unusable` for a value that is not an integer, or too large to show."""
-    if value is None:
-        return None
+    if value is None or (type(value) is int and -fields.MAX_STEP <= value <= fields.MAX_STEP):
+        return value
     if fields.is_too_large(value):
         raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
     found = fields.integer(value)
