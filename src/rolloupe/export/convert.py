@@ -161,9 +161,9 @@ def convert(
     losses: Counter[str] = Counter()
     done = 0
 
-    def counted(found: Iterator[Sample]) -> Iterator[Sample]:
+    def counted(samples: Iterator[Sample]) -> Iterator[Sample]:
         nonlocal done
-        for sample in found:
+        for sample in samples:
             yield sample
             done += 1
             advanced(done, total)

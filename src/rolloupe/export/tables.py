@@ -117,12 +117,12 @@ def rows(
         yield row
 
 
-def written(kind: str, columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def written(kind: str, columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """The bytes of a file. Raises `BadQuery` for an unknown kind."""
     writers = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
     if kind not in writers:
         raise BadQuery(f"{kind!r} cannot be written; there are: {', '.join(KINDS)}")
-    return _gathered(writers[kind](columns, found))
+    return _gathered(writers[kind](columns, records))
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -140,34 +140,34 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def _json_lines(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _json_lines(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     always = {*columns.fixed}
-    for row in found:
+    for row in records:
         values = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
         yield text.clean(_encode(values)).encode() + b"\n"
 
 
-def _csv(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _csv(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     yield "\ufeff".encode()  # without it, spreadsheets misread UTF-8
-    yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in found))
+    yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in records))
 
 
-def csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Iterator[bytes]:
+def csv_lines(names: Sequence[str], records: Iterable[Sequence[object]]) -> Iterator[bytes]:
     """The bytes of rows as CSV, after a header."""
-    return _gathered(_csv_lines(names, found))
+    return _gathered(_csv_lines(names, records))
 
 
-def _csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Iterator[bytes]:
+def _csv_lines(names: Sequence[str], records: Iterable[Sequence[object]]) -> Iterator[bytes]:
     page = io.StringIO()
     writer = csv.writer(page)
-    for row in chain([names], found):
+    for row in chain([names], records):
         writer.writerow([_cell(value) for value in row])
         yield text.clean(page.getvalue()).encode()
         page.seek(0)
         page.truncate()
 
 
-def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _parquet(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -180,8 +180,8 @@ def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator
     schema = pa.schema([(text.clean(name), kind) for name, kind in fields])
     sink = Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        found = iter(found)
-        while batch := list(islice(found, BATCH)):
+        records = iter(records)
+        while batch := list(islice(records, BATCH)):
             arrays = [pa.array([_clean(row[name]) for row in batch], kind) for name, kind in fields]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield sink.take()

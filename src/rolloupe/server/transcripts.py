@@ -140,16 +140,16 @@ def images_of(extra: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _collect(value: Any, found: list[str], depth: int) -> None:
+def _collect(value: Any, addresses: list[str], depth: int) -> None:
     if isinstance(value, str):
         if images.is_image(value):
-            found.append(value)
+            addresses.append(value)
         return
     members = value.values() if isinstance(value, Mapping) else value if _holds_texts(value) else ()
     for member in members:
-        if len(found) >= MAX_IMAGES or depth > 20:
+        if len(addresses) >= MAX_IMAGES or depth > 20:
             return
-        _collect(member, found, depth + 1)
+        _collect(member, addresses, depth + 1)
 
 
 def without_data(value: Any, depth: int = 0) -> Any:

@@ -1,8 +1,8 @@
-/** Questions to the server. This folder alone knows HTTP; nothing else calls `fetch`. */
+/** Requests to the server. Only this folder knows HTTP; nothing else calls `fetch`. */
 
 import type { ErrorReply } from "./types.gen";
 
-/** A failed request: what failed and what to do next, in the server's words or in ours. */
+/** A failed request: what failed and what to do next, in the server's words or the page's. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -28,10 +28,10 @@ export function onLocked(listener: () => void): void {
 }
 
 type Plain = string | number | boolean;
-/** A list is a name that stands several times. */
+/** A list repeats its name, once for each value. */
 type Query = Record<string, Plain | readonly Plain[] | undefined>;
 
-/** The address of a route; every part of `path` is encoded here and nowhere else. */
+/** The address of a route. Only this function encodes the parts of `path`. */
 export function address(path: readonly string[], query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     const values = value === undefined ? [] : typeof value === "object" ? value : [value];
@@ -42,25 +42,25 @@ export function address(path: readonly string[], query: Query = {}): string {
   return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
 }
 
-/** Ask; `path` may be an address that was made before. Throws `ApiError`. */
+/** Request a reply; `path` may be a complete address. Throws `ApiError`. */
 export async function get<T>(path: readonly string[] | string, query: Query = {}): Promise<T> {
   return answered<T>(typeof path === "string" ? path : address(path, query), {
     headers: { accept: "application/json" },
   });
 }
 
-/** Ask for an answer in binary. Throws `ApiError`. */
+/** Request a binary reply. Throws `ApiError`. */
 export async function bytes(path: readonly string[], query: Query = {}): Promise<ArrayBuffer> {
   return (await replied(address(path, query), { headers: { accept: "application/octet-stream" } })).arrayBuffer();
 }
 
-/** Ask for a change. Throws `ApiError`. */
+/** Request a change. Throws `ApiError`. */
 export async function post<T>(path: readonly string[], body: unknown): Promise<T> {
   const headers = { accept: "application/json", "content-type": "application/json", "x-rolloupe": "1" };
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** True if the server refuses an address because the token is missing. Asks quietly: it calls nobody. */
+/** True if the server refuses an address because the token is missing. Calls no function that shows the login. */
 export async function isRefused(url: string): Promise<boolean> {
   try {
     return (await fetch(url, { credentials: "same-origin", method: "HEAD" })).status === 401;
@@ -70,7 +70,7 @@ export async function isRefused(url: string): Promise<boolean> {
 }
 
 /**
- * Ask for a stream of records, one a line, and hand on each as it comes. Ends when `signal` says so, or throws
+ * Request a stream of records, one a line, and pass each on as it comes. Ends on `signal`, or throws
  * `ApiError`.
  */
 export async function lines<T>(

@@ -14,7 +14,7 @@ interface Wish {
 
 const waiting = new Map<string, Wish[]>();
 
-/** A curve of each run, in their order. `error` of one says why a run has none. */
+/** The curve of each run, in order. The `error` of a curve says why its run has none. */
 export async function getCurve(runs: readonly string[], curve: CurveRecord): Promise<CurveData[]> {
   return new Promise((give, fail) => {
     const key = JSON.stringify([curve.kind === "trainer", ...runs]);

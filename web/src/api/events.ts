@@ -32,7 +32,7 @@ export function listen(listener: Listener): () => void {
   return () => (ownStream === null ? port?.postMessage("again") : ownStream.open());
 }
 
-/** Listen to the shared worker and return the way to it; null without one. `failed`: it does not start. */
+/** Listen to the shared worker and return its port; null without one. Calls `failed` if it does not start. */
 function shared(url: string, hear: (message: StreamMessage) => void, failed: () => void): MessagePort | null {
   if (typeof SharedWorker === "undefined") return null;
   let worker: SharedWorker;
@@ -61,6 +61,6 @@ function read(data: string, listener: Listener): void {
   try {
     listener.event(JSON.parse(data) as Event);
   } catch {
-    // Half a message of a server that is ending; the next one says it all.
+    // A server that ends may send half a message; the next message says everything again.
   }
 }

@@ -6,7 +6,7 @@
 
 import { Stream, type StreamMessage } from "./stream";
 
-/** What of the worker's global scope is used here; TypeScript has either the page's types or the worker's. */
+/** The part of the worker's global scope in use here; TypeScript has either the page's types or the worker's. */
 interface Scope {
   onconnect: ((event: MessageEvent) => void) | null;
 }

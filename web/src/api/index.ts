@@ -42,7 +42,7 @@ import type {
 
 export { ApiError, onLocked } from "./client";
 
-/** Which samples, in which order, and which page of them. With `around` the page that holds this sample. */
+/** Which samples, in which order, and which page of them. With `around`, the page with this sample. */
 export interface SamplesQuery {
   split: string;
   step?: number | undefined;
@@ -58,7 +58,7 @@ export interface SamplesQuery {
   limit: number;
   around?: string | undefined;
   column?: readonly string[] | undefined;
-  /** Groups come with the most informative columns as well, behind those that are named. */
+  /** Groups have the most informative columns as well, after the named ones. */
   usual?: boolean | undefined;
 }
 
@@ -69,19 +69,19 @@ export const getConfigs = (): Promise<ConfigsReply> => get(["configs"]);
 
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 
-/** Groups instead of samples: offset, limit and order are of groups. */
+/** Groups instead of samples: offset, limit and order apply to groups. */
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> =>
   get(["runs", run, "groups"], { ...query });
 
 /** The names of the trainer's metrics. */
 export const getMetricNames = (run: string): Promise<MetricNamesReply> => get(["runs", run, "metrics"]);
 /** A number of samples by step, or a metric of the trainer's: a name that begins with `trainer.`. */
-/** Some curves, each of every run, in at most `points` points that keep the extremes. */
+/** Some curves of every run, in at most `points` points that keep the extremes. */
 export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(["curves"], request);
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> =>
   get(["runs", run, "discards"], { split });
 
-/** What makes an answer correct: a number of the sample, and its least value; empty if the run decides. */
+/** How to grade an answer: by a number of the sample, and its least value; empty if the run decides. */
 export interface Judged {
   metric: string;
   bar: string;
@@ -111,14 +111,14 @@ export const getCell = (
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
 
-/** The address of the samples of a list as CSV, all of them. */
+/** The address of all samples of a list as CSV. */
 export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string =>
   address(["runs", run, "samples.csv"], { ...query });
 
 export const getColumns = (run: string, split: string): Promise<ColumnsReply> =>
   get(["runs", run, "columns"], { split });
 
-/** What may replace the end of a filter that is being typed; `text` reaches to the cursor. */
+/** Completions for the end of an unfinished filter; `text` ends at the cursor. */
 export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: string): Promise<CompleteReply> =>
   get(["runs", run, "complete"], { ...query, text });
 
@@ -127,8 +127,8 @@ export const getSample = (run: string, id: string, after?: string): Promise<Samp
   get(["runs", run, "sample"], { id, after });
 
 /**
- * The answers of a sample's group: `only` these, or all; each from the end of what all share, less `lead`, `chars`
- * long.
+ * The answers of a sample's group: `only` these, or all. Each begins `lead` characters before the end of the text that
+ * all share, and has `chars` characters.
  */
 export const getMembers = (
   run: string,
@@ -155,7 +155,7 @@ export const getTurns = (
   after?: string,
 ): Promise<TurnsReply> => get(["runs", run, "sample", "turns"], { id, after, ...page });
 
-/** A range of a sample's tokens with everything that is known of each of them. */
+/** A range of a sample's tokens, with all values of each. */
 export const getTokens = async (
   run: string,
   id: string,
@@ -172,7 +172,7 @@ export const getText = (run: string, id: string, start: number): Promise<TextRep
 export const findIn = (run: string, id: string, text: string, isCased: boolean, after?: string): Promise<FindReply> =>
   get(["runs", run, "sample", "find"], { id, after, text, case: isCased });
 
-/** The address of an image that a sample holds: `at` is the name of its part. */
+/** The address of an image in a sample: `at` is the name of its part. */
 export const imageAt = (run: string, id: string, at: string, after?: string): string =>
   address(["runs", run, "sample", "image"], { id, after, at });
 
@@ -194,7 +194,7 @@ export const getAbout = (run: string): Promise<AboutReply> => get(["runs", run, 
 export const getReport = (run: string, split: string, step: number): Promise<ReportReply> =>
   get(["runs", run, "report"], { split, step });
 
-/** The address of a record that could not be read, as a download. */
+/** The address of an unreadable record, as a download. */
 export const problemRaw = (run: string, file: string, start: number, stop: number): string =>
   address(["runs", run, "problems", "raw"], { file, start, stop });
 
@@ -202,7 +202,7 @@ export const getCacheStats = (): Promise<CacheStats> => get(["cache", "stats"]);
 
 export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {});
 
-/** The samples of a run that were marked, as it has them now. */
+/** The marked samples of a run, in their current state. */
 export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
   get(["runs", run, "marked"], { before });
 
@@ -210,7 +210,7 @@ export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
 export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string =>
   address(["runs", run, "export"], query);
 
-/** What a person added; with `since` what has changed after that version. */
+/** The marks of a person; with `since`, those that changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 
 /** Throws an `ApiError` of status 409 if another change came first; its `body` is then a `ConflictReply`. */
@@ -219,7 +219,7 @@ export const changeState = (change: Partial<StateChange> & Pick<StateChange, "ki
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
 
-/** Search; calls `hear` with each find until the search is over or `signal` ends it. */
+/** Search; calls `hear` with each event until the search is over or `signal` ends it. */
 export const search = (
   request: SearchRequest,
   signal: AbortSignal,

@@ -9,7 +9,7 @@ export type StreamMessage =
 
 const AGAIN_MS = 2000;
 
-/** Open the stream and keep it open. A browser gives up after a refusal (no session yet); this asks again. */
+/** Open the stream and keep it open. A browser gives up after a refusal (no session yet); this stream tries again. */
 export class Stream {
   readonly #url: string;
   readonly #tell: (message: StreamMessage) => void;

@@ -5,12 +5,12 @@ import type { TokenArray, TokensHeader } from "./types.gen";
 const MAGIC = "RLTK\u0001\0\0\0";
 const PREFIX_BYTES = 16;
 
-/** What the server sent is no page of tokens, or one of another version. */
+/** The server sent no page of tokens, or one of another version. */
 export class BadTokens extends Error {
   override readonly name = "BadTokens";
 }
 
-/** A range of tokens; every array has `count` elements. -1 stands for a place that is not known, NaN for no value. */
+/** A range of tokens; every array has `count` elements. -1 stands for an unknown place, NaN for no value. */
 export interface TokenPage {
   id: string;
   total: number;

@@ -100,7 +100,7 @@ def search(
             return NOTHING
         among = options.chosen(runs, run_id)
         remaining = limit if limit is not None or as_json else LIMIT
-        found = logged = listed = refused = 0
+        samples = transcripts = listed = refused = 0
         for run in among:
             try:
                 ended, count = _search(run, text, conditions, remaining, as_json=as_json, many=len(among) > 1)
@@ -110,15 +110,15 @@ def search(
                     raise
                 complain(f"Run {run.id} is left out: {error}")
                 continue
-            found, logged, listed = found + ended.found, logged + ended.transcripts, listed + count
+            samples, transcripts, listed = samples + ended.found, transcripts + ended.transcripts, listed + count
             remaining = None if remaining is None else max(0, remaining - count)
             for note in ended.notes:
                 complain(f"{run.id}: not searched: {note}")
-        if not found + logged:
+        if not samples + transcripts:
             complain("Nothing was found.")
         elif not as_json:
-            _say_total(found, logged, listed)
-        return OK if found + logged else NOTHING
+            _say_total(samples, transcripts, listed)
+        return OK if samples + transcripts else NOTHING
 
 
 def _search(
@@ -189,9 +189,11 @@ def _shown(snippet: "Snippet") -> "Text":
     return shown + line("" if snippet.is_end else "…", "dim")
 
 
-def _say_total(found: int, logged: int, listed: int) -> None:
-    total = found + logged
+def _say_total(samples: int, transcripts: int, listed: int) -> None:
+    total = samples + transcripts
     unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
-    counted = [f"{found:,} sample{'' if found == 1 else 's'}"] if found or not logged else []
-    counted += [f"{logged:,} logged conversation{'' if logged == 1 else 's'} of no sample"] if logged else []
+    counted = [f"{samples:,} sample{'' if samples == 1 else 's'}"] if samples or not transcripts else []
+    counted += (
+        [f"{transcripts:,} logged conversation{'' if transcripts == 1 else 's'} of no sample"] if transcripts else []
+    )
     complain(f"Found in {' and '.join(counted)}{unlisted}.")

@@ -70,9 +70,9 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None) -> "Found":
         raise NotFound(f"no split {split!r}; there are: {', '.join(list(splits)[:40])}")
 
 
-def _write_lines(found: "Found") -> int:
+def _write_lines(run_steps: "Found") -> int:
     shown = 0
-    for run, step in found:
+    for run, step in run_steps:
         tell(
             dumps(
                 {
@@ -86,8 +86,8 @@ def _write_lines(found: "Found") -> int:
     return shown
 
 
-def _write_table(found: "Found") -> int:
-    pairs = list(found)
+def _write_table(run_steps: "Found") -> int:
+    pairs = list(run_steps)
     many = len({run.id for run, _ in pairs}) > 1
     has_state = any(step.state for _, step in pairs)
     numbers = ("step", "samples", "discarded", "reward", "std", "without reward")

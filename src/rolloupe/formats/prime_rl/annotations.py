@@ -208,7 +208,7 @@ def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[R
     return found
 
 
-def _fold(found: Compact, nodes: list[EpisodeNode], path: list[int], name: str, stream: list[Any]) -> None:
+def _fold(compact: Compact, nodes: list[EpisodeNode], path: list[int], name: str, stream: list[Any]) -> None:
     at = 0
     for index in path:
         mask = nodes[index].mask
@@ -217,4 +217,4 @@ def _fold(found: Compact, nodes: list[EpisodeNode], path: list[int], name: str, 
         values = [value for value, flag in zip(stream[at : at + len(mask)], mask, strict=True) if flag]
         at += len(mask)
         if values and not (name in STRICT and None in values):
-            found.setdefault(index, {})[NAMES.get(name, name)] = values
+            compact.setdefault(index, {})[NAMES.get(name, name)] = values

@@ -228,9 +228,9 @@ def _ranks(listed: list[FolderEntry]) -> list[Location]:
     return [entry.location for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
 
 
-def _described(found: list[tuple[Location, int | None]], looks: list[Peek]) -> str:
-    steps = {step for _, step in found if step is not None}
-    number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
+def _described(rank_files: list[tuple[Location, int | None]], looks: list[Peek]) -> str:
+    steps = {step for _, step in rank_files if step is not None}
+    number = f"{len(rank_files)} file{'s' if len(rank_files) != 1 else ''} of ranks"
     places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
     return f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
 

@@ -118,25 +118,25 @@ def columns_of(record: Record) -> TokenColumns:
 
 def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
     """Return the numbers of a record that are sample metrics, and metrics derived from its columns."""
-    found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
-    found.pop("schema_version", None)
+    metrics = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
+    metrics.pop("schema_version", None)
     if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
-        found["trainer_step"] = step
+        metrics["trainer_step"] = step
     for key in MEANS:
         values = columns.floats(key)
         if values is not None and (mean := tokens.nan_mean(values)) is not None:
-            found[key] = mean
+            metrics[key] = mean
     gaps = columns.floats("log_importance_ratio")
     if gaps is not None and (mean := tokens.nan_mean(np.abs(gaps))) is not None:
-        found["abs_log_importance_ratio"] = mean
+        metrics["abs_log_importance_ratio"] = mean
     divergence = columns.floats("mismatch_kl")
     if divergence is not None and not np.isnan(divergence).all():
-        found["mismatch_kl_max"] = float(np.nanmax(divergence))
+        metrics["mismatch_kl_max"] = float(np.nanmax(divergence))
     for key in COUNTS:
         values = columns.floats(key)
         if values is not None and (count := tokens.nan_sum(values)) is not None:
-            found[key] = count
-    return found | _weighted(columns)
+            metrics[key] = count
+    return metrics | _weighted(columns)
 
 
 def token_series_of(columns: TokenColumns) -> list[TokenSeries]:

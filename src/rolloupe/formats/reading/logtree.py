@@ -182,7 +182,7 @@ class _Outline:
 
     def _nodes(self, elements: Sequence[Any], parent: Element, depth: int) -> list[LogNode]:
         """Build the nodes of some siblings; a caption belongs to the table after it."""
-        found: list[LogNode] = []
+        siblings: list[LogNode] = []
         caption: LogNode | None = None
         for element in elements:
             if self._left <= 0:
@@ -190,16 +190,16 @@ class _Outline:
             if _is(element, "div", "lt-table-caption"):
                 self._left -= 1
                 caption = LogNode(kind="table", title=self._all(element))
-                found.append(caption)
+                siblings.append(caption)
                 continue
             nodes = self._node(element, parent, depth)
             if caption is not None and nodes and nodes[0].kind == "table" and not nodes[0].title:
                 nodes[0].title = caption.title
-                found[-1:] = nodes
+                siblings[-1:] = nodes
             else:
-                found += nodes
+                siblings += nodes
             caption = caption if not nodes else None
-        return found
+        return siblings
 
     def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
         self._check()

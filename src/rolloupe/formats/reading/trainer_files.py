@@ -102,10 +102,10 @@ def checkpoints_of(rows: Iterable[Record], placed_keys: tuple[str, ...]) -> list
     ]
 
 
-def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
+def described_files(files: Iterable[tuple[str, str, str]]) -> list[RunFile]:
     """Describe files, each given by path, name and description; missing files are left out."""
     listed = []
-    for path, name, what in found:
+    for path, name, what in files:
         try:
             state = path_state(path, follow=False)
         except OSError:

@@ -332,10 +332,10 @@ def _name_of(prefix: str, folder: Path) -> str:
     return prefix.strip("_-. ") or folder.name
 
 
-def _reason(found: list[StepFile]) -> str:
-    rollouts = [named for named in found if named.kind == "rollouts"]
+def _reason(step_files: list[StepFile]) -> str:
+    rollouts = [named for named in step_files if named.kind == "rollouts"]
     if not rollouts:
-        steps = len({named.step for named in found})
+        steps = len({named.step for named in step_files})
         return f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
     flat = any(named.flat for named in rollouts)
     apart = any(not named.flat for named in rollouts)

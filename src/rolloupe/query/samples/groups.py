@@ -210,13 +210,13 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
         members.setdefault(record[0], []).append(record[1 + len(KEY) + len(ORDER) :])
         split, step, group, index = record[1 : 1 + len(KEY)]
         keys.setdefault(record[0], []).append(SampleKey(split, step, group, index, attempts.get(nth, 0)))
-    found = []
+    groups = []
     for nth in range(len(heads.names)):
         if nth not in members:  # gone since
             continue
         cells, first = members[nth], keys[nth][0]
         count, finite, mean, std, low, high, reason, *means = stats[nth]
-        found.append(
+        groups.append(
             Group(
                 key=(first.split, first.step, first.group),
                 samples=count,
@@ -230,7 +230,7 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
                 discarded=reason,
             )
         )
-    return found
+    return groups
 
 
 def _records(table: pa.Table) -> list[tuple[Any, ...]]:

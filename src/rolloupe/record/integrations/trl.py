@@ -144,13 +144,13 @@ class _Recording:
         self._open_steps.add(step)
         output[ROWS] = output["completion_ids"].new_tensor(list(range(number)))
 
-    def computed(self, found: Any) -> None:
+    def computed(self, outputs: Any) -> None:
         """Record the trainer's own forward pass for each row, the first time that the trainer trains on it."""
         if self.rows is None:
             return
         uids = self._uids.get(self._place()[0], {})
         rows = {at: uids.pop(row) for at, row in enumerate(self.rows.tolist()) if row in uids}
-        named = zip(("trainer_logprobs", "entropy"), found[:2], strict=False)
+        named = zip(("trainer_logprobs", "entropy"), outputs[:2], strict=False)
         arrays = {name: host(values) for name, values in named if rows and values is not None}
         for at, (uid, length) in rows.items():
             self.recorder.annotate(uid, series={name: values[at, :length] for name, values in arrays.items()})

@@ -49,13 +49,13 @@ def _floats(values: list[Any]) -> NDArray[np.float32] | None:
         return exact.astype(np.float32)
 
 
-def _refused(found: NDArray[Any]) -> NDArray[Any]:
-    raise ValueError(f"an array of shape {found.shape}: expected one number for each token")
+def _refused(values: NDArray[Any]) -> NDArray[Any]:
+    raise ValueError(f"an array of shape {values.shape}: expected one number for each token")
 
 
-def _fits(found: NDArray[Any]) -> bool:
+def _fits(values: NDArray[Any]) -> bool:
     limits = np.iinfo(np.int32)
-    return not found.size or bool(found.min() >= limits.min and found.max() <= limits.max)
+    return not values.size or bool(values.min() >= limits.min and values.max() <= limits.max)
 
 
 def weight(value: object) -> int:

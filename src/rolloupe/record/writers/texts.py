@@ -74,13 +74,13 @@ def _first_that_fits(
 SAME = 4
 
 
-def _fit(found: list[Turn], turns: list[Turn]) -> int:
+def _fit(read_back: list[Turn], turns: list[Turn]) -> int:
     """Score how well turns read back match the originals: exactly, by their content, or by their roles."""
-    if _facts_of(found) == _facts_of(turns):
+    if _facts_of(read_back) == _facts_of(turns):
         return SAME
-    if [turn.role for turn in found] != [turn.role for turn in turns]:
+    if [turn.role for turn in read_back] != [turn.role for turn in turns]:
         return 0
-    return 3 if content(found) == content(turns) else 2 if calls(found) == calls(turns) else 1
+    return 3 if content(read_back) == content(turns) else 2 if calls(read_back) == calls(turns) else 1
 
 
 def _facts_of(turns: list[Turn]) -> list[Any]:

@@ -97,15 +97,15 @@ def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesReque
     return curve_data(run.id, place, found)
 
 
-def curve_data(run_id: str, place: int, found: Curve) -> wire.CurveData:
+def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
     """Convert a curve to the browser's record."""
     return wire.CurveData(
         run=run_id,
         curve=place,
-        steps=found.steps.tolist(),
-        values=[number(value) for value in found.values.tolist()],
-        spread=None if found.spread is None else [number(value) for value in found.spread.tolist()],
-        smooth=None if found.smooth is None else [number(value) for value in found.smooth.tolist()],
-        points=found.points,
+        steps=curve.steps.tolist(),
+        values=[number(value) for value in curve.values.tolist()],
+        spread=None if curve.spread is None else [number(value) for value in curve.spread.tolist()],
+        smooth=None if curve.smooth is None else [number(value) for value in curve.smooth.tolist()],
+        points=curve.points,
         error="",
     )

@@ -92,27 +92,27 @@ async def grid(request: Request) -> Response:
     first, last = params.optional(address, "step_min"), params.optional(address, "step_max")
 
     def make() -> wire.GridReply:
-        found = query.grid(
+        prompt_grid = query.grid(
             run, split, metric, bar, only=only, sort=sort, step_min=first, step_max=last, offset=offset, limit=limit
         )
         return wire.GridReply(
             run=run.id,
             split=split,
             version=version,
-            metric=found.metric,
-            metrics=found.metrics,
-            bar=number(found.bar.value),
-            falls=found.bar.falls,
-            reason=found.bar.reason,
-            steps=found.steps,
-            total=found.total,
-            offset=found.offset,
+            metric=prompt_grid.metric,
+            metrics=prompt_grid.metrics,
+            bar=number(prompt_grid.bar.value),
+            falls=prompt_grid.bar.falls,
+            reason=prompt_grid.bar.reason,
+            steps=prompt_grid.steps,
+            total=prompt_grid.total,
+            offset=prompt_grid.offset,
             prompts=[
                 wire.PromptRow(name=one.name, prompt=one.prompt, verdict=one.verdict, n=one.n, c=one.c, beat=one.beat)
-                for one in found.prompts
+                for one in prompt_grid.prompts
             ],
-            counts=found.counts,
-            once=found.once,
+            counts=prompt_grid.counts,
+            once=prompt_grid.once,
         )
 
     return await context.replies.answer(request, version, make)

@@ -111,7 +111,7 @@ async def columns(request: Request) -> Response:
     split, version = params.word(request.query_params, "split"), run.version
 
     def make() -> wire.ColumnsReply:
-        found = query.catalogue(run, split)
+        catalogue = query.catalogue(run, split)
         items = [
             wire.ColumnItem(
                 name=one.name,
@@ -124,7 +124,7 @@ async def columns(request: Request) -> Response:
                 worst=number(one.worst),
                 best=number(one.best),
             )
-            for one in found.columns
+            for one in catalogue.columns
         ]
         return wire.ColumnsReply(
             run=run.id,
@@ -132,7 +132,7 @@ async def columns(request: Request) -> Response:
             version=version,
             columns=items,
             series=query.token_series_names(run),
-            group_size=found.group_size,
+            group_size=catalogue.group_size,
         )
 
     return await context.replies.answer(request, version, make)

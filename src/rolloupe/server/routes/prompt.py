@@ -36,47 +36,47 @@ async def members(request: Request) -> Response:
     max_lead = params.integer(address, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.MembersReply:
-        found = context.members.get_or_make(
+        compared = context.members.get_or_make(
             (run.id, version, str(key), str(against), *map(str, only)),
             lambda: query.compared(run, key, against, only),
             _size,
         )
-        is_away = all(one.key != found.against for one in found.members)
-        each = REPLY_CHARS // (len(found.members) + is_away)
+        is_away = all(one.key != compared.against for one in compared.members)
+        each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
         return wire.MembersReply(
             id=str(key),
             run=run.id,
-            against=str(found.against),
-            best=str(found.best),
-            total=found.total,
-            offset=found.offset,
-            common=_common(found),
-            answers=[_answer(found, one, chars, lead) for one in found.members],
-            reference=_answer(found, found.reference, chars, lead) if is_away else None,
-            prompt=list(_windowed(found.prompt, (0, PROMPT_CHARS), (0, 0))),
-            prompt_chars=found.prompt_chars,
-            label=text.clean(found.label[:PROMPT_CHARS]),
+            against=str(compared.against),
+            best=str(compared.best),
+            total=compared.total,
+            offset=compared.offset,
+            common=_common(compared),
+            answers=[_answer(compared, one, chars, lead) for one in compared.members],
+            reference=_answer(compared, compared.reference, chars, lead) if is_away else None,
+            prompt=list(_windowed(compared.prompt, (0, PROMPT_CHARS), (0, 0))),
+            prompt_chars=compared.prompt_chars,
+            label=text.clean(compared.label[:PROMPT_CHARS]),
         )
 
     return await context.replies.answer(request, version, make)
 
 
-def _size(found: Compared) -> int:
-    return sum(len(piece.text) for one in (*found.members, found.reference) for piece in one.pieces)
+def _size(compared: Compared) -> int:
+    return sum(len(piece.text) for one in (*compared.members, compared.reference) for piece in one.pieces)
 
 
-def _common(found: Compared) -> int:
+def _common(compared: Compared) -> int:
     """Return how many characters all answers begin with, counted in one that contains them all."""
-    longest = max(found.members, key=lambda one: len(one.pieces), default=None)
-    return query.chars_before(longest.pieces, found.common) if longest else 0
+    longest = max(compared.members, key=lambda one: len(one.pieces), default=None)
+    return query.chars_before(longest.pieces, compared.common) if longest else 0
 
 
-def _answer(found: Compared, member: GroupAnswer, chars: int, lead: int) -> wire.MemberText:
+def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> wire.MemberText:
     available = member.chars - member.left_out
-    common = min(available, query.chars_before(member.pieces, found.common))
+    common = min(available, query.chars_before(member.pieces, compared.common))
     shared = available if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
-    is_self = member.key == found.against
+    is_self = member.key == compared.against
     shared = common if is_self or not member.pieces else shared
     start = max(0, common - lead)
     stop = max(common + chars, min(shared + chars // 2, common + FAR_CHARS))

@@ -1,10 +1,10 @@
-/** Filters as text: conditions on a value, quoted as the server reads them, and put together. */
+/** Filters as text: builds conditions, quotes their values for the server, and joins them. */
 
 const PLAIN = /^[^\s<>=!"'(),]+$/;
 const NUMBER = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|nan)$/i;
 const WORDS: ReadonlySet<string> = new Set(["and", "or", "not", "in", "is", "contains", "null"]);
 
-/** A name, or a text as a value, so that it is read as that text. */
+/** Quotes a name or a text, so that the server reads exactly that text. */
 export function quoted(text: string): string {
   return PLAIN.test(text) && !NUMBER.test(text) && !WORDS.has(text.toLowerCase())
     ? text
@@ -12,8 +12,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * `column operator value`; null is what has no value. Numbers that JSON lacks come as texts, so `isNumber` says which
- * it is.
+ * `column operator value`; null stands for no value. Numbers that JSON lacks arrive as texts, so `isNumber` says
+ * whether the column has numbers.
  */
 export function condition(
   column: string,
@@ -26,14 +26,14 @@ export function condition(
   return `${quoted(column)} ${operator} ${words}`;
 }
 
-/** A filter and one condition more. */
+/** A filter with one more condition. */
 export function narrowed(where: string, more: string): string {
   const text = where.trim();
   if (text === "") return more;
   return /\bor\b/i.test(text) ? `(${text}) and ${more}` : `${text} and ${more}`;
 }
 
-/** True if only discarded samples can match a filter: it asks for a reason, with no alternative. */
+/** True if only discarded samples can match a filter: it requires a reason, with no alternative. */
 export function asksForReason(where: string): boolean {
   const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) =>
     text.slice(1, -1) === "discarded" ? " discarded " : ' "" ',

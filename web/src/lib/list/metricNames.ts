@@ -1,6 +1,6 @@
-/** Names of metrics without what all of them begin with: `reward.format` beside `reward.score` is `format`. */
+/** Names of metrics without their common prefix: `reward.format` beside `reward.score` is `format`. */
 
-/** The last separator of a name that something follows. */
+/** The last separator in a name, if something follows it. */
 const PARTS = /^(.*[./])[^./]+$/;
 
 /** What at least two names of a sample have in common, up to a separator; empty if they have nothing in common. */
@@ -17,7 +17,7 @@ export function commonPrefix(names: readonly string[]): string {
 export const bareName = (name: string, prefix: string): string =>
   name.length > prefix.length && name.startsWith(prefix) ? name.slice(prefix.length) : name;
 
-/** The last part of names under which trainers log what the reward is, too. */
+/** The last parts of names under which trainers log the reward once more. */
 const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
 
 /** True for a metric that has the name of the reward. */

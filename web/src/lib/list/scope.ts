@@ -2,7 +2,7 @@
 
 import type { Extent, Mode, Place } from "../address/address";
 
-/** Which samples, in which order, shown how. */
+/** Which samples a list has, in which order, and how it shows them. */
 export interface Scope {
   run: string;
   split: string;
@@ -17,13 +17,13 @@ export interface Scope {
   /** Null: groups, or samples if every group has only one. */
   mode: Mode | null;
   columns: readonly string[];
-  /** The reader chose no columns: groups come with the most informative ones, behind these. */
+  /** The reader chose no columns: groups have the most informative ones after these. */
   usual: boolean;
   /** The list has the discarded samples instead of the others. */
   discarded: boolean;
 }
 
-/** What is shown of a row as long as the reader chose nothing; of groups it is the server that adds what says more. */
+/** The columns of a row before the reader chooses any; for groups, the server adds the most informative ones. */
 const LEAST: readonly string[] = ["reward"];
 
 /** `chosen`: the columns that the reader wants; null for the usual ones. */

@@ -6,7 +6,7 @@
 /** Nobody could distinguish more cells: a group's other samples are in the list of samples. */
 export const MOST_CELLS = 64;
 
-/** What a cell takes, by how wide a strip gets by that. */
+/** The width of a cell, and the greatest width of a strip of such cells. */
 interface Pitch {
   px: number;
   most: number;
@@ -14,17 +14,17 @@ interface Pitch {
 
 /** One strip, beside the prompt. */
 const ALONE: Pitch = { px: 10, most: 128 };
-/** Of several below the prompt the first is the largest: it is what the list is read by. */
+/** Of several strips below the prompt, the first is the largest: readers look at it first. */
 const FIRST: Pitch = { px: 9, most: 128 };
 const OTHER: Pitch = { px: 5, most: 96 };
-/** How many samples more a group has than cells. */
+/** The room for the number of samples without a cell. */
 const REST_PX = 40;
 
 /** The room beside the strips: the edges of a row, and the column of means. */
 const BESIDE_PX = 24 + 64 + 10;
 const GAP_PX = 6;
 
-/** In a list that is not this wide the first column is alone: prompts need the room. */
+/** A narrower list has only the first column: prompts need the room. */
 const LEAST_PX = 300;
 
 const LETTER_PX = 6.4;
@@ -46,13 +46,13 @@ export interface Laid<C extends Column> {
 }
 
 interface Given<C> {
-  /** The most wanted first. */
+  /** The most important column first. */
   columns: readonly C[];
   /** Samples of a group. */
   samples: number;
   /** The width of the list. */
   px: number;
-  /** Only as many as have room; else all of them, in as many lines as that takes. */
+  /** True: only as many strips as have room; false: all of them, in as many lines as they need. */
   isFitted: boolean;
 }
 
@@ -71,7 +71,7 @@ export function laid<C extends Column>({ columns, samples, px, isFitted }: Given
   return { strips: lines === 1 ? widened(strips, room) : strips, isBeside: strips.length === 0, lines };
 }
 
-/** What is left of a line goes to the words that were cut. */
+/** Gives the spare room of a line to shortened words. */
 function widened<C extends Column & { px: number }>(strips: readonly C[], room: number): C[] {
   let spare = room - strips.reduce((used, { px }) => used + GAP_PX + px, -GAP_PX);
   return strips.map((strip) => {

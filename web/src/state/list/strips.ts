@@ -12,7 +12,7 @@ import { Store } from "../store";
 const titled = (words: string | undefined): string | undefined =>
   words && words.charAt(0).toUpperCase() + words.slice(1);
 
-/** What the colours of a scale take, beside its ends. */
+/** The room for the colours of a scale between its ends, in signs. */
 const RAMP_SIGNS = 1;
 
 /** A column of the list: the place of its values among those of a group, and what their colours mean. */
@@ -36,7 +36,7 @@ export class StripsStore extends Store {
     // All rows of the first loaded page decide it: later pages move nothing.
     const [page = []] = list.groups.values();
     const columns = list.columns.flatMap((name, at): Shown[] => {
-      // Of what came without a choice and is not known here there would be rows of empty cells.
+      // A column that nobody chose and that this run lacks would have rows of empty cells.
       if (usual && at > 0 && !page.some(({ cells }) => cells[at]?.some((value) => finite(value) !== null))) return [];
       const of = this.#colours(name, page, at);
       return [

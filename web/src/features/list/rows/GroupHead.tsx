@@ -9,7 +9,7 @@ import type { Shown, Strips } from "../../../state/list/strips";
 import { Text } from "../../../ui/text/Text";
 import style from "./Row.module.css";
 
-/** The rows have the same in words, so a screen reader skips the heads. */
+/** The rows say the same in words, so a screen reader skips the heads. */
 export function GroupHead({ strips: { strips, isBeside } }: { strips: Strips }) {
   const session = useSession();
   const [first] = strips;
@@ -49,7 +49,7 @@ export function GroupHead({ strips: { strips, isBeside } }: { strips: Strips }) 
   );
 }
 
-/** Where the colours begin and end. */
+/** The ends of the colours. */
 function Ends({ strip: { scale } }: { strip: Shown }) {
   const ends = endsOf(scale);
   const [first, last] = ends;

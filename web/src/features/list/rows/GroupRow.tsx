@@ -1,4 +1,4 @@
-/** A group in the list: its prompt, a strip of cells for each column, a cell for each sample; mean and spread of the first. */
+/** A group in the list: prompt, a strip of cells for each column, and mean and spread of the first column. */
 
 import { useSession } from "../../../state/useSession";
 import type { GroupItem, WireNumber } from "../../../api/types.gen";
@@ -17,11 +17,11 @@ import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Row.module.css";
 
-/** More cells than these have no room between them. */
+/** More cells than these have no gaps between them. */
 const MOST_APART = 32;
 
 /**
- * A screen reader reads so many numbers of a row, those of its first strip; of more than these, and of other strips,
+ * A screen reader reads at most this many numbers of the first strip of a row; of more, and of other strips, it reads
  * the lowest and the highest.
  */
 const MOST_SAID = 16;
