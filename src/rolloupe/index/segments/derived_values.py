@@ -21,7 +21,7 @@ from rolloupe.errors import words_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
-from rolloupe.index.segments.segment import SegmentMeta, write_parquet
+from rolloupe.index.segments.segment import LZ4, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
 from rolloupe.storage import atomic
@@ -110,7 +110,7 @@ def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> DerivedM
         current, columns, stale = [], {}, list(METRICS.values())
     values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
     columns |= {derived_column(name): _array(METRICS[name], column) for name, column in values.items()}
-    size_bytes = write_parquet(derived_of(path), pa.table(columns))
+    size_bytes = write_parquet(derived_of(path), pa.table(columns), codec=LZ4)
     about = DerivedMeta(
         version=VERSION,
         fingerprint=meta.fingerprint,
@@ -180,7 +180,8 @@ def _step_stats(
     step_stats = []
     for (split, step), places in _trained(rows).items():
         moments = {name: one for name, one in known.get((split, step), {}).items() if name in current}
-        moments |= {name: moments_of(column[places]) for name, column in numbers.items()}
+        trained = slice(None) if len(places) == len(rows) else np.array(places, np.intp)
+        moments |= {name: moments_of(column[trained]) for name, column in numbers.items()}
         step_stats.append(DerivedStats(split, step, {name: one for name, one in moments.items() if one.count}))
     return step_stats
 

@@ -116,11 +116,14 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
     finite = array[np.isfinite(array)]
     if not len(finite):
         return Moments()
+    least, most = float(finite.min()), float(finite.max())
+    if least == most == 0:  # as many metrics of a step are
+        return Moments(len(finite), 0.0, 0.0, 0.0, 0.0)
     scaled = finite / UNIT
     total, distances = float(scaled.sum()), np.abs(scaled - scaled.mean())
     largest = float(distances.max())
     spread = largest * math.sqrt(float(((distances / largest) ** 2).sum())) if largest else 0.0
-    return Moments(len(finite), total, spread, float(finite.min()), float(finite.max()))
+    return Moments(len(finite), total, spread, least, most)
 
 
 def moments_from(count: int, mean: float, std: float, least: float, most: float) -> Moments:
