@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, settings
 
 from rolloupe.demo import RUNS
 from tests import chromium, forks
+from tests.thoroughness import amount
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 for name, examples in (("quick", 30), ("thorough", 200)):
     settings.register_profile(
@@ -25,6 +26,9 @@ for name, examples in (("quick", 30), ("thorough", 200)):
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile(os.environ.get("ROLLOUPE_EXAMPLES", "quick"))
+
+ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", *amount(("--renderer-process-limit=1",), ()))
+"""What Chromium is started with: in `make test` one process for all pages, as what one has compiled serves the next."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -87,19 +91,37 @@ def browser() -> "Iterator[Browser]":
             pytest.fail("Chromium is missing. Next: make browser")
         pytest.skip("Chromium is missing: make browser")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        running = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield running
         running.close()
 
 
+@pytest.fixture(scope="session")
+def context(browser: "Browser") -> "Iterator[BrowserContext]":
+    """One for all tests, with a page that stays open: its process has read and compiled what each load needs."""
+    shared = browser.new_context()
+    shared.new_page()
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
-def page(browser: "Browser") -> "Iterator[Page]":
-    """A new page in a context of its own; the test fails on an uncaught error or a breach of the content policy."""
-    context = browser.new_context()
+def page(context: "BrowserContext") -> "Iterator[Page]":
+    """A new page, to which nothing has happened; the test fails on an uncaught error or a breach of the content policy.
+
+    What a test leaves in the browser goes with it: pages, cookies, permissions and what pages stored.
+    """
     opened = context.new_page()
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
     yield opened
-    context.close()
+    first, *others = context.pages
+    for one in others:
+        one.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(first)
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    session.detach()
     assert errors == []

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page
 
 from tests.page.everywhere import all_runs, everything
-from tests.page.support import Viewer
+from tests.page.support import Viewer, let_in
 
 
 @pytest.fixture(scope="session")
@@ -25,11 +25,10 @@ def viewer(every_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
-def wide(browser: Browser, viewer: Viewer) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    page.goto(viewer.link)
-    expect(page.get_by_role("heading", level=1).first).to_be_attached()
-    yield page
-    context.close()
+def wide(page: Page, viewer: Viewer) -> Page:
+    """As wide as a screen, where nothing moves, what is copied can be read, and the viewer lets the page in."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(reduced_motion="reduce")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    let_in(page, viewer)
+    return page

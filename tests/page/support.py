@@ -7,10 +7,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from playwright.sync_api import Page
 
 from rolloupe.server.routes.static_app import PLACES
 from tests.index.support import eventually
 from tests.server.server_process import Process
+
+GO = """async ([elsewhere, address]) => {
+  const drawn = async () => {
+    const was = document.querySelector('main');
+    dispatchEvent(new PopStateEvent('popstate', {state: null}));
+    for (let frame = 0; was?.isConnected; frame += 1) {
+      if (frame > 1000) throw new Error(`nothing else is shown at ${location}`);
+      await new Promise(requestAnimationFrame);
+    }
+  };
+  history.pushState(null, '', elsewhere);
+  await drawn();
+  history.replaceState(null, '', address);
+  await drawn();
+}"""
 
 
 class Viewer(NamedTuple):
@@ -22,7 +38,27 @@ class Viewer(NamedTuple):
     @property
     def link(self) -> str:
         """What `rolloupe view` prints."""
-        return f"{self.address}#token={self.token}"
+        return self.to("")
+
+    def to(self, where: str) -> str:
+        """The same for a place below the address."""
+        return f"{self.address}{where}#token={self.token}"
+
+
+def let_in(page: Page, viewer: Viewer) -> None:
+    """Let the page in as its link does, before it is there."""
+    reply = page.request.post(f"{viewer.address}api/login", data={"token": viewer.token}, headers={"X-Rolloupe": "1"})
+    assert reply.ok
+
+
+def go(page: Page, viewer: Viewer, where: str) -> None:
+    """Go to a place as Back and Forward do, by way of another: nothing of what was there is left.
+
+    It takes a fifth of a load, which is for tests of what a load does.
+    """
+    here = page.url.removeprefix(viewer.address)
+    elsewhere = next(name for name in ("bookmarks", "settings", "search") if not f"{where} {here}".count(name))
+    page.evaluate(GO, [viewer.address + elsewhere, viewer.address + where])
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rolloupe.record import Recorder
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines
 
 pytestmark = pytest.mark.browser
@@ -48,8 +48,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 
 def test_a_configuration_folds_and_a_search_opens_what_matches(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}runs/reported/run")
+    page.goto(viewer.to("runs/reported/run"))
     main = page.get_by_role("main", name="Run")
     expect(main.get_by_text("100,006 values")).to_be_visible()
     optim = main.locator("summary").filter(has_text=re.compile("^optim"))
@@ -77,8 +76,7 @@ def test_a_configuration_folds_and_a_search_opens_what_matches(page: Page, viewe
 
 
 def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}runs/reported/report?split=train&step=2")
+    page.goto(viewer.to("runs/reported/report?split=train&step=2"))
     expect(page.get_by_role("heading", name="No report for step 2 of train")).to_be_visible()
     expect(page.get_by_text("for some steps only: 2 of 6 steps")).to_be_visible()
     expect(page.get_by_role("link", name="Step 1, the report before")).to_be_visible()
@@ -88,7 +86,7 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
     page.get_by_role("link", name="train, step 1").click()
     expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
 
-    page.goto(f"{viewer.address}runs/silent/report?split=train&step=2")
+    go(page, viewer, "runs/silent/report?split=train&step=2")
     expect(page.get_by_role("heading", name="This run has no reports")).to_be_visible()
     expect(page.get_by_text("rolloupe.record.logtree")).to_be_visible()  # what writes them
     page.get_by_role("link", name="The samples of step 2").click()
@@ -97,8 +95,7 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
 
 @pytest.mark.slow
 def test_report_is_dimmed_where_a_run_has_none(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}runs/silent")
+    page.goto(viewer.to("runs/silent"))
     expect(page.get_by_role("link", name="Report: none")).to_be_visible()
     page.goto(f"{viewer.address}runs/reported")
     expect(page.get_by_role("link", name="Report: what the trainer logged for the step")).to_be_visible()

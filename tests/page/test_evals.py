@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.formats.test_telescope import RUN
-from tests.page.support import viewing
+from tests.page.support import go, viewing
 from tests.query.evals.test_evals import Drawn, write
 
 pytestmark = pytest.mark.browser
@@ -70,8 +70,7 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
 def test_scores_and_grid_fade_at_the_edge_where_they_have_more(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 780})
     with viewing(RUN, index_dir=tmp_path / "index", settled=True) as viewer:
-        page.goto(viewer.link)
-        page.goto(f"{viewer.address}runs/run_default/evals")
+        page.goto(viewer.to("runs/run_default/evals"))
         scores = page.get_by_role("region", name="eval/countdown by step")
         expect(scores).to_be_visible()
         several = page.locator("[data-edges]").filter(has=scores)
@@ -83,12 +82,11 @@ def test_scores_and_grid_fade_at_the_edge_where_they_have_more(page: Page, tmp_p
 
 
 def test_what_is_correct_is_settable_and_in_the_address(page: Page, tmp_path: Path) -> None:
-    drawn: Drawn = [(step, p, float(p % 3)) for step in range(120) for p in range(150)]
+    drawn: Drawn = [(step, p, float(p % 3)) for step in range(60) for p in range(150)]
     write(tmp_path / "run", drawn)
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
-        page.goto(viewer.link)
-        page.goto(f"{viewer.address}runs/run/evals")
-        expect(page.get_by_role("button", name="18,000 samples")).to_be_visible()
+        page.goto(viewer.to("runs/run/evals"))
+        expect(page.get_by_role("button", name="9,000 samples")).to_be_visible()
         expect(page.get_by_text("indexed")).to_have_count(0)
         expect(page.get_by_role("button", name="held 100")).to_be_visible()
         page.get_by_role("textbox", name="from").fill("2")
@@ -96,7 +94,7 @@ def test_what_is_correct_is_settable_and_in_the_address(page: Page, tmp_path: Pa
         expect(page).to_have_url(re.compile("bar=2"))
         expect(page.get_by_role("button", name="held 50")).to_be_visible()
         grid = page.get_by_role("grid", name="Prompts by step")
-        expect(grid.get_by_role("columnheader", name="step 119")).to_be_visible()
+        expect(grid.get_by_role("columnheader", name="step 59")).to_be_visible()
         expect(grid.get_by_role("columnheader", name="step 10", exact=True)).to_have_count(0)
         grid.locator('[role="gridcell"][tabindex="0"]').focus()
         for key in ("Home", *["PageDown"] * 14):
@@ -106,5 +104,5 @@ def test_what_is_correct_is_settable_and_in_the_address(page: Page, tmp_path: Pa
         page.get_by_role("button", name="never correct 100").click()
         expect(page).to_have_url(re.compile("bar=2.*only=never|only=never.*bar=2"))
         expect(grid).to_have_attribute("aria-rowcount", "101")
-        page.goto(f"{viewer.address}runs/run/evals?bar=odd")
+        go(page, viewer, "runs/run/evals?bar=odd")
         expect(page.get_by_role("alert").first).to_contain_text("the threshold of a correct answer")

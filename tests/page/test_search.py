@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index.support import eventually
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.query.search.test_reports import logged
 from tests.server.support import lines, row
 
@@ -90,8 +90,7 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
 
 
 def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> None:
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}search?q=needle&all=1")
+    page.goto(viewer.to("search?q=needle&all=1"))
     said = page.locator("search ~ div").get_by_role("status")
     expect(said).to_contain_text("120 samplesof 320 samples")
     expect(page.locator("main ol h2").first).to_have_text("firsttrain · step 2")
@@ -122,22 +121,21 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     expect(said).to_contain_text("Nothing found")
     field.fill("needle")
     expect(said).to_contain_text("120 samples")
-    page.goto(f"{viewer.address}search?run=first&split=train&step=1&q=needle")
+    go(page, viewer, "search?run=first&split=train&step=1&q=needle")
     expect(said).to_contain_text("40 samplesof 80 samples")
     where = page.get_by_role("group", name="Where")
     where.get_by_role("button", name="All runs").click()
     expect(said).to_contain_text("120 samplesof 320 samples")
     where.get_by_role("button", name="Step 1").click()
     expect(said).to_contain_text("40 samplesof 80 samples")
-    page.goto(f"{viewer.address}search?run=first&split=train&step=1&q=nowhere")
+    go(page, viewer, "search?run=first&split=train&step=1&q=nowhere")
     page.get_by_role("button", name="Search the whole run").click()
     expect(said).to_contain_text("Nothing foundof 240 samples")
 
 
 def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: Viewer, page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}search?run=first&split=train&step=1&scope=run&q=needle")
+    page.goto(viewer.to("search?run=first&split=train&step=1&scope=run&q=needle"))
     bars = page.get_by_role("region", name="Found in train, by step").get_by_role("link")
     expect(bars).to_have_count(3)
     expect(bars.nth(1)).to_have_accessible_name("Step 1: 40 samples")
@@ -154,14 +152,14 @@ def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: 
     expect(said).to_contain_text("40 samplesof 80 samples")
     expect(page.get_by_role("group", name="Where").get_by_role("button", name="Steps 1–1")).to_be_visible()
 
-    page.goto(f"{viewer.address}search?q=h&all=1")  # the hay of one run and the other
+    go(page, viewer, "search?q=h&all=1")  # the hay of one run and the other
     runs = page.get_by_role("region", name="Found by run").get_by_role("link")
     expect(runs).to_have_text(["first240", "second80"])
     form, aside = page.get_by_role("search").bounding_box(), page.get_by_role("complementary").bounding_box()
     assert form and aside and aside["x"] > 900  # beside the results
     runs.last.click()
     expect(said).to_contain_text("80 samplesof 80 samples")
-    page.goto(f"{viewer.address}search")
+    go(page, viewer, "search")
     page.get_by_role("link", name="Excuses").click()
     expect(page.get_by_role("searchbox")).to_have_value(re.compile("sorry"))
 
@@ -169,8 +167,7 @@ def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: 
 @pytest.mark.slow
 def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(viewer.link)
-    page.goto(f"{viewer.address}search?q=needle&all=1")
+    page.goto(viewer.to("search?q=needle&all=1"))
     expect(page.locator("a[data-hit]")).to_have_count(100)
     assert page.evaluate("[...document.querySelectorAll('main, body')].every(e => e.scrollWidth <= e.clientWidth)")
 

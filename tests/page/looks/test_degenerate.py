@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.degenerate import FONTS, NAMED, repeated, write_in
 from tests.page.rollouts.test_sample import DRAWN, EVERYTHING, SCROLL, choose, served
-from tests.page.support import Viewer
+from tests.page.support import Viewer, go
 from tests.page.tasks import LONGEST_MS, longest, quick
 from tests.server.support import row
 from tests.thoroughness import amount, slow_unless
@@ -32,7 +32,7 @@ def rows(texts: list[str]) -> list[dict[str, Any]]:
 def read(page: Page, viewer: Viewer, number: int) -> None:
     """Open a sample, and look at its middle and its end."""
     name = f"train/0/{number // 4}/{number}"
-    page.goto(f"{viewer.address}runs/run?sample={name}")
+    go(page, viewer, f"runs/run?sample={name}")
     page.wait_for_function(READY, arg=name, timeout=120_000)
     for place in (0.5, 1.0):
         page.evaluate(SCROLL, place)

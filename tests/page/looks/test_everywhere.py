@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page, expect
 
 from tests.page.everywhere import State, entered, in_parts
 from tests.page.support import Viewer
@@ -92,12 +92,16 @@ def looks(number: int) -> tuple[Look, ...]:
 
 @in_parts
 def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
-    browser: Browser, viewer: Viewer, states: tuple[State, ...]
+    page: Page, viewer: Viewer, states: tuple[State, ...]
 ) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.add_init_script(path=AXE)
-    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": WIDTHS[1280]})
+    page.emulate_media(reduced_motion="reduce")
+    page.add_init_script(path=AXE)
     page.goto(viewer.link)
+    expect(page.locator("main h1")).to_be_attached()
+    page.evaluate("() => { document.querySelector('#app').style.width = '120vw'; }")
+    assert page.evaluate(BEYOND) != [], "what looks for it can fail"
+    page.evaluate("() => { document.querySelector('#app').style.width = ''; }")
     wrong: dict[str, set[str]] = {}
     for number, state in enumerate(states):
         with entered(page, viewer, state):
@@ -110,9 +114,6 @@ def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
                 for one in page.evaluate(BEYOND) + axe(page, themes):
                     wrong.setdefault(one, set()).add(f"{state.name} at {width}")
             page.set_viewport_size({"width": 1280, "height": 800})
-    page.evaluate("() => { document.querySelector('#app').style.width = '120vw'; }")
-    assert page.evaluate(BEYOND) != [], "what looks for it can fail"
-    context.close()
     assert wrong == {}
 
 

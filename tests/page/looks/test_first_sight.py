@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.degenerate import write_in
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, row
 from tests.thoroughness import slow_unless
 
@@ -97,7 +97,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 
 def opened(page: Page, viewer: Viewer, where: str) -> None:
-    page.goto(viewer.address + where)
+    go(page, viewer, where)
     page.wait_for_function(SETTLED)
     page.wait_for_timeout(200)
 

@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def viewer(runs: Path, tmp_path: Path) -> Iterator[Viewer]:
     """A server over both, with a state of its own."""
-    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as started:
+    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state"), settled=True) as started:
         yield started
 
 
@@ -35,15 +35,13 @@ def viewer(runs: Path, tmp_path: Path) -> Iterator[Viewer]:
 def reading(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """The same, for tests that add nothing."""
     folder = tmp_path_factory.mktemp("reading")
-    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state")) as started:
+    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state"), settled=True) as started:
         yield started
 
 
 def opened(page: Page, viewer: Viewer, where: str) -> None:
-    """Log in, and go to an address."""
-    page.goto(viewer.link)
-    expect(page.get_by_role("heading", name="2 runs")).to_be_visible()
-    page.goto(viewer.address + where)
+    """Open an address, logged in."""
+    page.goto(viewer.to(where))
 
 
 def at(page: Page, sample: str) -> None:
@@ -337,7 +335,7 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
 
 def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(page: Page, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("where the folder would be")
-    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file")) as viewer:
+    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file"), settled=True) as viewer:
         page.add_init_script("delete window.SharedWorker")
         page.route("**/api/events*", lambda route: route.abort())  # a stream that comes up would try again by itself
         opened(page, viewer, "runs/first?sample=train/1/0/2")

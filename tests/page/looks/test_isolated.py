@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from rolloupe.text.visible import visible
 from tests.page.rollouts.test_sample import choose
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, relax_run, row
 from tests.thoroughness import IS_THOROUGH, slow_unless
 
@@ -134,7 +134,7 @@ def test_no_text_turns_its_neighbours_around(page: Page, hostile: Viewer, choice
         for name, (address, ready) in addresses(number).items():
             if number > 1 and name not in OF_ONE:
                 continue
-            page.goto(hostile.address + address)
+            go(page, hostile, address)
             expect(page.locator(ready).first).to_be_visible()
             if name == "sample":
                 page.keyboard.press("e")
@@ -177,7 +177,7 @@ def test_what_is_copied_of_a_long_text_is_the_text(page: Page, tmp_path: Path) -
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         for number, text in enumerate(texts):
-            page.goto(f"{viewer.address}runs/run?sample=train/0/0/{number}")
+            go(page, viewer, f"runs/run?sample=train/0/0/{number}")
             page.wait_for_function(
                 "start => document.querySelector('article')?.textContent.includes(start)", arg=text[-50:]
             )

@@ -9,7 +9,7 @@ from playwright.sync_api import CDPSession, Page, expect
 
 from tests.index.support import eventually
 from tests.page.everywhere import ALIKE, RICH, STATES, State, entered
-from tests.page.support import Viewer
+from tests.page.support import Viewer, go
 from tests.thoroughness import amount, slow_unless
 
 pytestmark = pytest.mark.browser
@@ -167,8 +167,9 @@ def has_focus(page: Page, name: str) -> bool:
 
 
 def test_a_press_never_loses_the_focus(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address)
     for address, name, then in amount(LOSSES[4::2], LOSSES):
-        wide.goto(viewer.address + address)
+        go(wide, viewer, address)
         wide.get_by_role("button", name=name).first.press("Enter")
         eventually(partial(has_focus, wide, then))
     over = wide.locator("[role=dialog]:visible, [role=menu]:visible, #filter-offers, dialog[open]")
@@ -183,8 +184,9 @@ def test_a_press_never_loses_the_focus(wide: Page, viewer: Viewer) -> None:
 
 def test_keys_go_on_after_a_card_that_a_key_opened_and_where_an_edge_has_the_focus(wide: Page, viewer: Viewer) -> None:
     """A card opened from nowhere gives the focus back to nowhere; an edge of a pane takes its arrows alone."""
+    wide.goto(viewer.address)
     for key in ("?", "Control+k"):
-        wide.goto(viewer.address + RICH)
+        go(wide, viewer, RICH)
         wide.get_by_role("main", name="Sample").get_by_role("heading").first.wait_for()
         assert focus(wide) == ""
         wide.keyboard.press(key)
@@ -197,6 +199,6 @@ def test_keys_go_on_after_a_card_that_a_key_opened_and_where_an_edge_has_the_foc
         assert focus(wide) == "", key
         wide.keyboard.press("v")
         expect(wide).to_have_url(re.compile("view=group"))
-    wide.goto(viewer.address + RICH)
+    go(wide, viewer, RICH)
     wide.get_by_role("separator", name="Width of the charts").press("v")
     expect(wide).to_have_url(re.compile("view=group"))

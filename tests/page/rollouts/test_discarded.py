@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.formats.test_telescope import RUN
-from tests.page.support import viewing
+from tests.page.support import go, viewing
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +16,7 @@ def test_discarded_samples_have_a_page_with_reasons(page: Page, tmp_path: Path) 
     with viewing(RUN, index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         expect(page).to_have_url(re.compile(r"step=10&sample="))
-        page.goto(f"{viewer.address}runs/run_default?split=train&step=5")
+        go(page, viewer, "runs/run_default?split=train&step=5")
         expect(page.get_by_text("4 groups · 16 of 60")).to_be_visible()
         page.get_by_role("link", name="of 60").click()
         expect(page).to_have_url(re.compile(r"/discarded\?split=train&step=5&sample="))
@@ -28,16 +28,16 @@ def test_discarded_samples_have_a_page_with_reasons(page: Page, tmp_path: Path) 
         expect(page.get_by_text("cancelled before it ended: there is no answer, and no reward")).to_be_visible()
         page.get_by_label("Rollouts", exact=False).first.click()
         expect(page).to_have_url(re.compile(r"run_default\?split=train&step=5&sample="))
-        page.goto(f"{viewer.address}runs/run_default/discarded?split=train&step=5&mode=samples")
+        go(page, viewer, "runs/run_default/discarded?split=train&step=5&mode=samples")
         expect(page.get_by_text("cancelled, no answer").first).to_be_visible()
         page.go_back()
         expect(page.get_by_text("4 groups · 16 of 60")).to_be_visible()
         page.go_back()
         expect(page).to_have_url(re.compile("/discarded"))
-        page.goto(f"{viewer.address}runs/run_default/discarded?split=eval/countdown")
+        go(page, viewer, "runs/run_default/discarded?split=eval/countdown")
         expect(page.get_by_text("Nothing was discarded", exact=True)).to_be_visible()
         # a filter that nothing that was trained on can fulfil leads to where something may
-        page.goto(f"{viewer.address}runs/run_default?split=train&step=5&where=discarded+%3D+max_async")
+        go(page, viewer, "runs/run_default?split=train&step=5&where=discarded+%3D+max_async")
         expect(page.get_by_role("button", name="Search the whole run")).to_have_count(0)
         page.get_by_role("link", name="Search the discarded samples").click()
         expect(page).to_have_url(re.compile(r"/discarded\?split=train&step=5.*&where=discarded\+%3D\+max_async"))

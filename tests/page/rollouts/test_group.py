@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.rollouts.test_sample import HACK, HOSTILE
-from tests.page.support import viewing
+from tests.page.support import go, viewing
 from tests.page.tasks import quick
 from tests.server.support import lines, relax_run, row
 
@@ -54,8 +54,7 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
     made(tmp_path / "runs" / "alpha", 3)
     made(tmp_path / "runs" / "beta", 1)
     with viewing(tmp_path / "runs", index_dir=tmp_path / "index") as viewer:
-        page.goto(viewer.link)
-        page.goto(f"{viewer.address}runs/alpha?sample=train/1/1-1/100")
+        page.goto(viewer.to("runs/alpha?sample=train/1/1-1/100"))
         expect(page.get_by_role("heading", name="Sample 1 of 4")).to_be_visible()
         page.keyboard.press("v")
         expect(page).to_have_url(re.compile("view=group"))
@@ -117,12 +116,12 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         expect(column(page, 2)).to_be_visible()
 
         # from the row of a group
-        page.goto(f"{viewer.address}runs/alpha?sample=train/0/1-0/100")
+        go(page, viewer, "runs/alpha?sample=train/0/1-0/100")
         page.get_by_role("button", name="Side by side").nth(1).click()
         expect(page).to_have_url(re.compile("sample=train/0/2-0/200.*view=group"))
 
         # what all begin with is folded where it is long
-        page.goto(f"{viewer.address}runs/alpha?sample=train/0/2-0/200&view=group")
+        go(page, viewer, "runs/alpha?sample=train/0/2-0/200&view=group")
         expect(column(page, 2).locator("mark")).to_have_text("B")
         page.get_by_role("button", name="7,000 characters before this").first.click()
         expect(column(page, 1)).to_contain_text(LONG)
@@ -133,8 +132,7 @@ def test_a_table_fades_at_the_edge_where_it_has_more(page: Page, tmp_path: Path)
     made(tmp_path / "runs" / "alpha", 1)
     page.set_viewport_size({"width": 390, "height": 780})
     with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.goto(viewer.link)
-        page.goto(f"{viewer.address}runs/alpha?sample=train/0/1-0/100&view=group&as=table")
+        page.goto(viewer.to("runs/alpha?sample=train/0/1-0/100&view=group&as=table"))
         table = page.get_by_role("region", name="Samples of this group")
         expect(table.get_by_role("row")).to_have_count(5)
         mask = "element => getComputedStyle(element).maskImage"
@@ -157,7 +155,7 @@ def test_hostile_answers_stay_text_side_by_side(page: Page, tmp_path: Path) -> N
     with viewing(tmp_path / "alpha", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         for more in ("", "&as=table", "&diff=1"):
-            page.goto(f"{viewer.address}runs/alpha?sample=train/0/3-0/301&view=group{more}")
+            go(page, viewer, f"runs/alpha?sample=train/0/3-0/301&view=group{more}")
             expect(page.get_by_role("heading", name=f"Group of {len(HOSTILE)}")).to_be_visible()
             if not more:
                 expect(column(page, 2)).to_contain_text(HACK)

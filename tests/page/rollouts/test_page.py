@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, relax_run, row
 
 pytestmark = pytest.mark.browser
@@ -180,7 +180,7 @@ def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> 
     page.goto(viewer.link)
     for width in (360, 520, 900, 1440, 3840):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{viewer.address}runs/run?split=train&step=2")
+        go(page, viewer, "runs/run?split=train&step=2")
         at(page, 2, 0)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="find anything by name").click()
@@ -197,7 +197,7 @@ def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) ->
         names = page.evaluate("fetch('api/runs').then(r => r.json()).then(r => JSON.stringify(r.runs.map(x => x.id)))")
         assert len(json.loads(names)) >= 3
         for name in json.loads(names):
-            page.goto(f"{viewer.address}runs/{name}")
+            go(page, viewer, f"runs/{name}")
             expect(page.get_by_text(re.compile("assistant", re.IGNORECASE)).first).to_be_visible()
 
 
@@ -286,7 +286,7 @@ def test_all_evaluations_of_a_step_are_one_list(page: Page, tmp_path: Path) -> N
     for step in range(2):
         rows = [row(step, i, dataset=name, group_index=0) for name in ("aime", "toy") for i in range(2)]
         (evaluation / f"{step}.jsonl").write_bytes(lines(rows))
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.goto(viewer.link)
         at(page, 0, 0)
         page.get_by_label("Split").first.select_option(label="eval (all)")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Response, expect
 
 from tests.index.support import eventually
 from tests.page.everywhere import RICH
-from tests.page.support import Viewer
+from tests.page.support import Viewer, go
 
 pytestmark = pytest.mark.browser
 
@@ -146,9 +146,9 @@ def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> N
     floating.get_by_role("button", name="Next sample").click()
     expect(main.get_by_text("It never ends")).to_be_visible()
     expect(main.get_by_text(re.compile("^Thought · .*, without an end"))).not_to_have_count(0)
-    wide.goto(viewer.address + "runs/rich?sample=train/4/1/4")
+    go(wide, viewer, "runs/rich?sample=train/4/1/4")
     expect(main.get_by_role("group", name="System")).to_contain_text("Be brief.")
-    wide.goto(viewer.address + "runs/toy")
+    go(wide, viewer, "runs/toy")
     expect(main.get_by_role("region", name="Reference response")).to_be_visible()
 
 
@@ -195,9 +195,9 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
     box = wide.get_by_role("region", name=re.compile("^Text: Assistant")).last
     expect(box).to_be_visible()
     eventually(lambda: wide.evaluate(place) > 0.9)
-    wide.goto(viewer.address + "settings")
+    go(wide, viewer, "settings")
     wide.get_by_label("Long text opens at its end").uncheck()
-    wide.goto(viewer.address + "runs/rich?sample=train/4/0/3")
+    go(wide, viewer, "runs/rich?sample=train/4/0/3")
     expect(box).to_be_visible()
     assert wide.evaluate(place) == 0
 
@@ -219,15 +219,15 @@ def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer
     expect(tokens.get_by_role("img")).to_be_visible()
     tokens.get_by_role("button", name="Take Response tokens away").click()
     expect(tokens).to_have_count(0)
-    wide.goto(viewer.address + "runs/tinker")
+    go(wide, viewer, "runs/tinker")
     add.focus()
     add.select_option(label="env/all/reward/total")
     logged = wide.get_by_role("region", name="env/all/reward/total by step")
     expect(logged.get_by_role("img")).to_be_visible()
     expect(wide).to_have_url(re.compile("chart=trainer.env"))
-    wide.goto(viewer.address + "runs/rich?sample=train/4/0/0&chart=not_there")
+    go(wide, viewer, "runs/rich?sample=train/4/0/0&chart=not_there")
     expect(wide.get_by_role("region", name="not_there by step")).to_contain_text("No sample of this run")
-    wide.goto(viewer.address + "runs/toy")
+    go(wide, viewer, "runs/toy")
     expect(wide.get_by_role("region", name="reward.format by step")).to_contain_text("No sample of this run")
     wide.get_by_role("button", name="Take reward.format away").click()
     expect(wide.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
@@ -264,7 +264,7 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     wide.keyboard.press("Escape")
     expect(rows.first.locator("[data-column=avg_kl] i")).to_be_visible()
     assert (not rows.first.get_by_role("link").get_attribute("title")) == has_tips
-    wide.goto(viewer.address + "runs/tele?split=train&step=5&mode=groups")
+    go(wide, viewer, "runs/tele?split=train&step=5&mode=groups")
     group = wide.get_by_role("list", name="Groups").get_by_role("listitem").first
     expect(group.locator("[data-member]").first).to_be_visible()
     expect(group).to_contain_text("±")
@@ -303,8 +303,8 @@ def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> No
     for part in ("Configuration", "Checkpoints", "Code", "Files"):
         expect(main.locator("summary").filter(has_text=part)).to_be_visible()
     expect(main.locator("table").first).to_contain_text("cumulative_tokens")
-    wide.goto(viewer.address + "settings")
+    go(wide, viewer, "settings")
     expect(wide.get_by_role("button", name=re.compile("Clear"))).to_be_visible()
-    wide.goto(viewer.address + "runs/rich/run")
+    go(wide, viewer, "runs/rich/run")
     main.get_by_role("link", name=re.compile("problem")).click()
     expect(wide.get_by_role("heading", level=1)).to_contain_text("could not be read")

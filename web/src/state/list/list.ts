@@ -127,6 +127,10 @@ export class ListStore extends Store {
       const of = this.scope.value;
       if (of !== null && this.#isRunKnown.value) untracked(() => void this.#show(of, false));
     });
+    this.effect(() => {
+      // A run without samples has no list: that of the run before would seem to be its own.
+      if (this.session.run.now.value?.splits.length === 0) this.now.value = null;
+    });
   }
 
   async #load(of: Scope, around: string | undefined): Promise<Listing> {

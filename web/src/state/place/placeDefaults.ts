@@ -37,9 +37,10 @@ export function startComplete(session: Session): void {
     if (newest !== null) untracked(() => session.place.go({ step: newest }, "replace"));
   });
   session.effect(() => {
-    const { page, sample } = session.place.now.value;
+    const { page, run, sample } = session.place.now.value;
     const list = session.list.now.value;
-    if (page !== "rollouts" || sample !== null || session.list.isBehind.value || list === null) return;
+    if (page !== "rollouts" || sample !== null || session.list.isBehind.value) return;
+    if (list === null || list.scope.run !== run) return; // a run without samples has no list of its own
     untracked(() => session.browse.goFirst(list));
   });
   // A sample that was in the list stays open: it may have been discarded since.
