@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -41,6 +42,22 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         forks.begin()
         forks.patch_workers()
         yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Have all processes of tests share the one that forks."""
+    forks.begin()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of each pass of the garbage collector: it lives as long as the process."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """End as any process does."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

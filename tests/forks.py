@@ -7,6 +7,7 @@ environment, a parent that waits for it, and it takes signals.
 
 import atexit
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -36,6 +37,8 @@ IMPORTED = (
     "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 
+STARTS_WITHIN_S = 60
+
 _ANSWER_BYTES = 64
 
 
@@ -52,8 +55,7 @@ class Fork:
             for number in (stdin, stdout, stderr):
                 os.dup2(terminal, number)
         request = {"function": function, "args": args, "environ": dict(os.environ), "folder": os.getcwd()}
-        self._line = socket.socket(socket.AF_UNIX)
-        self._line.connect(os.environ[ADDRESS])
+        self._line = _connected(os.environ[ADDRESS])
         with tempfile.TemporaryFile() as file:  # too long for one message, where the environment is
             file.write(json.dumps(request).encode())
             file.seek(0)
@@ -108,6 +110,17 @@ def _pipe(*, to_child: bool) -> tuple[IO[bytes], int]:
     return (open(writing, "wb", buffering=0), reading) if to_child else (open(reading, "rb"), writing)
 
 
+def _connected(address: str) -> socket.socket:
+    """A line to the process that forks, which may still be importing."""
+    late = time.monotonic() + STARTS_WITHIN_S
+    while not os.path.exists(address):
+        assert time.monotonic() < late, "tests/forks.py did not start"
+        time.sleep(0.01)
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(address)
+    return line
+
+
 def index_worker() -> Fork:
     """A process that indexes: what `rolloupe.index.execution.processes` starts, sooner."""
     return Fork("tests.forks:_index", *sys.path, errors=False)
@@ -152,7 +165,7 @@ def _execute(code: str, *args: str) -> None:
 
 
 def begin() -> None:
-    """Start the process that forks, and say where in the environment; it ends with this one."""
+    """Start the process that forks, unless one was, and say where in the environment; it ends with this one."""
     if ADDRESS in os.environ:
         return
     address = str(Path(tempfile.mkdtemp(prefix="rolloupe-forks-")) / "socket")
@@ -162,15 +175,13 @@ def begin() -> None:
     process = subprocess.Popen(line, stdin=subprocess.PIPE, cwd=root, env=environ)
     atexit.register(process.kill)
     os.environ[ADDRESS] = address
-    while not os.path.exists(address):
-        assert process.poll() is None, "tests/forks.py did not start"
-        time.sleep(0.01)
 
 
 def _listen(address: str) -> None:
     """Fork a process for each that connects."""
     for name in IMPORTED:
         importlib.import_module(name)
+    gc.freeze()  # no pass over what all share, which would copy it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those in the middle
     listener = socket.socket(socket.AF_UNIX)

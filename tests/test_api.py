@@ -15,13 +15,13 @@ from tests.index.support import eventually, lines, relax_run, row
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one(demo_runs: Path) -> Iterator[Runs]:
     with rolloupe.open(demo_runs / "relax") as runs:
         yield runs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def many(demo_runs: Path) -> Iterator[Runs]:
     with rolloupe.open(demo_runs) as runs:
         yield runs

@@ -12,7 +12,7 @@ from rolloupe.api.results import SHOWN_ROWS
 from tests.index.support import lines, relax_run, row
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(demo_runs: Path) -> Iterator[Run]:
     with rolloupe.open(demo_runs / "relax") as runs:
         yield runs[0]

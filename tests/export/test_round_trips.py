@@ -17,7 +17,7 @@ from rolloupe.model import Reading, Sample, SampleRow
 from rolloupe.record.writers.registry import WRITERS, writer_of
 from tests.export.oracle import differences, named
 from tests.formats.support import load, samples
-from tests.thoroughness import slow_unless
+from tests.thoroughness import amount, slow_unless
 
 DATA = Path(__file__).parents[1] / "data"
 DEMO = ("relax", "rl_logging_board/gen_train_toy", "rl_logging_board/eval_poem_task", "tiny_grpo", "verl_math")
@@ -27,7 +27,7 @@ OTHERS = (
     "tinker/flat_run", "tinker/quirks", "generic/verl", "generic/verl_v1", "generic/verifiers", "generic/skyrl",
     "generic/areal", "telescope/run_default",
 )  # fmt: skip
-MOST = 80
+MOST = amount(25, 80)
 """Of a larger run so many samples, evenly spread."""
 
 ORDERS: dict[str, Callable[[Sample], Any]] = {

@@ -263,9 +263,9 @@ def test_rows_of_a_sample_can_be_read_raw(run: RunInfo) -> None:
 @pytest.mark.parametrize(
     "gone", ["steps", "events", "steps/block_live.zip", "events/block_live.zip", "events/tail.zip"]
 )
-def test_archives_stand_in_for_those_that_are_missing(run: RunInfo, copy: Path, gone: str) -> None:
+def test_archives_stand_in_for_those_that_are_missing(whole: list[Sample], copy: Path, gone: str) -> None:
     shutil.rmtree(copy / gone) if (copy / gone).is_dir() else (copy / gone).unlink()
-    before = {row.key: row for row in rows(run)}
+    before = {one.key: one.row for one in whole}
     after = {row.key: row for row in rows(only_run(copy))}
     kept = {key for key, row in before.items() if not row.discarded and key.split == "train"}
     if gone == "events":
@@ -400,7 +400,7 @@ def test_a_large_table_lies_on_the_disk(
     run: RunInfo, whole: list[Sample], monkeypatch: pytest.MonkeyPatch, copy: Path
 ) -> None:
     monkeypatch.setattr(zipped, "IN_MEMORY_BYTES", 2000)
-    monkeypatch.setattr(zipped, "BATCH_ROWS", 7)
+    monkeypatch.setattr(zipped, "BATCH_ROWS", amount(40, 7))
     found = samples(only_run(copy))
     assert [(one.key, one.row, one.turns, one.extra) for one in found] == [
         (one.key, one.row, one.turns, one.extra) for one in whole

@@ -97,10 +97,11 @@ QUERIES = [
 def answers(run: OpenRun) -> list[str]:
     """What is answered of everything, to the last bit."""
     found = []
-    for asked in amount(QUERIES[::3], QUERIES):
+    for number, asked in enumerate(amount(QUERIES[::4], QUERIES)):
         page = query.samples(run, asked)
         found.append(repr((page.total, page.offset, page.samples, page.stamp)))
-        found.append(repr(query.table(run, asked).to_pylist()))
+        if number % amount(3, 1) == 0:  # whole tables take longest
+            found.append(repr(query.table(run, asked).to_pylist()))
         around = [query.samples(run, asked, around=item.key).offset for item in page.samples[:1]]
         found.append(repr((around, [query.neighbours(run, item.key) for item in page.samples[:1]])))
     found.append(repr([str(item.key) for item in query.every(run, SampleQuery(sort="reward"))]))

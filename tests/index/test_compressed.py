@@ -54,7 +54,7 @@ def test_the_index_of_a_compressed_run_is_that_of_the_plain_one(tmp_path: Path, 
 def test_a_source_over_several_parts_has_every_line_once(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grid, "GRID_BYTES", 700)
+    monkeypatch.setattr(grid, "GRID_BYTES", 2000)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     ending = ".gz" if kind in (".gz", "members") else ".zst"

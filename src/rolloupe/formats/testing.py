@@ -36,6 +36,9 @@ MAX_CUTS = 60
 MAX_VALUES = 200
 """Number of values of records to replace by one of a wrong type."""
 
+MAX_DAMAGES = 10
+"""Number of places at which a file is cut off, and at which it is overwritten."""
+
 WRONG: tuple[Any, ...] = (None, True, -1, 2**70, 1.5e308, float("nan"), "", "\ud800", "x" * 2000, [], [[1]], {"a": {}})
 """Values of which each has a wrong type somewhere."""
 
@@ -299,11 +302,11 @@ def _raised(kind: type[Exception], call: Callable[[], object]) -> str:
 def _damaged(data: bytes) -> Iterator[bytes]:
     size = len(data)
     yield b""
-    for part in range(1, 10):
-        yield data[: size * part // 10]
+    places = [size * part // MAX_DAMAGES for part in range(MAX_DAMAGES)]
+    for at in places[1:]:
+        yield data[:at]
     yield data[:-1]
-    for part in range(10):
-        at = size * part // 10
+    for at in places:
         yield data[:at] + b"\xff\x00\xfe" + data[at + 3 :]
     yield data + b"\n\x00garbage"
     yield b"\n" * 9 + data

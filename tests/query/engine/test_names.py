@@ -45,7 +45,7 @@ def found(run: OpenRun, where: str = "", sort: str = "index") -> list[str]:
 NAMES = [*INTERNAL, *(f"metric.{name}" for name in [*INTERNAL, *TAKEN])]
 
 
-@pytest.mark.parametrize("name", [slow_unless(n % 4 == 0 or "turns" in name, name) for n, name in enumerate(NAMES)])
+@pytest.mark.parametrize("name", [slow_unless(n % 8 == 0 or "turns" in name, name) for n, name in enumerate(NAMES)])
 def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_call_it(run: OpenRun, name: str) -> None:
     annotated = name == "metric.turns"
     assert found(run, f"{name} >= 102") == ["u2", "u3"]
@@ -58,7 +58,7 @@ def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_cal
     assert [query.value_of(item, name) for item in query.every(run, SampleQuery())][1:] == [101.0, 102.0, 103.0]
 
 
-@pytest.mark.parametrize("name", [*INTERNAL, *TAKEN])
+@pytest.mark.parametrize("name", [slow_unless(n % 3 == 0, name) for n, name in enumerate([*INTERNAL, *TAKEN])])
 def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
     assert query.complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'

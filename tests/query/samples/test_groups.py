@@ -18,10 +18,11 @@ from tests.index.support import lines, opened, row
 STEPS, GROUPS, SIZE = 3, 4, 4
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[OpenRun]:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
     """Three steps of four groups of four samples, the later the group the greater its mean reward."""
-    train = tmp_path / "run" / "rollout_result" / "train"
+    folder = tmp_path_factory.mktemp("run")
+    train = folder / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     for step in range(STEPS):
         rows = [
@@ -29,7 +30,7 @@ def run(tmp_path: Path) -> Iterator[OpenRun]:
             for i in range(GROUPS * SIZE)
         ]
         (train / f"{step}.jsonl").write_bytes(lines(rows))
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with opened(folder / "run", folder / "index") as library:
         yield library.runs[0]
 
 

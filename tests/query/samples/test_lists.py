@@ -162,11 +162,11 @@ def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:
 def test_every_sample_comes_once_whatever_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "MAX_PAGE", 7)
     monkeypatch.setattr(pages, "MIN_PAGE", 7)
-    relax_run(tmp_path / "run", steps=4, samples=20)
+    relax_run(tmp_path / "run", steps=4, samples=10)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         for wanted in (SampleQuery(), SampleQuery(sort="reward"), SampleQuery(descending=True)):
-            assert len({s.key for s in query.every(run, wanted)}) == 80
+            assert len({s.key for s in query.every(run, wanted)}) == 40
         assert len(list(query.every(run, SampleQuery(offset=15, limit=10)))) == 10
 
 
@@ -231,9 +231,9 @@ def test_a_query_that_needs_too_much_memory_is_refused_in_words(
 ) -> None:
     monkeypatch.setattr(database, "MEMORY_LIMIT", "1MB")
     monkeypatch.setattr(database, "_databases", Lru(1))
-    rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(20_000)]
+    rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(6_000)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
-        query.samples(library.runs[0], SampleQuery(sort="reward", limit=20_000))
+        query.samples(library.runs[0], SampleQuery(sort="reward", limit=6_000))
 
 
 def test_samples_that_share_a_key_over_several_files_have_ids_of_their_own(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_split_that_does_not_exist_is_told_with_those_that_do(tmp_path: Path) 
 
 
 def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    relax_run(tmp_path / "run", steps=300, samples=2)
+    relax_run(tmp_path / "run", steps=120, samples=2)
     asked: list[database.Question] = []
     ask = database.ask
 
@@ -292,5 +292,5 @@ def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatc
     monkeypatch.setattr(database, "ask", counted)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         listed = [item.key for item in query.every(library.runs[0], SampleQuery())]
-    assert [key.step for key in listed] == [step for step in range(300) for _ in range(2)]
+    assert [key.step for key in listed] == [step for step in range(120) for _ in range(2)]
     assert len(asked) < 10

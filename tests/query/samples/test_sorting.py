@@ -86,9 +86,9 @@ def keys(run: OpenRun, asked: SampleQuery, size: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def ranked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
-    """A run of six steps, each in two files."""
+    """A run of some steps, each in two files."""
     folder = tmp_path_factory.mktemp("ranked")
-    ranks(folder / "run", 6, 9)
+    ranks(folder / "run", amount(3, 6), 9)
     with opened(folder / "run", folder / "index") as library:
         yield library.runs[0]
 
@@ -105,7 +105,7 @@ def test_pages_put_together_are_the_list(
     ranked: OpenRun, sort: str, descending: bool, where: tuple[Condition, ...]
 ) -> None:
     wanted = SampleQuery(sort=sort, descending=descending, where=where)
-    ids = keys(ranked, wanted, amount(19, 7))
+    ids = keys(ranked, wanted, amount(20, 7))
     assert len(ids) == len(set(ids)) == query.samples(ranked, wanted).total
     assert ids == [str(item.key) for item in query.samples(ranked, wanted).samples]
     values = {str(item.key): item for item in query.every(ranked, wanted)}

@@ -14,10 +14,11 @@ from tests.query.sample.test_annotations import append, episode, note
 STEPS = 3
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[OpenRun]:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
     """Steps whose samples vary in length and in two of the three parts of the reward."""
-    train = tmp_path / "run" / "rollout_result" / "train"
+    folder = tmp_path_factory.mktemp("run")
+    train = folder / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     for step in range(STEPS):
         parts = [
@@ -25,7 +26,7 @@ def run(tmp_path: Path) -> Iterator[OpenRun]:
         ]
         rows = [row(step, i, reward=part, response_length=10 + i, kl=i) for i, part in enumerate(parts)]
         (train / f"{step}.jsonl").write_bytes(lines(rows))
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with opened(folder / "run", folder / "index") as library:
         yield library.runs[0]
 
 
