@@ -167,7 +167,7 @@ def test_a_row_that_is_no_sample_is_a_problem_with_its_number(tmp_path: Path) ->
 
 def test_a_file_with_more_rows_than_bytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run").mkdir()
-    count = 100_000
+    count = 30_000
     some = pa.table({name: pa.array(["x"] * count).dictionary_encode() for name in ("ask", "reply", "score")})
     pq.write_table(some, tmp_path / "run/0.parquet")
     run = only_run(tmp_path / "run", format="plank")

@@ -14,6 +14,7 @@ from rolloupe.formats.tinker.steps import CONTENT
 from rolloupe.model import Sample, Turn
 from tests.formats.reading.test_logtree import node
 from tests.formats.support import only_run, samples
+from tests.thoroughness import amount
 
 FLAT = Path(__file__).parents[2] / "data/tinker/flat_run"
 NAME = "eval_test_iteration_000000"
@@ -260,33 +261,36 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return times
 
 
-@pytest.mark.parametrize("answers", [1, 200])
+LARGE = amount(80, 200)
+
+
+@pytest.mark.parametrize("answers", [1, LARGE])
 def test_large_groups_of_triples_take_few_comparisons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: int
 ) -> None:
     """Of one answer, and of answers with rewards of their own."""
-    rewards = [1.0 + n % answers for n in range(200)]
+    rewards = [1.0 + n % answers for n in range(LARGE)]
     records = [trajectory(n, reward) for n, reward in enumerate(rewards)]
     parts = [part for reward in rewards for part in triple(f"It is {reward}.", reward)]
     times = compared(monkeypatch)
     found = loaded(tmp_path, records, group(records, *parts))
     assert [said(one)[-1][1] for one in found] == [f"It is {reward}." for reward in rewards]
     assert loose(tmp_path) == []
-    assert 0 < times[0] < 10 * 200
+    assert 0 < times[0] < 10 * LARGE
 
 
-@pytest.mark.parametrize("answers", [1, 200])
+@pytest.mark.parametrize("answers", [1, LARGE])
 def test_large_groups_of_conversations_take_few_comparisons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: int
 ) -> None:
-    records = [trajectory(n, 1.0) for n in range(200)]
+    records = [trajectory(n, 1.0) for n in range(LARGE)]
     for n, record in enumerate(records):
         record["steps"][0]["logs"] = {CONTENT: f"It is {n % answers}."}
-    talks = [section("Rollout", talk(("user", "?"), ("assistant", f"It is {n % answers}."))) for n in range(200)]
+    talks = [section("Rollout", talk(("user", "?"), ("assistant", f"It is {n % answers}."))) for n in range(LARGE)]
     times = compared(monkeypatch)
     loaded(tmp_path, records, group(records, *talks))
     assert loose(tmp_path) == []
-    assert 0 < times[0] < 10 * 200
+    assert 0 < times[0] < 10 * LARGE
 
 
 def test_a_page_alone_ties_nothing(tmp_path: Path) -> None:

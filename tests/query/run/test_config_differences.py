@@ -50,7 +50,7 @@ def test_the_newest_step_of_each_split_has_means(tmp_path: Path, demo_runs: Path
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
         assert query.newest(run) == {"train": query.Newest(0.5, 13.5, 8.0)}
-    with Library([demo_runs / "tiny_grpo"], index_dir=tmp_path / "index") as library:  # annotations say more of it
+    with Library([demo_runs / "tiny_grpo"]) as library:  # annotations say more of it
         (run,) = library.runs
         assert run.wait(30)
         last = query.steps(run, "train")[-1]

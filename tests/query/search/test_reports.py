@@ -221,7 +221,7 @@ def many(folder: Path, conversations: int) -> Path:
 
 
 def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> None:
-    count = amount(600, 1500)
+    count = amount(300, 1500)
     with opened(many(tmp_path / "run", count), tmp_path / "index") as library:
         stop, ended = threading.Event(), threading.Event()
         looking = search(library.runs[0], TextQuery(text=f"{count - 1} 99"), stopped=stop.is_set)
@@ -229,7 +229,7 @@ def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> N
         for each in looking:
             if each.progress.known_reports:
                 break
-        time.sleep(0.1)
+        time.sleep(0.05)
         assert not next(looking).progress.is_over, "it was over before it was stopped"
         stop.set()
         assert list(looking) == []
