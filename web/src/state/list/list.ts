@@ -99,7 +99,7 @@ export class ListStore extends Store {
     const list = this.now.peek();
     if (list === null) return;
     const fresh = await this.#load(list.scope, this.session.place.now.peek().sample ?? undefined);
-    if (this.now.peek() !== list || !isAlike(list, fresh)) return;
+    if (this.now.peek() !== list || contentsOf(fresh) !== contentsOf(list)) return;
     const now = { ...list, stamp: fresh.stamp };
     this.#kept.put(list.key, now);
     this.now.value = now;
@@ -128,8 +128,7 @@ export class ListStore extends Store {
       if (of !== null && this.#isRunKnown.value) untracked(() => void this.#show(of, false));
     });
     this.effect(() => {
-      // A run without samples has no list: that of the run before would seem to be its own.
-      if (this.session.run.now.value?.splits.length === 0) this.now.value = null;
+      if (this.session.run.now.value?.splits.length === 0) this.now.value = null; // the list of the run before
     });
   }
 
@@ -236,12 +235,9 @@ function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, 
   return pages;
 }
 
-/** True if two lists have the same samples in the same pages. */
-function isAlike(one: Listing, other: Listing): boolean {
-  const current = ({ total, of, rows, columns, pages, groups }: Listing): string =>
-    JSON.stringify([total, of, rows, columns, [...pages], [...groups]]);
-  return current(one) === current(other);
-}
+/** The contents of a list: equal for two lists with the same samples in the same pages. */
+const contentsOf = ({ total, of, rows, columns, pages, groups }: Listing): string =>
+  JSON.stringify([total, of, rows, columns, [...pages], [...groups]]);
 
 /** True if a page belongs to the same list: the trainer has not rewritten the step, and its numbers are the same. */
 function fits(list: Listing, { kind, reply }: Page): boolean {
