@@ -29,6 +29,7 @@ TURN_STARTS = (
     "<|start_header_id|>user<|end_header_id|>\n\n", "<|start_header_id|>assistant<|end_header_id|>\n\n",
     "<|start_header_id|>ipython<|end_header_id|>\n\n", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "<start_of_turn>model\n",
     "<|start|>functions.f<|message|>", "<｜User｜>", "<｜Assistant｜>", "<|observation|>\n", "user\n", "\nassistant\n",
+    "<think> </think>", "<tool_result>Error</tool_result>", "[gMASK]", "<s>", " ", "Traceback", "<|end|>", "<image>",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12).map("".join)
 texts_in_turns = st.lists(st.sampled_from((*PIECES, *TURN_STARTS)), max_size=16).map("".join)
@@ -92,10 +93,6 @@ def test_turns_and_blocks_begin_at_places(responses: list[str]) -> None:
         assert [*places] == sorted({*places})
 
 
-def is_in_turns(response: str) -> bool:
-    return SampleBatch([row(response)]).in_turns == [0]
-
-
 def of_turns(sample: SampleRow) -> dict[str, Value]:
     view = SampleView(sample)
     return {m.name: m.of_sample(view) for m in METRICS.values() if m.reads_turns and m.of_sample is not None}
@@ -106,7 +103,8 @@ def test_metrics_say_the_same_of_text_and_of_a_message(response: str) -> None:
     response = text.clean(response)
     of_message = of_turns(row(response, messages=[{"role": "assistant", "content": response}]))
     values = values_of_sample(row(response))
-    assert is_in_turns(response) or {**values, **of_message} == values
+    roles = [turn.role for turn in text.split_response(response)]
+    assert roles != ["assistant"] or {**values, **of_message} == values
 
 
 @given(texts | texts_in_turns)
@@ -118,9 +116,20 @@ def test_metrics_say_the_same_of_text_and_of_its_turns(response: str) -> None:
     assert {name: values[name] for name in expected} == expected
 
 
-@given(texts | texts_in_turns)
-def test_a_response_of_several_turns_may_have_turns(response: str) -> None:
-    assert is_in_turns(response) or [turn.role for turn in text.split_response(response)] == ["assistant"]
+def test_blocks_of_several_turns_need_no_objects() -> None:
+    said = "<think>ab</think>I look.<tool_call>f(</tool_call><|im_end|>\n"
+    results = ("<|im_start|>tool\nError<|im_end|>\n", "<|im_start|>user\n<tool_response>Error</tool_response>")
+    batch = SampleBatch([row(f"{said}{result}<|im_start|>assistant\n{said}") for result in results])
+    assert batch.apart == []
+    assert [[block.kind for block in batch.blocks[number]] for number in (0, 1)] == [
+        ["think", "tool_call", kind, "think", "tool_call"] for kind in ("said", "tool_result")
+    ]
+
+
+@given(st.lists(st.sampled_from(("{", "}", '"error"', ":", ",", "1", '"a"', '"x\n"', "NaN", "<｜tool▁sep｜>", "\xa0"))))
+def test_a_call_is_broken_if_reading_it_finds_an_error(pieces: list[str]) -> None:
+    for inner in ("".join(pieces), f'{{"error": {"".join(pieces)}}}'):
+        assert text.is_broken(inner) == bool(text.call_of(inner).error)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from rolloupe import text
-from rolloupe.derive.blocks import TaggedBlock, blocks_of
+from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of
 from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow, Turn
 
@@ -43,24 +43,29 @@ class SampleBatch:
         """For each response, the places where delimiters and turns may begin."""
         return places_of([row.response for row in self.rows])
 
-    @cached_property
-    def in_turns(self) -> list[int]:
-        """The numbers of the samples recorded as messages or turns, or as a text in which a template begins turns."""
-        return [
-            number
-            for number, (row, places) in enumerate(zip(self.rows, self.places, strict=True))
-            if row.messages is not None
-            or any(text.begins_turn(row.response, at) for at in places)
-            or text.is_bare(row.response)
-        ]
-
     def __len__(self) -> int:
         return len(self.rows)
 
     @cached_property
+    def apart(self) -> list[int]:
+        """The numbers of the samples whose blocks only their turns tell: what was recorded as messages, and a few."""
+        return [number for number, blocks in enumerate(self._blocks) if blocks is None]
+
+    @cached_property
     def blocks(self) -> dict[int, list[TaggedBlock]]:
-        """The think blocks, tool calls and results in responses of one turn, by row; rows without any are left out."""
-        in_turns = {*self.in_turns}
-        some = (number for number, places in enumerate(self.places) if places and number not in in_turns)
-        found = ((number, blocks_of(self.rows[number].response, self.places[number])) for number in some)
-        return {number: blocks for number, blocks in found if blocks}
+        """The think blocks, tool calls and results in the other responses, by row; rows without any are left out."""
+        return {number: blocks for number, blocks in enumerate(self._blocks) if blocks}
+
+    @cached_property
+    def _blocks(self) -> list[list[TaggedBlock] | None]:
+        return [_blocks_of(row, places) for row, places in zip(self.rows, self.places, strict=True)]
+
+
+def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | None:
+    response = row.response
+    if row.messages is not None or text.is_bare(response):
+        return None
+    for at in places:
+        if text.begins_turn(response, at):
+            return blocks_in_turns(response, places, at)
+    return blocks_of(response, places) if places else []

@@ -1,41 +1,118 @@
 """Think blocks, tool calls and tool results in a text, without a part object for each piece of it.
 
-The delimiters are those of `rolloupe.text.blocks`, and so is the way they are paired.
+The delimiters are those of `rolloupe.text.blocks` and `rolloupe.text.templates`, and so is the way they are paired.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from rolloupe.text.blocks import BLOCKS, CLOSINGS, THINK_ENDS
+from rolloupe import text as texts
+from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, THINK_ENDS
+from rolloupe.text.templates import Start
 
-_WORDS = sorted({*BLOCKS, *CLOSINGS}, key=len, reverse=True)
-_DELIMITER = re.compile("|".join(map(re.escape, _WORDS)))
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """An expression that looks at two characters of most words."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for word in sorted(words, key=len, reverse=True):
+        alike[word[:2]].append(re.escape(word[2:]))
+    return re.compile("|".join(f"{re.escape(start)}(?:{'|'.join(rest)})" for start, rest in alike.items()))
+
+
+_DELIMITER = _any_of({*BLOCKS, *CLOSINGS})
+
+_PLAIN = re.compile(r"\s*[^\s<\[◁]")
+"""A beginning with neither delimiters nor markers."""
+
+_MARKUP = re.compile(r"[<\[◁]|data:")
+
+_RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
+_OF_RESULTS = _RESULTS | {BLOCKS[word][0] for word in _RESULTS}
+
+SAID = "said"
+"""The kind of a block that is what a tool says in a turn without marked results."""
 
 
 class TaggedBlock(NamedTuple):
-    """A block of a text: `inner` is what stands between its delimiters."""
+    """A block of a text: `inner` is what stands between its delimiters, `role` says whose turn has it."""
 
     kind: str
     inner: str
     closed: bool
+    role: str = "assistant"
 
 
 def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
     """The blocks of a text whose delimiters are at some of these places, in time linear in their number."""
     delimiters = [match for at in places if (match := _DELIMITER.match(text, at))]
-    return list(_paired(text, delimiters)) if delimiters else []
+    return list(_paired(text, delimiters, 0, len(text), "assistant")) if delimiters else []
 
 
-def _paired(text: str, delimiters: list[re.Match[str]]) -> Iterator[TaggedBlock]:
-    """Pair each opening delimiter with the next closing one of its kind, as `text.parts` does."""
+def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[TaggedBlock] | None:
+    """The blocks of a response in several turns, of which a template begins the first one at `first`.
+
+    None where only `text.split_response` tells whose they are.
+    """
+    turns = texts.turn_starts(text, first)
+    if not turns:
+        return None
+    if turns[0].at:
+        turns.insert(0, Start(0, "assistant", 0))
+    delimiters = [match for at in places if (match := _DELIMITER.match(text, at))]
+    at = [match.start() for match in delimiters]
+    blocks: list[TaggedBlock] = []
+    for number, ((_, role, start), (stop, _, _)) in enumerate(pairwise([*turns, Start(len(text), "", 0)])):
+        own = delimiters[bisect_left(at, start) : bisect_left(at, stop)]
+        if own and role in ASKING:
+            meant = _meant(text, own, start)
+            if meant is None:
+                return None
+            own = meant
+        found = list(_paired(text, own, start, stop, role)) if own else []
+        if not number and not _has_content(text, found, start, stop):
+            return None
+        if role == "assistant" and any(one.kind == "think" and _is_blank(one.inner) for one in found):
+            return None
+        if role == "tool" and all(one.kind != "tool_result" for one in found):
+            pieces = texts.parts(text[start:stop], role)
+            found.append(TaggedBlock(SAID, "".join(one.text for one in pieces if one.kind == "text"), True, role))
+        blocks += found
+    return blocks
+
+
+def _has_content(text: str, blocks: list[TaggedBlock], start: int, stop: int) -> bool:
+    """False for a turn that may have no text at all: the next turn takes its parts."""
+    return _PLAIN.match(text, start, stop) is not None or any(one.inner.strip() for one in blocks)
+
+
+def _is_blank(inner: str) -> bool:
+    """True for white space that counts, unless all else in the turn is a tool's result."""
+    return not inner.strip() and bool(inner.strip("\n"))
+
+
+def _meant(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
+    """The delimiters that count in a turn that asks: those of results, if it begins with one. None if in doubt."""
+    first = delimiters[0]
+    before = text[start : first.start()].strip()
+    if first[0] in MARKERS or (before and _MARKUP.search(before)):
+        return None
+    is_result = not before and first[0] in _RESULTS
+    return [one for one in delimiters if one[0] in _OF_RESULTS] if is_result else []
+
+
+def _paired(text: str, delimiters: list[re.Match[str]], start: int, stop: int, role: str) -> Iterator[TaggedBlock]:
+    """Pair each opening delimiter of a turn with the next closing one of its kind, as `text.parts` does."""
     words = [one[0] for one in delimiters]
     number = 0
     leading = _leading_thought(words)
     if leading is not None:
-        inner = text[: delimiters[leading].start()]
+        inner = text[start : delimiters[leading].start()]
         if inner.strip():
-            yield TaggedBlock("think", inner, closed=True)
+            yield TaggedBlock("think", inner, True, role)
         number = leading + 1
     while number < len(words):
         opening = delimiters[number]
@@ -46,9 +123,9 @@ def _paired(text: str, delimiters: list[re.Match[str]]) -> Iterator[TaggedBlock]
         try:
             number = words.index(closing, number) + 1
         except ValueError:
-            yield TaggedBlock(kind, text[opening.end() :], closed=False)
+            yield TaggedBlock(kind, text[opening.end() : stop], False, role)
             return
-        yield TaggedBlock(kind, text[opening.end() : delimiters[number - 1].start()], closed=True)
+        yield TaggedBlock(kind, text[opening.end() : delimiters[number - 1].start()], True, role)
 
 
 def _leading_thought(words: list[str]) -> int | None:

@@ -57,7 +57,7 @@ def _values(metric: DerivedMetric, batch: SampleBatch) -> BatchValues:
         return _listed(metric, [_of_sample(metric, view) for view in batch.views])
     values: Any = _listed(metric, metric.of_batch(batch))
     if metric.reads_turns:
-        for number in batch.in_turns:
+        for number in batch.apart:
             one = _of_sample(metric, batch.views[number])
             values[number] = math.nan if one is None and metric.kind == "number" else one
     result: BatchValues = values

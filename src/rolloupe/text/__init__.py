@@ -11,8 +11,8 @@ from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
-from rolloupe.text.templates import begins_turn, is_bare, split_prompt, split_response
-from rolloupe.text.tool_calls import call_of
+from rolloupe.text.templates import begins_turn, is_bare, split_prompt, split_response, turn_starts
+from rolloupe.text.tool_calls import call_of, is_broken
 
 __all__ = [
     "MOST_BACK",
@@ -27,6 +27,7 @@ __all__ = [
     "from_messages",
     "goes_on",
     "is_bare",
+    "is_broken",
     "joined",
     "natural",
     "one_line",
@@ -34,6 +35,7 @@ __all__ = [
     "preview",
     "split_prompt",
     "split_response",
+    "turn_starts",
     "verbatim",
     "whole",
 ]

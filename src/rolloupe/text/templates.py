@@ -5,6 +5,7 @@ a header that only asks for the next answer belongs to the turn before it.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from rolloupe.model import Part, Turn
@@ -90,6 +91,11 @@ def begins_turn(text: str, at: int) -> bool:
     return _START.match(text, at) is not None
 
 
+def turn_starts(text: str, first: int) -> list[Start]:
+    """All turn starts of a text, the first of which is at a known place."""
+    return _found(text, _template(text, first), first)
+
+
 def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
     pattern, starts = _starts(text)
     turns: list[Turn] = []
@@ -112,9 +118,17 @@ def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
     first = _first_start(text)
     if first is None and not is_bare(text):
         return None, []
-    pattern = BARE if first is None else next(one for one in STARTS if one.match(text, first))
+    pattern = BARE if first is None else _template(text, first)
+    return pattern, _found(text, pattern, first or 0)
+
+
+def _template(text: str, first: int) -> re.Pattern[str]:
+    return next(one for one in STARTS if one.match(text, first))
+
+
+def _found(text: str, pattern: re.Pattern[str], first: int) -> list[Start]:
     found: list[Start] = []
-    for match in pattern.finditer(text):
+    for match in pattern.finditer(text, first):
         if not found and match["role"].startswith("[/"):  # ends a turn that never began
             continue
         found.append(Start(match.start(), _role(match["role"]), match.end()))
@@ -125,7 +139,7 @@ def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
                 found.append(Start(end.start(), "user", end.end()))
         if len(found) >= MAX_TURNS:
             break
-    return pattern, _ascending(found)
+    return _ascending(found)
 
 
 def _first_start(text: str) -> int | None:
@@ -152,6 +166,7 @@ def _ascending(found: list[Start]) -> list[Start]:
     return kept
 
 
+@lru_cache(maxsize=256)
 def _role(word: str) -> str:
     role = word.strip().lower().split(" ")[0]
     if role.startswith("functions."):  # harmony: the result of a function

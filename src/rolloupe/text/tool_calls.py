@@ -1,13 +1,17 @@
 """Name and arguments from the text of a tool call: JSON as most models write it, XML as Qwen3-Coder does."""
 
+import contextlib
 import json
 import re
 from typing import Any
+
+import msgspec
 
 from rolloupe.model import ToolCall
 
 _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>")
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>")
+_DECODER = msgspec.json.Decoder(dict[str, Any])
 _FENCE = re.compile(r"```(?:json)?\n?|```")
 
 
@@ -27,6 +31,15 @@ def call_of(inner: str) -> ToolCall:
     if not isinstance(value, dict):
         return ToolCall(name="", arguments=body, error="not a JSON object")
     return from_object(value)
+
+
+def is_broken(inner: str) -> bool:
+    """True if `call_of` finds an error, in less time."""
+    if "<｜tool▁sep｜>" not in inner:
+        with contextlib.suppress(ValueError, RecursionError, msgspec.MsgspecError):  # then `call_of` decides
+            error = _DECODER.decode(inner).get("error")
+            return isinstance(error, str) and bool(error)
+    return bool(call_of(inner).error)
 
 
 def from_object(value: dict[str, Any]) -> ToolCall:

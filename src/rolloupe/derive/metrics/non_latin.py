@@ -17,7 +17,7 @@ BEYOND = 0x10000
 
 IDEOGRAPHS = (0x20000, 0x3FFFF)
 
-NONE, OTHER, IS_LATIN = 0, 1, 2
+NONE, OTHER, IS_LATIN = 0, 1, 2  # the bit of a class tells the others apart
 
 
 def _classes() -> NDArray[np.uint8]:
@@ -40,10 +40,11 @@ def _share(response: str) -> float:
         _known.append(_classes())
     points = np.frombuffer(response.encode("utf-32-le", "replace"), np.uint32)
     classes = _known[0].take(points, mode="clip")
-    beyond = points >= BEYOND
-    classes[beyond] = np.where((points[beyond] >= IDEOGRAPHS[0]) & (points[beyond] <= IDEOGRAPHS[1]), OTHER, NONE)
+    if points.max() >= BEYOND:
+        beyond = points >= BEYOND
+        classes[beyond] = np.where((points[beyond] >= IDEOGRAPHS[0]) & (points[beyond] <= IDEOGRAPHS[1]), OTHER, NONE)
     letters = np.count_nonzero(classes)
-    return float(np.count_nonzero(classes == OTHER) / letters) if letters else 0.0
+    return float(np.count_nonzero(classes & OTHER) / letters) if letters else 0.0
 
 
 METRIC = DerivedMetric("non_latin", 1, "Non-Latin letters", of_batch=_of_batch)

@@ -12,7 +12,7 @@ def _of_sample(sample: SampleView) -> float:
 def _of_batch(batch: SampleBatch) -> BatchValues:
     chars = [0.0] * len(batch)
     for number, blocks in batch.blocks.items():
-        thoughts = (block.inner.strip("\n") for block in blocks if block.kind == "think")
+        thoughts = [one.inner.strip("\n") for one in blocks if one.kind == "think" and one.role == "assistant"]
         chars[number] = sum(map(len, thoughts))
     return chars
 

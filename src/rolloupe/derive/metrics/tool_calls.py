@@ -11,7 +11,7 @@ def _of_sample(sample: SampleView) -> float:
 def _of_batch(batch: SampleBatch) -> BatchValues:
     calls = [0.0] * len(batch)
     for number, blocks in batch.blocks.items():
-        calls[number] = sum(block.kind == "tool_call" for block in blocks)
+        calls[number] = [block.kind for block in blocks].count("tool_call")
     return calls
 
 

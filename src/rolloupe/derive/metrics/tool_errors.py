@@ -5,6 +5,7 @@ import re
 from rolloupe import text
 from rolloupe.derive.base import BatchValues, DerivedMetric
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.blocks import SAID
 from rolloupe.model import Part, Turn
 
 FIRST_CHARS = 400
@@ -45,9 +46,11 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
     for number, blocks in batch.blocks.items():
         for block in blocks:
             if block.kind == "tool_call":
-                errors[number] += bool(text.call_of(block.inner).error)
+                errors[number] += text.is_broken(block.inner)
             elif block.kind == "tool_result":
                 errors[number] += reports_error(block.inner.strip("\n"))
+            elif block.kind == SAID:
+                errors[number] += reports_error(block.inner)
     return errors
 
 

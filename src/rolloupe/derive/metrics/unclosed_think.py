@@ -11,7 +11,7 @@ def _of_sample(sample: SampleView) -> float:
 def _of_batch(batch: SampleBatch) -> BatchValues:
     unclosed = [0.0] * len(batch)
     for number, blocks in batch.blocks.items():
-        unclosed[number] = any(block.kind == "think" and not block.closed for block in blocks)
+        unclosed[number] = any(not one.closed and one.kind == "think" for one in blocks)
     return unclosed
 
 
