@@ -6,7 +6,7 @@ The delimiters are those of `rolloupe.text.blocks` and `rolloupe.text.templates`
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class TaggedBlock(NamedTuple):
 def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
     """The blocks of a text whose delimiters are at some of these places, in time linear in their number."""
     delimiters = [match for at in places if (match := _DELIMITER.match(text, at))]
-    return list(_paired(text, delimiters, 0, len(text), "assistant")) if delimiters else []
+    return _paired(text, delimiters, 0, len(text), "assistant") if delimiters else []
 
 
 def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[TaggedBlock] | None:
@@ -72,12 +72,13 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
             if meant is None:
                 return None
             own = meant
-        found = list(_paired(text, own, start, stop, role)) if own else []
+        found = _paired(text, own, start, stop, role) if own else []
         if not number and not _has_content(text, found, start, stop):
             return None
-        if role == "assistant" and any(one.kind == "think" and _is_blank(one.inner) for one in found):
+        has_result = "tool_result" in [one.kind for one in found]
+        if role == "assistant" and has_result and any(one.kind == "think" and _is_blank(one.inner) for one in found):
             return None
-        if role == "tool" and all(one.kind != "tool_result" for one in found):
+        if role == "tool" and not has_result:
             pieces = texts.parts(text[start:stop], role)
             found.append(TaggedBlock(SAID, "".join(one.text for one in pieces if one.kind == "text"), True, role))
         blocks += found
@@ -96,36 +97,38 @@ def _is_blank(inner: str) -> bool:
 
 def _meant(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
     """The delimiters that count in a turn that asks: those of results, if it begins with one. None if in doubt."""
-    first = delimiters[0]
-    before = text[start : first.start()].strip()
-    if first[0] in MARKERS or (before and _MARKUP.search(before)):
+    first = delimiters[0][0]
+    before = text[start : delimiters[0].start()].strip()
+    if first in MARKERS or (before and _MARKUP.search(before)):
         return None
-    is_result = not before and first[0] in _RESULTS
+    is_result = not before and first in _RESULTS
     return [one for one in delimiters if one[0] in _OF_RESULTS] if is_result else []
 
 
-def _paired(text: str, delimiters: list[re.Match[str]], start: int, stop: int, role: str) -> Iterator[TaggedBlock]:
+def _paired(text: str, delimiters: list[re.Match[str]], start: int, stop: int, role: str) -> list[TaggedBlock]:
     """Pair each opening delimiter of a turn with the next closing one of its kind, as `text.parts` does."""
     words = [one[0] for one in delimiters]
+    blocks: list[TaggedBlock] = []
     number = 0
     leading = _leading_thought(words)
     if leading is not None:
         inner = text[start : delimiters[leading].start()]
         if inner.strip():
-            yield TaggedBlock("think", inner, True, role)
+            blocks.append(TaggedBlock("think", inner, True, role))
         number = leading + 1
     while number < len(words):
-        opening = delimiters[number]
+        begin, word = delimiters[number].end(), words[number]
         number += 1
-        if opening[0] not in BLOCKS:
+        if word not in BLOCKS:
             continue
-        closing, kind = BLOCKS[opening[0]]
+        closing, kind = BLOCKS[word]
         try:
             number = words.index(closing, number) + 1
         except ValueError:
-            yield TaggedBlock(kind, text[opening.end() : stop], False, role)
-            return
-        yield TaggedBlock(kind, text[opening.end() : delimiters[number - 1].start()], True, role)
+            blocks.append(TaggedBlock(kind, text[begin:stop], False, role))
+            break
+        blocks.append(TaggedBlock(kind, text[begin : delimiters[number - 1].start()], True, role))
+    return blocks
 
 
 def _leading_thought(words: list[str]) -> int | None:
