@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeyp
         run = library.runs[0]
         assert row_count(run) == 8 and len(run.failures()) >= 2
         assert "No space left" in run.failures()[0].reason
-        assert not [p for p in (tmp_path / "index").rglob("*") if p.name.endswith(".tmp")]
+    assert not [p for p in (tmp_path / "index").rglob("*") if p.name.endswith(".tmp")]
 
 
 def test_a_place_where_no_index_can_be_made_is_named(tmp_path: Path) -> None:
