@@ -116,6 +116,7 @@ def test_more_of_a_run_is_shown_on_demand(page: Page, viewer: Viewer) -> None:
     expect(page.get_by_role("button", name="Name, colour and note of recorded-2")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_copied_here_is_not_said_to_run_until_it_grows(page: Page, viewer: Viewer, folder: Path) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(viewer.link)

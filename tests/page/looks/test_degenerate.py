@@ -12,7 +12,7 @@ from tests.page.rollouts.test_sample import DRAWN, EVERYTHING, SCROLL, choose, s
 from tests.page.support import Viewer, go
 from tests.page.tasks import LONGEST_MS, longest, quick
 from tests.server.support import row
-from tests.thoroughness import amount, slow_unless
+from tests.thoroughness import amount
 
 pytestmark = pytest.mark.browser
 
@@ -54,13 +54,9 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         yield viewer
 
 
-@pytest.mark.parametrize(
-    ("view", "family"),
-    [
-        slow_unless(False, "verbatim", ""), slow_unless(False, "verbatim", "Inter"), slow_unless(False, "rendered", ""),
-        ("rendered", "Inter"),
-    ],
-)  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["", "Inter"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_what_repeats_itself_is_laid_out_at_once(page: Page, few: Viewer, family: str, view: str) -> None:
     begin(page, few, family, view)
     for number in range(len(NAMED) + FEW):

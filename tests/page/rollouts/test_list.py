@@ -188,6 +188,7 @@ def test_a_row_shows_how_its_response_begins_or_ends(page: Page, tmp_path: Path)
         expect(rows.first).not_to_contain_text("I begin here.")
 
 
+@pytest.mark.slow
 def test_any_value_can_be_filtered_by_and_excluded(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     page.get_by_role("button", name="Table").click()

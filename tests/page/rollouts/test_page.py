@@ -119,6 +119,7 @@ def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, own: Viewe
     expect(page.locator("body")).to_contain_text(re.compile(r"/ ?3\b|3 new|1 new|new step"))
 
 
+@pytest.mark.slow
 def test_a_followed_run_moves_to_the_new_step(page: Page, own: Viewer, run: Path) -> None:
     page.goto(own.link)
     at(page, 2, 0)
@@ -166,6 +167,7 @@ def test_numbers_that_json_cannot_carry_are_shown_as_they_are(page: Page, tmp_pa
         expect(page.get_by_text("NaN", exact=True).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer, run: Path) -> None:
     with (run / "rollout_result" / "train" / "2.jsonl").open("ab") as file:
         file.write(b'{"broken": \n')
@@ -176,6 +178,7 @@ def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer,
     expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     for width in (360, 520, 900, 1440, 3840):
@@ -225,6 +228,7 @@ def test_roles_out_of_files_touch_nothing(page: Page, tmp_path: Path) -> None:
         assert page.evaluate("Object.getOwnPropertyNames(Object.prototype).length") == 12
 
 
+@pytest.mark.slow
 def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp_path: Path) -> None:
     figures = {f"figure {n}": n for n in range(30_000)}
     messages = [{"role": "user" if n % 2 else "assistant", "content": f"message {n}"} for n in range(30_000)]

@@ -140,6 +140,7 @@ def test_a_sample_without_a_reference_has_nothing_of_it(page: Page, viewer: View
     expect(column(page, "Prompt")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_hostile_text_stays_text_beside_its_reference(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1720, "height": 900})
     opened(page, viewer, STRANGE)

@@ -87,7 +87,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 
 @pytest.mark.parametrize(
-    "choices", [slow_unless(False, {}), EVERYTHING, {"think": False, "markers": False, "visible": True}]
+    "choices",
+    [slow_unless(False, {}), EVERYTHING, slow_unless(False, {"think": False, "markers": False, "visible": True})],
 )
 def test_hostile_text_stays_text_however_it_is_shown(page: Page, hostile: Viewer, choices: dict[str, bool]) -> None:
     choose(page, **choices)
