@@ -103,8 +103,6 @@ class State(NamedTuple):
     """Takes back what would be kept."""
     closes: str | None = None
     """What has the focus once Escape has closed what lies over the page."""
-    is_loaded: bool = False
-    """Whether it differs where something else was shown before."""
 
 
 def press(*keys: str, then: str) -> Callable[[Page], None]:
@@ -195,7 +193,6 @@ STATES: tuple[State, ...] = (
         "list, filter that cannot be read",
         f"{RICH}&list=1&where=reward+%3C%3C",
         "#filter-error, [role=status] h2",
-        is_loaded=True,
     ),
     State("list of what was trained on", "runs/tele?split=train&step=5&list=1", "a[href*=discarded]:visible"),
     State("completion", f"{RICH}&list=1", "ul[aria-label=Groups] a", filtered, closes="Filter"),
@@ -263,13 +260,14 @@ in_parts = pytest.mark.parametrize("states", [WALKED[part::PARTS] for part in ra
 @contextmanager
 def entered(page: Page, viewer: Viewer, state: State) -> Iterator[None]:
     """Bring the page into a state, and take back what would change the next; the page begins anew after an act."""
-    if page.url.startswith(viewer.address) and not state.is_loaded:
+    if page.url.startswith(viewer.address):
         go(page, viewer, state.address)
     else:
         page.goto(viewer.address + state.address)
     expect(page.locator(state.ready).first).to_be_visible()
     if state.act is not None:
         state.act(page)
+    expect(page.locator("ul[aria-busy=true]")).to_have_count(0)
     yield
     if state.back is not None:
         state.back(page)

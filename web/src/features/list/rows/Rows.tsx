@@ -42,6 +42,8 @@ function Drawn({ list }: { list: Listing }) {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLUListElement>(null);
   const { mode } = list;
+  // A list that stays because the filter cannot be read is as legible as any.
+  const isLoading = session.list.isBehind.value && session.list.error.value === null;
   const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(session.strips.now.value) : SAMPLE_PX;
   const [abovePx, setAbove] = useState(0);
   const drawn = useRows({ count: list.rows, rowPx, scroller, abovePx });
@@ -101,7 +103,7 @@ function Drawn({ list }: { list: Listing }) {
   const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
   return (
     <div
-      class={`${style["rows"]} ${session.list.isBehind.value ? style["behind"] : ""}`}
+      class={`${style["rows"]} ${isLoading ? style["behind"] : ""}`}
       ref={scroller}
       data-scroll="list"
       onKeyDown={onKeyDown}
@@ -118,6 +120,7 @@ function Drawn({ list }: { list: Listing }) {
         class={style["space"]}
         style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }}
         aria-label={mode === "groups" ? "Groups" : "Samples"}
+        aria-busy={isLoading}
       >
         {drawn.rows.map(({ index, top }) => {
           const box = `transform: translateY(${top}px); height: ${rowPx}px`;
