@@ -15,7 +15,7 @@ from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, val
 from rolloupe.derive.blocks import blocks_of
 from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow
-from rolloupe.text.blocks import BLOCKS, CLOSINGS
+from rolloupe.text.blocks import BLOCKS, CLOSINGS, MAX_PARTS
 from rolloupe.text.templates import STARTS
 from tests.thoroughness import slow_unless
 
@@ -113,6 +113,15 @@ def test_metrics_say_the_same_of_text_and_of_its_turns(response: str) -> None:
     values = values_of_sample(sample)
     expected = of_turns(sample)
     assert {*expected} >= {"think_chars", "unclosed_think", "tool_calls", "tool_errors"}
+    assert {name: values[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("number", [MAX_PARTS // 2 - 1, MAX_PARTS // 2])
+@pytest.mark.parametrize("piece", ["x<s>", "x[IMG]", "x<think>a</think>"])
+def test_metrics_leave_out_what_is_beyond_the_most_parts(piece: str, number: int) -> None:
+    sample = row(f"{piece * number}<tool_call>x</tool_call><think>a")
+    values, expected = values_of_sample(sample), of_turns(sample)
+    assert expected["unclosed_think"] == (number < MAX_PARTS // 2)
     assert {name: values[name] for name in expected} == expected
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from rolloupe import text
-from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of
+from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts
 from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow, Turn
 
@@ -63,7 +63,7 @@ class SampleBatch:
 
 def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | None:
     response = row.response
-    if row.messages is not None or text.is_bare(response):
+    if row.messages is not None or text.is_bare(response) or (places and may_exceed_parts(response)):
         return None
     for at in places:
         if text.begins_turn(response, at):

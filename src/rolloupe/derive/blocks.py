@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rolloupe import text as texts
-from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, THINK_ENDS
+from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, MAX_PARTS, THINK_ENDS
+from rolloupe.text.images import SCHEME
 from rolloupe.text.templates import Start
 
 
@@ -30,6 +31,9 @@ _PLAIN = re.compile(r"\s*[^\s<\[◁]")
 
 _MARKUP = re.compile(r"[<\[◁]|data:")
 
+_BEGINNINGS = ("<", "[", "◁", SCHEME)
+"""What begins any part but plain text."""
+
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _OF_RESULTS = _RESULTS | {BLOCKS[word][0] for word in _RESULTS}
 
@@ -44,6 +48,11 @@ class TaggedBlock(NamedTuple):
     inner: str
     closed: bool
     role: str = "assistant"
+
+
+def may_exceed_parts(text: str) -> bool:
+    """True if a text may have so many parts that the rest of a turn is one text: `text.parts` knows where."""
+    return len(text) > MAX_PARTS and 2 * sum(map(text.count, _BEGINNINGS)) >= MAX_PARTS
 
 
 def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
