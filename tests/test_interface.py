@@ -11,29 +11,28 @@ NAMED = re.compile(r"`([\w/.]+)::([^`]+)`")
 ROWS = LINE.findall((ROOT / "docs/interface.md").read_text(encoding="utf-8"))
 STEM_LETTERS = 5
 """Words that begin with the same letters count as one."""
-ASSERTS = r"\bassert\b|\bexpect\(|\b(?:check_\w+|quick|at)\("
+ASSERTS = r"\bassert\b|\bexpect\(|(?<![\w.])(?:check_\w+|quick|at)\("
 """What asserts something: a statement, or a function of the tests' own that has one."""
 FEW_WORDS = 3
 """A row of more words shares two with its test, a shorter row one."""
 
 
 def source_of(named: str) -> str:
-    """The source of a named test, to the next test of its file; empty without that test."""
+    """The source of a named test, to the next test of its depth; empty without that test."""
     match = NAMED.fullmatch(named)
     assert match is not None, named
     file, name = match.groups()
     text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
-    start = text.find(f"\ndef {name}(" if file.endswith(".py") else f'("{name}"')
-    if start < 0:
+    is_python = file.endswith(".py")
+    place = text.find(f"\ndef {name}(" if is_python else f'("{name}"')
+    if place < 0:
         return ""
-    begins = text.rfind("\n", 0, start + 1) + 1
-    depth = re.match(r" *", text[begins:])
-    # To the next test of its depth
-    next_one = re.compile(
-        r"^def test_" if file.endswith(".py") else rf"^{depth[0] if depth else ''}(?:it|describe)\b", re.MULTILINE
-    )
-    after = next_one.search(text, start + len(name))
-    return text[begins : after.start() if after else len(text)]
+    start = text.rfind("\n", 0, place + 1) + 1
+    line = text[start:]
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    following = re.compile(r"^def test_" if is_python else rf"^{indent}(?:it|describe)\b", re.MULTILINE)
+    after = following.search(text, place + len(name))
+    return text[start : after.start() if after else len(text)]
 
 
 def stems(text: str) -> set[str]:

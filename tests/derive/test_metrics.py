@@ -131,7 +131,7 @@ def test_blocks_of_several_turns_need_no_objects() -> None:
     batch = SampleBatch([row(f"{said}{result}<|im_start|>assistant\n{said}") for result in results])
     assert batch.apart == []
     assert [[block.kind for block in batch.blocks[number]] for number in (0, 1)] == [
-        ["think", "tool_call", kind, "think", "tool_call"] for kind in ("said", "tool_result")
+        ["think", "tool_call", kind, "think", "tool_call"] for kind in ("tool_text", "tool_result")
     ]
 
 

@@ -460,7 +460,8 @@ class Run:
     def failures(self, *, texts: bool = False) -> list[Problem]:
         """Return the parts of files that could not be indexed, for example on a full disk: answers lack their samples.
 
-        With `texts`, also return parts whose texts could not be written: answers are complete, but slower.
+        With `texts`, also return parts whose texts or derived metrics could not be written: searches without texts are
+        slower, and samples without derived metrics lack these values.
         """
         return self._ready().failures(texts=texts)
 

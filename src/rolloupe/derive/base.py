@@ -30,4 +30,4 @@ class DerivedMetric(NamedTuple):
     of_siblings: Callable[[Sequence[SampleView]], Sequence[Value]] | None = None
     """Of the samples of a group at a step, a value each. A group that lies in several parts of a file has none."""
     reads_turns: bool = False
-    """True where `of_batch` knows blocks of texts alone: samples apart, such as messages, go to `of_sample`."""
+    """True if `of_batch` reads `SampleBatch.blocks` alone: the samples in `SampleBatch.apart` go to `of_sample`."""

@@ -48,7 +48,7 @@ class SampleBatch:
 
     @cached_property
     def apart(self) -> list[int]:
-        """The numbers of the samples whose blocks only their turns tell: what was recorded as messages, and a few."""
+        """The numbers of the samples to read turn by turn: those recorded as messages, and a few unclear texts."""
         return [number for number, blocks in enumerate(self._blocks) if blocks is None]
 
     @cached_property

@@ -37,8 +37,8 @@ _BEGINNINGS = ("<", "[", "◁", SCHEME)
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _OF_RESULTS = _RESULTS | {BLOCKS[word][0] for word in _RESULTS}
 
-SAID = "said"
-"""The kind of a block that is what a tool says in a turn without marked results."""
+TOOL_TEXT = "tool_text"
+"""The kind of a block that is the text of a tool's turn without marked results."""
 
 
 class TaggedBlock(NamedTuple):
@@ -64,7 +64,7 @@ def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
 def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[TaggedBlock] | None:
     """The blocks of a response in several turns, of which a template begins the first one at `first`.
 
-    None where only `text.split_response` tells whose they are.
+    None if only `text.split_response` can assign them to turns.
     """
     turns = texts.turn_starts(text, first)
     if not turns:
@@ -75,13 +75,12 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
     at = [match.start() for match in delimiters]
     blocks: list[TaggedBlock] = []
     for number, ((_, role, start), (stop, _, _)) in enumerate(pairwise([*turns, Start(len(text), "", 0)])):
-        own = delimiters[bisect_left(at, start) : bisect_left(at, stop)]
-        if own and role in ASKING:
-            meant = _meant(text, own, start)
-            if meant is None:
+        in_turn: list[re.Match[str]] | None = delimiters[bisect_left(at, start) : bisect_left(at, stop)]
+        if in_turn and role in ASKING:
+            in_turn = _result_delimiters(text, in_turn, start)
+            if in_turn is None:
                 return None
-            own = meant
-        found = _paired(text, own, start, stop, role) if own else []
+        found = _paired(text, in_turn, start, stop, role) if in_turn else []
         if not number and not _has_content(text, found, start, stop):
             return None
         has_result = "tool_result" in [one.kind for one in found]
@@ -89,7 +88,7 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
             return None
         if role == "tool" and not has_result:
             pieces = texts.parts(text[start:stop], role)
-            found.append(TaggedBlock(SAID, "".join(one.text for one in pieces if one.kind == "text"), True, role))
+            found.append(TaggedBlock(TOOL_TEXT, "".join(one.text for one in pieces if one.kind == "text"), True, role))
         blocks += found
     return blocks
 
@@ -104,8 +103,8 @@ def _is_blank(inner: str) -> bool:
     return not inner.strip() and bool(inner.strip("\n"))
 
 
-def _meant(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
-    """The delimiters that count in a turn that asks: those of results, if it begins with one. None if in doubt."""
+def _result_delimiters(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
+    """The delimiters of results in a turn that asks: none unless it begins with a result. None if that is unclear."""
     first = delimiters[0][0]
     before = text[start : delimiters[0].start()].strip()
     if first in MARKERS or (before and _MARKUP.search(before)):

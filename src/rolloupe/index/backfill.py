@@ -149,7 +149,8 @@ class Backfill:
         if reply.derived is not None:
             self._derived.append((segment, reply.derived))
         if reply.error:
-            self._failed[path] = Problem(source=meta.source, reason=f"texts of part {meta.part}: {reply.error}")
+            what = "texts" if reply.derived is None else "derived metrics"
+            self._failed[path] = Problem(source=meta.source, reason=f"{what} of part {meta.part}: {reply.error}")
         elif path == self._probe:
             self.forget(self._failed)
 

@@ -134,7 +134,7 @@ class OpenRun:
     def failures(self, *, texts: bool = False) -> list[Problem]:
         """The parts of files that could not be indexed: answers lack their samples.
 
-        `texts` adds the parts whose texts could not be written: answers are complete without them, but slower.
+        `texts` adds the parts whose texts or derived metrics could not be written: searches are slower without texts.
         """
         return [*self._failures.values(), *(self._backfill.failures() if texts else ())]
 

@@ -43,7 +43,7 @@ class Trouble:
         self.counts: Counter[str] = Counter()
         """How many values, calls or lines failed, by reason."""
         self._messages: deque[str] = deque()
-        self._once: set[str] = set()
+        self._reported: set[str] = set()
         self._raised: BaseException | None = None
         self._lock = threading.Lock()
 
@@ -72,10 +72,10 @@ class Trouble:
     def say(self, message: str, once: str = "") -> None:
         """Have the next call report a message that means no loss; messages with the same `once` are reported once."""
         with self._lock:
-            if once not in self._once:
+            if once not in self._reported:
                 self._messages.append(message[:MAX_CHARS])
             if once:
-                self._once.add(once)
+                self._reported.add(once)
 
     def tell(self) -> None:
         """Warn, in the caller's thread, of failures not yet reported. Never raises."""

@@ -140,7 +140,7 @@ def query(
     if file is not None and not overwrite and os.path.lexists(file):
         raise _exists(file)
     question = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    texts = bool(derived_names(question))  # which come with the texts
+    texts = bool(derived_names(question))  # the index writes them with the texts
     with options.opened(options.place_of(**place), run_id=run_id, texts=texts) as runs:
         if not len(runs):
             options.explain_nothing(runs)

@@ -17,7 +17,7 @@ BEYOND = 0x10000
 
 IDEOGRAPHS = (0x20000, 0x3FFFF)
 
-NONE, OTHER, IS_LATIN = 0, 1, 2  # the bit of a class tells the others apart
+NONE, OTHER, IS_LATIN = 0, 1, 2  # OTHER is a bit that the two others lack
 
 
 def _classes() -> NDArray[np.uint8]:

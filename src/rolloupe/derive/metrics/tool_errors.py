@@ -5,7 +5,7 @@ import re
 from rolloupe import text
 from rolloupe.derive.base import BatchValues, DerivedMetric
 from rolloupe.derive.batch import SampleBatch, SampleView
-from rolloupe.derive.blocks import SAID
+from rolloupe.derive.blocks import TOOL_TEXT
 from rolloupe.model import Part, Turn
 
 FIRST_CHARS = 400
@@ -49,7 +49,7 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
                 errors[number] += text.is_broken(block.inner)
             elif block.kind == "tool_result":
                 errors[number] += reports_error(block.inner.strip("\n"))
-            elif block.kind == SAID:
+            elif block.kind == TOOL_TEXT:
                 errors[number] += reports_error(block.inner)
     return errors
 

@@ -17,9 +17,9 @@ MAX_LIMIT = 500
 MAX_K = 10_000
 
 
-def bar_of(address: QueryParams) -> float | None:
+def bar_of(parameters: QueryParams) -> float | None:
     """Return the threshold of a correct answer; None if the address leaves it to the run."""
-    text = address.get("bar", "").strip()
+    text = parameters.get("bar", "").strip()
     try:
         bar = float(text) if text else None
     except ValueError:
@@ -29,12 +29,12 @@ def bar_of(address: QueryParams) -> float | None:
     return bar
 
 
-def ks_of(address: QueryParams) -> list[int]:
+def ks_of(parameters: QueryParams) -> list[int]:
     """Return the values of k in an address, separated by commas."""
-    words = [word.strip() for word in address.get("k", "").split(",") if word.strip()]
+    words = [word.strip() for word in parameters.get("k", "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 6 and 1 <= int(word) <= MAX_K for word in words):
         raise BadQuery(
-            f"k={address.get('k', '')[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8"
+            f"k={parameters.get('k', '')[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8"
         )
     return [int(word) for word in words]
 
@@ -42,11 +42,11 @@ def ks_of(address: QueryParams) -> list[int]:
 async def evals(request: Request) -> Response:
     """`GET /api/runs/{run}/evals?metric=&bar=&k=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    bar, ks = bar_of(address), ks_of(address)
+    parameters, version = request.query_params, run.version
+    bar, ks = bar_of(parameters), ks_of(parameters)
 
     def make() -> wire.EvalsReply:
-        found = [eval_item(one) for one in query.evals(run, address.get("metric", ""), bar, ks)]
+        found = [eval_item(one) for one in query.evals(run, parameters.get("metric", ""), bar, ks)]
         return wire.EvalsReply(run=run.id, version=version, evals=found)
 
     return await context.replies.answer(request, version, make)
@@ -84,12 +84,12 @@ def step_item(step: query.EvalStep) -> wire.EvalStepItem:
 async def grid(request: Request) -> Response:
     """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&step_min=&step_max=&offset=&limit=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    split, bar, metric = params.word(address, "split"), bar_of(address), address.get("metric", "")
-    offset = params.integer(address, "offset", 0, low=0)
-    limit = params.integer(address, "limit", LIMIT, low=1, high=MAX_LIMIT)
-    only, sort = address.get("only", ""), address.get("sort") or "index"
-    first, last = params.optional(address, "step_min"), params.optional(address, "step_max")
+    parameters, version = request.query_params, run.version
+    split, bar, metric = params.word(parameters, "split"), bar_of(parameters), parameters.get("metric", "")
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
+    only, sort = parameters.get("only", ""), parameters.get("sort") or "index"
+    first, last = params.optional(parameters, "step_min"), params.optional(parameters, "step_max")
 
     def make() -> wire.GridReply:
         prompt_grid = query.grid(
@@ -121,9 +121,9 @@ async def grid(request: Request) -> Response:
 async def answers(request: Request) -> Response:
     """`GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    split, step = params.word(address, "split"), params.integer(address, "step")
-    prompt, bar, metric = params.word(address, "prompt"), bar_of(address), address.get("metric", "")
+    parameters, version = request.query_params, run.version
+    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
+    prompt, bar, metric = params.word(parameters, "prompt"), bar_of(parameters), parameters.get("metric", "")
 
     def make() -> wire.CellReply:
         found = [

@@ -33,12 +33,12 @@ async def export(request: Request) -> Response:
     The query is as in `/samples`; split and step are optional.
     """
     context, run = context_of(request), await context_of(request).run(request)
-    address = request.query_params
-    kind, texts, of = params.word(address, "to"), address.get("texts", "start"), address.get("of", "samples")
+    parameters = request.query_params
+    kind, texts, of = params.word(parameters, "to"), parameters.get("texts", "start"), parameters.get("of", "samples")
     if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
         raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
     state = await context.state() if of == "bookmarks" else None
-    scope = params.sample_query(address)
+    scope = params.sample_query(parameters)
 
     def begin() -> Iterator[bytes]:
         selection = selected(run, scope) if state is None else bookmarks(run, state)

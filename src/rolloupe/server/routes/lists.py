@@ -21,31 +21,31 @@ MAX_LIMIT = 5000
 MAX_COLUMNS = 1000
 
 
-def page_query(address: QueryParams) -> SampleQuery:
+def page_query(parameters: QueryParams) -> SampleQuery:
     """Return the query for a page of samples: of one step, of a range of steps, or of a whole split."""
-    params.word(address, "split")
+    params.word(parameters, "split")
     return replace(
-        params.sample_query(address),
-        offset=params.integer(address, "offset", 0, low=0),
-        limit=params.integer(address, "limit", LIMIT, low=1, high=MAX_LIMIT),
+        params.sample_query(parameters),
+        offset=params.integer(parameters, "offset", 0, low=0),
+        limit=params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT),
     )
 
 
-def columns_of(run: OpenRun, address: QueryParams) -> list[str]:
+def columns_of(run: OpenRun, parameters: QueryParams) -> list[str]:
     """Return the columns that an address requests."""
-    return query.without_aliases(run, [name for name in address.getlist("column") if name][:MAX_COLUMNS])
+    return query.without_aliases(run, [name for name in parameters.getlist("column") if name][:MAX_COLUMNS])
 
 
-def around_of(address: QueryParams) -> SampleKey | None:
+def around_of(parameters: QueryParams) -> SampleKey | None:
     """Return the sample that the page must contain, if any."""
-    return params.sample_key(address["around"]) if address.get("around") else None
+    return params.sample_key(parameters["around"]) if parameters.get("around") else None
 
 
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    scope, columns, around = page_query(address), columns_of(run, address), around_of(address)
+    parameters, version = request.query_params, run.version
+    scope, columns, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
 
     def make() -> wire.SamplesReply:
         wanted = query.with_length(run, scope)
@@ -69,9 +69,9 @@ async def samples(request: Request) -> Response:
 async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    scope, named, around = page_query(address), columns_of(run, address), around_of(address)
-    is_usual = params.flag(address, "usual")
+    parameters, version = request.query_params, run.version
+    scope, named, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
+    is_usual = params.flag(parameters, "usual")
 
     def make() -> wire.GroupsReply:
         wanted = query.with_length(run, scope)
@@ -141,8 +141,8 @@ async def columns(request: Request) -> Response:
 async def complete(request: Request) -> Response:
     """`GET /api/runs/{run}/complete?split=&step=&text=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    scope, text = page_query(address), address.get("text", "")
+    parameters, version = request.query_params, run.version
+    scope, text = page_query(parameters), parameters.get("text", "")
 
     def make() -> wire.CompleteReply:
         found = query.complete(run, scope, text)
@@ -157,9 +157,9 @@ async def complete(request: Request) -> Response:
 async def as_csv(request: Request) -> Response:
     """`GET /api/runs/{run}/samples.csv`: all samples of a list, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
-    address = request.query_params
-    scope = page_query(address) if address.get("limit") else replace(page_query(address), offset=0, limit=None)
-    names = columns_of(run, address) or ["reward", "status", "response_tokens"]
+    parameters = request.query_params
+    scope = page_query(parameters) if parameters.get("limit") else replace(page_query(parameters), offset=0, limit=None)
+    names = columns_of(run, parameters) or ["reward", "status", "response_tokens"]
 
     def begin() -> Iterator[bytes]:
         found = query.every(run, query.with_length(run, scope), names)

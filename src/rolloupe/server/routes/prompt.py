@@ -28,12 +28,12 @@ MAX_ONLY = 1000
 async def members(request: Request) -> Response:
     """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    key = params.sample_key(params.word(address, "id"))
-    against = params.sample_key(address["against"]) if address.get("against") else None
-    only = [params.sample_key(one) for one in address.getlist("only")[:MAX_ONLY] if one]
-    max_chars = params.integer(address, "chars", CHARS, low=0, high=REPLY_CHARS)
-    max_lead = params.integer(address, "lead", LEAD, low=0, high=REPLY_CHARS)
+    parameters, version = request.query_params, run.version
+    key = params.sample_key(params.word(parameters, "id"))
+    against = params.sample_key(parameters["against"]) if parameters.get("against") else None
+    only = [params.sample_key(one) for one in parameters.getlist("only")[:MAX_ONLY] if one]
+    max_chars = params.integer(parameters, "chars", CHARS, low=0, high=REPLY_CHARS)
+    max_lead = params.integer(parameters, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.MembersReply:
         compared = context.members.get_or_make(
@@ -141,11 +141,11 @@ def _within(whole: str, place: int) -> int:
 async def same(request: Request) -> Response:
     """`GET /api/runs/{run}/same`: see `wire.SameReply`."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    key = None if address.get("prompt") else params.sample_key(params.word(address, "id"))
+    parameters, version = request.query_params, run.version
+    key = None if parameters.get("prompt") else params.sample_key(params.word(parameters, "id"))
 
     def make() -> wire.SameReply:
-        prompt = _hash_of(address["prompt"]) if key is None else query.prompt_hash_of(run, key)
+        prompt = _hash_of(parameters["prompt"]) if key is None else query.prompt_hash_of(run, key)
         found = query.recurring(run, prompt)
         name = (prompt % 2**64).to_bytes(8, "big").hex()
         steps = [_step(one) for one in found[:MOST]]

@@ -68,11 +68,11 @@ async def steps(request: Request) -> Response:
 async def curve(request: Request) -> Response:
     """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a trainer metric."""
     context, run = context_of(request), await context_of(request).run(request)
-    address, version = request.query_params, run.version
-    name = params.word(address, "name")
+    parameters, version = request.query_params, run.version
+    name = params.word(parameters, "name")
     trainer_name = name.removeprefix(OF_TRAINER)
     of_trainer = trainer_name != name
-    split = address.get("split", "") if of_trainer else params.word(address, "split")
+    split = parameters.get("split", "") if of_trainer else params.word(parameters, "split")
 
     def make() -> wire.CurveReply:
         found: list[tuple[int, float | None, float | None]] = []
@@ -158,9 +158,9 @@ def excerpt(run: OpenRun, problem: Problem) -> str:
 async def problem_raw(request: Request) -> Response:
     """`GET /api/runs/{run}/problems/raw?file=&start=&stop=`: any number of bytes of a file, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
-    address = request.query_params
-    file, start = params.word(address, "file"), params.integer(address, "start", low=0, high=MAX_BYTE)
-    stop = params.integer(address, "stop", low=start, high=MAX_BYTE)
+    parameters = request.query_params
+    file, start = params.word(parameters, "file"), params.integer(parameters, "start", low=0, high=MAX_BYTE)
+    stop = params.integer(parameters, "stop", low=start, high=MAX_BYTE)
     first = await context.in_thread(lambda: query.read(run, file, start, min(BLOCK_BYTES, stop - start)))
 
     def blocks() -> Iterator[bytes]:

@@ -56,9 +56,9 @@ async def sample(request: Request) -> Response:
 
 async def turns(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/turns?id=&after=&from=` or `&until=`: a page of turns that begins or ends there."""
-    address = request.query_params
-    until = params.integer(address, "until", -1, low=-1)
-    start = params.integer(address, "from", 0, low=0)
+    parameters = request.query_params
+    until = params.integer(parameters, "until", -1, low=-1)
+    start = params.integer(parameters, "from", 0, low=0)
 
     def make(run: OpenRun, key: SampleKey) -> wire.TurnsReply:
         found = loaded(request, run, key).turns
@@ -146,9 +146,9 @@ async def find(request: Request) -> Response:
 
 async def tokens(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md."""
-    address = request.query_params
-    start = params.integer(address, "start", 0, low=0)
-    count = params.integer(address, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
+    parameters = request.query_params
+    start = params.integer(parameters, "start", 0, low=0)
+    count = params.integer(parameters, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
 
     def make(run: OpenRun, key: SampleKey) -> Reply:
         page = query.token_page(loaded(request, run, key), start, count)

@@ -73,10 +73,10 @@ def _begun(runs: list[OpenRun], body: wire.SearchRequest) -> Running:
 
 async def hits(request: Request) -> Response:
     """`GET /api/search/hits?search=&offset=&limit=`."""
-    context, address = context_of(request), request.query_params
-    running = context.searches.get(params.word(address, "search"))
-    offset = params.integer(address, "offset", 0, low=0)
-    limit = params.integer(address, "limit", TOLD, low=1, high=MAX_PAGE)
+    context, parameters = context_of(request), request.query_params
+    running = context.searches.get(params.word(parameters, "search"))
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", TOLD, low=1, high=MAX_PAGE)
 
     def make() -> wire.SearchHitsReply:
         return wire.SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))

@@ -198,12 +198,12 @@ def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] 
         raise ValueError(f"{len(names)} columns, or columns that share a name")
     metadata = file.metadata
     batches: list[pa.RecordBatch] = []
-    bytes_read = 0
+    batch_bytes = 0
     iterator = _counted(file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False), most)
     for batch in iterator:
         batches.append(batch)
-        bytes_read += batch.nbytes
-        if bytes_read > IN_MEMORY_BYTES:
+        batch_bytes += batch.nbytes
+        if batch_bytes > IN_MEMORY_BYTES:
             return _on_disk(batches, iterator)
     schema = batches[0].schema if batches else pa.schema([file.schema_arrow.field(name) for name in names])
     return pa.Table.from_batches(batches, schema=schema).combine_chunks()
@@ -231,11 +231,11 @@ def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> p
                     raise ValueError(f"a table of more than {MAX_TABLE_BYTES >> 30} GiB: not read")
                 writer.write_table(pa.Table.from_batches(batches).combine_chunks())
                 batches.clear()
-                bytes_read = 0
+                batch_bytes = 0
                 for batch in rest:
                     batches.append(batch)
-                    bytes_read += batch.nbytes
-                    if bytes_read > IN_MEMORY_BYTES:
+                    batch_bytes += batch.nbytes
+                    if batch_bytes > IN_MEMORY_BYTES:
                         break
         return pa.ipc.open_stream(pa.memory_map(path)).read_all()
     finally:
