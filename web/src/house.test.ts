@@ -40,10 +40,9 @@ describe("the house", () => {
   });
   it("sets no HTML anywhere, and runs no text", () => {
     expect(
-      offenders(
-        /innerHTML|outerHTML|insertAdjacentHTML|dangerouslySet|document\.write|\beval\(|new Function|srcdoc|DOMParser|createContextualFragment/i,
-      ),
+      offenders(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySet|document\.write|createContextualFragment/i),
     ).toEqual([]);
+    expect(offenders(/\beval\(|new Function|srcdoc|DOMParser/i)).toEqual([]);
   });
   it("talks to the server from api/ alone", () => {
     expect(offenders(/\bfetch\(|new EventSource|XMLHttpRequest|sendBeacon|new WebSocket/, outside("api"))).toEqual([]);
@@ -97,6 +96,8 @@ describe("the house", () => {
     expect(sources.filter(([, text]) => !text.startsWith("/**")).map(([path]) => path)).toEqual([]);
   });
   it("keeps files and lines short", () => {
+    const long = files.filter(([, text]) => text.split("\n").some((line) => line.length > 120));
+    expect(long.map(([path]) => path)).toEqual([]);
     expect(
       files
         .filter(([path, text]) => text.split("\n").length > (path.includes(".test.") ? 350 : 280))

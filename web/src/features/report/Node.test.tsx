@@ -65,7 +65,7 @@ describe("a piece of a report", () => {
     session.place.now.value = START;
   });
 
-  it("of many is drawn with those around it, folded where there are too many to draw, and said to be missing where it is", async () => {
+  it("of many is drawn with those around it, folded if they are too many, and named if it is missing", async () => {
     const talk = node("conversation", {
       turns: Array.from({ length: 250 }, (_, i) => turn("user", [part("text", `said ${i}`)])),
     });

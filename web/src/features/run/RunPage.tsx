@@ -58,8 +58,8 @@ export function RunPage() {
       </p>
       {last.superseded > 0 && (
         <p>
-          {count(last.superseded, "sample")} of steps that were recorded again {last.superseded === 1 ? "does" : "do"}{" "}
-          not count: the newest launch does.
+          {count(last.superseded, "sample")} of steps recorded again {last.superseded === 1 ? "does" : "do"} not count:
+          the newest launch does.
         </p>
       )}
       <Config config={last.config} />

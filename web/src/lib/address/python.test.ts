@@ -13,7 +13,9 @@ describe("the Python of a view", () => {
         descending: true,
       }),
     ).toBe(
-      'import rolloupe\n\nrun = rolloupe.open("/runs/a b")\nsamples = run.samples(split="eval/x", step=3, trained=False, where="env = \\"m\\"", sort="reward", descending=True)\n',
+      'import rolloupe\n\nrun = rolloupe.open("/runs/a b")\n' +
+        'samples = run.samples(split="eval/x", step=3, trained=False, where="env = \\"m\\"", ' +
+        'sort="reward", descending=True)\n',
     );
     expect(samplesCall("/r", {})).toContain("run.samples()");
     expect(bookmarksCall("/r")).toContain("run.bookmarks()");

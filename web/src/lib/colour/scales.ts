@@ -19,7 +19,7 @@ export const NONE: Scale = { kind: "none", low: 0, high: 1 };
 const REWARDS = /^(ref_|valid_)*rewards?(\b|_)/i;
 /** Names of what costs something: more of it is not better, though it may be a part of the reward. */
 const COSTS =
-  /penalt|repetition|length|(^|[._/])(num_)?(re)?tries($|[._/])|(^|[._/])num_(turns|steps|calls|tokens|errors|attempts)($|[._/])/i;
+  /penalt|repetition|length|(^|[._/])((num_)?(re)?tries|num_(turns|steps|calls|tokens|errors|attempts))($|[._/])/i;
 const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
 const SLACK = 1e-3;
 

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { commonWords, without } from "./commonWords";
 
 const question = (numbers: string, target: number): string =>
-  `Show your work in tags. Using the numbers ${numbers} create an equation that equals ${target} with basic operations and nothing else.`;
+  `Show your work in tags. Using the numbers ${numbers} create an equation that equals ${target} ` +
+  "with basic operations and nothing else.";
 const TEXTS = [question("[1, 2],", 3), question("[4, 5],", 20), question("[7, 8],", 56)];
 
 it("leaves what differs of texts of one template", () => {

@@ -38,7 +38,7 @@ describe("the words in which a response and its reference differ", () => {
       sideOf([turn("assistant", [part("tool_call", "<call/>", { call })])], "").pieces.map(({ text }) => text),
     ).toEqual(['{"x": 1}']);
   });
-  it("are not marked where nearly all of them differ, where there are too many, or where nobody could tell them", () => {
+  it("are not marked if nearly all of them differ, or are too many, or nobody could tell them apart", () => {
     const side = (text: string, prefix: string) => sideOf([turn("assistant", [part("text", text)])], prefix);
     const pieces = (a: string, b: string) =>
       marksOf(difference(side(a, "").pieces, side(b, "ref").pieces, UNHURRIED_MS), side(a, ""), side(b, "ref"));

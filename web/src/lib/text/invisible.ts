@@ -3,9 +3,11 @@
  * direction.
  */
 
-const HIDDEN =
-  // oxlint-disable-next-line no-control-regex -- the expression looks for them
-  /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const HIDDEN = new RegExp(
+  "[\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f" +
+    "\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]",
+  "gu",
+);
 
 function shown(sign: string): string {
   const code = sign.codePointAt(0) ?? 0;

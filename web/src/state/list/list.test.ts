@@ -185,7 +185,7 @@ describe("the list", () => {
     await settled();
     expect(session.place.now.value.sample).toBe("train/1/9/gone");
   });
-  it("keeps what is read where a filter leaves it in the list, or leaves no list, and else goes to its first", async () => {
+  it("keeps the open sample if a filter leaves it in the list, or leaves no list, else goes to its first", async () => {
     vi.mocked(api.getSamples).mockImplementation(async (run, query) => {
       if (query.where === "wrong") throw new Error("cannot be read");
       const reply = await samples(run, query);

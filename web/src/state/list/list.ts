@@ -175,7 +175,7 @@ export class ListStore extends Store {
       }
       const grown = { ...now, ...added(now, page, Math.floor((this.rowHere.peek() ?? -1) / PAGE)) };
       const isGone = (one: number): boolean => !grown.pages.has(one) && !grown.groups.has(one);
-      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.requests.clear(); // so that it may request them again
+      if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.requests.clear(); // may be requested again
       this.#kept.put(now.key, grown);
       this.now.value = grown;
       if (!this.isBehind.peek()) this.error.value = null;

@@ -56,6 +56,7 @@ export function GroupRow({ group, strips: { strips, isBeside }, isHere, at, canF
   const [first] = strips;
   const mean = first === undefined ? null : (group.means[first.at] ?? null);
   const isReward = first?.name === "reward";
+  const name = harmless(session.columns.label(first?.name ?? ""));
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -88,10 +89,7 @@ export function GroupRow({ group, strips: { strips, isBeside }, isHere, at, canF
           ))}
         </span>
         {first !== undefined && (
-          <span
-            class={style["mean"]}
-            title={`${count(group.samples, "sample")}, mean ${harmless(session.columns.label(first.name))} ${exact(mean)}`}
-          >
+          <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${name} ${exact(mean)}`}>
             <b style={{ color: inkOf(first.scale, toNumber(mean)) }}>{score(mean, "–")}</b>
             <small>
               {group.samples !== session.columns.groupSize.value && `n ${figure(group.samples)}`}
@@ -126,12 +124,14 @@ function Strip({ strip: { name, px, scale }, isFirst, values, here, samples }: S
   const session = useSession();
   const drawn = values.slice(0, MOST_CELLS);
   const words = harmless(session.columns.label(name));
+  const hasEach = isFirst && drawn.length <= MOST_SAID;
+  const spoken = hasEach ? drawn.map((value) => figure(value, "none")).join(", ") : between(drawn);
   return (
     <span
       class={`${style["strip"]} ${isFirst ? "" : style["small"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`}
       style={{ width: `${px}px` }}
       role="img"
-      aria-label={`${words}: ${isFirst && drawn.length <= MOST_SAID ? drawn.map((value) => figure(value, "none")).join(", ") : between(drawn)}`}
+      aria-label={`${words}: ${spoken}`}
     >
       {drawn.map((value, member) => {
         const background = cellColour(scale, toNumber(value));

@@ -60,6 +60,11 @@ export function onRow(
   };
 }
 
+const tooltipOf = (item: SampleItem): string => {
+  const end = item.response_end === "" ? "" : `\n…\n${bare(item.response_end)}`;
+  return `${bare(item.prompt)}\n\n${bare(item.response)}${end}`;
+};
+
 export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, box }: Props) {
   const session = useSession();
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
@@ -88,13 +93,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
         class={`${style["link"]} ${style["sample"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={
-          view.value.hasTooltips
-            ? harmless(
-                `${bare(item.prompt)}\n\n${bare(item.response)}${item.response_end === "" ? "" : `\n…\n${bare(item.response_end)}`}`,
-              )
-            : undefined
-        }
+        title={view.value.hasTooltips ? harmless(tooltipOf(item)) : undefined}
         onClick={onRow(session, item.id, valueOf)}
       >
         {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}

@@ -62,13 +62,14 @@ export function TableHead({ columns }: { columns: TableColumns }) {
         const key = name === "id" ? "index" : name === "response" ? "length" : name;
         const isHere = key === sort;
         const words = name === "id" ? "Sample" : name === "response" ? "Response" : session.columns.label(name);
+        const order = key === "length" ? "length of the response" : key === "index" ? "the order of the run" : words;
         return (
           <div key={name} class={style["heading"]}>
             <button
               type="button"
               class={style["sort"]}
               aria-pressed={isHere}
-              title={`Sort by ${key === "length" ? "length of the response" : key === "index" ? "the order of the run" : words}${isHere ? ", in reverse order" : ""}`}
+              title={`Sort by ${order}${isHere ? ", in reverse order" : ""}`}
               onClick={() =>
                 session.place.go({
                   sort: key,

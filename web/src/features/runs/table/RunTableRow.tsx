@@ -138,7 +138,8 @@ export function RunTableRow({
           </button>
         </div>
         {columns.map((column) => (
-          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- the link of the row has the keys
+          // The link of the row has the keys.
+          // oxlint-disable-next-line click-events-have-key-events, no-noninteractive-element-interactions
           <div
             key={column.key}
             role="cell"
