@@ -14,7 +14,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Raises OSError.
     """
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
     try:
         with _created(temporary) as file:
             yield file

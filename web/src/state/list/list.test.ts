@@ -261,6 +261,20 @@ describe("the list", () => {
       true,
     ]);
   });
+  it("shows no list of a run that somebody left before it was there", async () => {
+    let answer: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    vi.mocked(api.getGroups).mockImplementationOnce(async (...query) => late.then(() => groups(...query)));
+    await opened(AT);
+    expect(session.list.now.value).toBeNull();
+    runs.value = [RUN, { ...RUN, id: "empty", splits: [] }];
+    session.place.now.value = { ...START, page: "rollouts", run: "empty" };
+    answer();
+    await settled();
+    expect(session.list.now.value).toBeNull();
+  });
   it("holds some pages of a long list, and that of the sample that is looked at", async () => {
     total = 100 * PAGE;
     await opened({ ...AT, mode: "samples", sample: "train/1/250/500" });

@@ -143,17 +143,18 @@ export class ListStore extends Store {
 
   async #show(of: Scope, isAsked: boolean): Promise<void> {
     const key = keyOf(of);
+    const isWanted = () => this.session.place.now.peek().run === of.run && keyOf(this.scope.peek() ?? of) === key;
     const cached = this.#kept.peek(key);
     if (cached !== undefined && this.now.peek()?.key !== key) this.now.value = cached;
     if (cached !== undefined) this.error.value = null;
     if (!isAsked && cached !== undefined && cached.version === this.session.run.now.peek()?.version) return;
     try {
       const list = await this.#kept.renew(key, () => this.#load(of, this.session.place.now.peek().sample ?? undefined));
-      if (keyOf(this.scope.peek() ?? of) !== key) return;
+      if (!isWanted()) return;
       this.error.value = null;
       this.now.value = list;
     } catch (error) {
-      if (keyOf(this.scope.peek() ?? of) === key) this.error.value = asApiError(error);
+      if (isWanted()) this.error.value = asApiError(error);
     }
   }
 
