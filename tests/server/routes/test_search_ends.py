@@ -110,7 +110,7 @@ def test_a_search_in_a_long_report_ends_with_its_client(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_a_search_on_the_command_line_ends_with_ctrl_c(tmp_path: Path) -> None:
-    folder = write_large_run(tmp_path / "run", 24_000_000)
+    folder = write_large_run(tmp_path / "run", 96_000_000)
     place = ("--index-dir", tmp_path / "index")
     subprocess.run(command("index", folder, *place), check=True, capture_output=True)
     words = command("search", folder, str(SLOW["text"]), "--regex", *place)
