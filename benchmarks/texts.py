@@ -4,7 +4,8 @@
 
 `CHECKOUT` is a work tree of Rolloupe; 5debd3b is the last commit that wrote texts alone. Writes a run of each shape,
 and measures this Rolloupe and the other in turn, each time in a fresh process that writes the numbers first, and then
-texts and derived metrics, whose CPU time counts. Prints the medians. Files are in the page cache.
+texts and derived metrics, whose CPU time counts. Prints the medians, and which of them exceed the limit. Files are in
+the page cache.
 """
 
 import argparse
@@ -26,6 +27,8 @@ WORDS = (
 ).split()
 CHINESE = "我们先看第一个方程的两根之和等于七所以代入原式检验对每个正整数都成立除了最后一个需要单独讨论奇偶性因此答案是"
 MEGABYTES = 40
+LIMIT = 1.25
+"""What the ratio is to be at most."""
 
 
 def written(rng: random.Random, chars: int) -> str:
@@ -217,8 +220,9 @@ def report(work: Path, names: Iterable[str], other: Path, rounds: int) -> None:
         pairs = [(measured(ours, run), measured(other, run)) for _ in range(rounds)]
         here, there = (median(some) for some in zip(*pairs, strict=True))
         ratios = sorted(a / b for a, b in pairs)
+        verdict = "" if median(ratios) <= LIMIT else f": more than {LIMIT}"
         quartiles = f"{ratios[rounds // 4]:.2f} to {ratios[-1 - rounds // 4]:.2f}"
-        print(f"{title:40} {here:6.3f}s {there:6.3f}s  {median(ratios):.2f} ({quartiles})", flush=True)
+        print(f"{title:40} {here:6.3f}s {there:6.3f}s  {median(ratios):.2f} ({quartiles}){verdict}", flush=True)
 
 
 def main() -> None:
