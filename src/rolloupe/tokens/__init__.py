@@ -16,12 +16,11 @@ from rolloupe.tokens.arrays import (
     unpadded_length,
 )
 from rolloupe.tokens.facts import facts_of
+from rolloupe.tokens.groups import effective_sample_size, group_advantages, value_error
+from rolloupe.tokens.loss_inputs import Flags, LossInputs
+from rolloupe.tokens.masks import DPPO, IPO, Clip, IcePop, MaskFlags, MaskRule, SequenceClip
 from rolloupe.tokens.ratios import (
-    DPPO,
-    DPPO_MASK,
-    Flags,
     board_kl,
-    dppo_flags,
     importance_ratio,
     kl_k2,
     kl_k3,
@@ -32,17 +31,43 @@ from rolloupe.tokens.ratios import (
     nan_sum,
     prob_delta,
 )
+from rolloupe.tokens.update import (
+    Aggregation,
+    Clipped,
+    ClippedSequence,
+    ClippedWeight,
+    Masked,
+    Reinforce,
+    UpdateRule,
+    aggregation_weights,
+    update_coefficients,
+)
 
 __all__ = [
     "DPPO",
-    "DPPO_MASK",
+    "IPO",
+    "Aggregation",
+    "Clip",
+    "Clipped",
+    "ClippedSequence",
+    "ClippedWeight",
     "Flags",
     "Floats",
+    "IcePop",
+    "LossInputs",
+    "MaskFlags",
+    "MaskRule",
+    "Masked",
+    "Reinforce",
+    "SequenceClip",
+    "UpdateRule",
+    "aggregation_weights",
     "beside",
     "board_kl",
-    "dppo_flags",
+    "effective_sample_size",
     "facts_of",
     "finite",
+    "group_advantages",
     "importance_ratio",
     "kl_k2",
     "kl_k3",
@@ -58,4 +83,6 @@ __all__ = [
     "same_end",
     "under_mask",
     "unpadded_length",
+    "update_coefficients",
+    "value_error",
 ]

@@ -1,16 +1,8 @@
 """Ratios and divergences between two policies, per token. Natural logarithm; every array has shape (T,), T tokens."""
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rolloupe.tokens.arrays import Floats
-
-Flags = NDArray[np.bool_]
-
-DPPO_MASK = 0.2
-"""How far a probability may have moved, either way, in prime-rl's default loss."""
 
 
 def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
@@ -53,30 +45,6 @@ def prob_delta(logprobs: Floats, inference_logprobs: Floats) -> Floats:
     """Return `exp(logprobs) - exp(inference_logprobs)`, shape (T,); NaN where either is NaN. Source: prime-rl."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.exp(logprobs) - np.exp(inference_logprobs)
-
-
-class DPPO(NamedTuple):
-    """Tokens that the DPPO mask excludes from the loss, each of shape (T,)."""
-
-    masked: Flags
-    high: Flags
-    low: Flags
-
-
-def dppo_flags(
-    deltas: Floats, advantages: Floats, loss_mask: Flags, low: float = DPPO_MASK, high: float = DPPO_MASK
-) -> DPPO:
-    """Return the tokens whose probability has already moved too far in the direction of their advantage.
-
-    With `deltas` from `prob_delta`: above `high` where the advantage is positive, below `-low` where it is not. At an
-    advantage of 0 the low rule decides and neither sub-flag is set. NaN exceeds nothing; outside `loss_mask` nothing
-    is flagged. All arrays have shape (T,). Source: prime-rl, DPPO-Binary-TV in `trainer/rl/loss.py`.
-    """
-    with np.errstate(invalid="ignore"):
-        too_high, too_low = deltas > high, deltas < -low
-        positive, negative = advantages > 0, advantages < 0
-    masked = loss_mask & np.where(positive, too_high, too_low)
-    return DPPO(masked, loss_mask & positive & too_high, loss_mask & negative & too_low)
 
 
 def _ratio_minus_log_minus_one(log_ratios: Floats) -> Floats:

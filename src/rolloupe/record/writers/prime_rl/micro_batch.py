@@ -33,8 +33,8 @@ class Loss(NamedTuple):
     """The settings of the loss that flags depend on: `dppo` is False for any mask other than DPPO's."""
 
     dppo: bool = True
-    low: float = tokens.DPPO_MASK
-    high: float = tokens.DPPO_MASK
+    low: float = tokens.DPPO().low
+    high: float = tokens.DPPO().high
 
 
 class PackedBatch:
@@ -168,7 +168,7 @@ class PackedBatch:
             advantages = self._spread("advantages")
             if loss.dppo and advantages is not None:
                 delta = number_columns["prob_delta"] if number_columns["prob_delta"] is not None else delta
-                found = tokens.dppo_flags(delta, advantages, self.mask, loss.low, loss.high)
+                found = tokens.DPPO(loss.low, loss.high).flags_of(delta, advantages, self.mask)
                 of_loss = dict(zip(FLAGS, found, strict=True))
                 flags = {name: of_loss[name].tolist() if column is None else column for name, column in flags.items()}
         columns = {name: self._numbers(values) for name, values in number_columns.items()}

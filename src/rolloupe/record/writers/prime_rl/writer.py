@@ -369,7 +369,7 @@ def _compared(
     gap = tokens.log_ratio(trainer, sampler)
     delta = tokens.prob_delta(trainer, sampler)
     numbers_of = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), delta
-    flags = tokens.dppo_flags(delta, advantages, mask)
+    flags = tokens.DPPO().flags_of(delta, advantages, mask)
     has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
     found = dict(zip(NUMBERS, (np.where(mask, one, np.nan) for one in numbers_of), strict=True))
     return found | dict(zip(FLAGS, (np.where(has_flag, one, np.nan) for one in flags), strict=True))

@@ -1,0 +1,61 @@
+"""The tokens of one response as a loss sees them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.tokens.arrays import Floats
+from rolloupe.tokens.ratios import importance_ratio, log_ratio, prob_delta
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LossInputs:
+    """The inputs of a loss for one response; every array has shape (T,), T tokens, log-probabilities are in nats.
+
+    `old_logprobs` are those of the policy that the ratio compares with: the sampling policy, or the proximal one (the
+    policy at the start of the step). Outside `loss_mask` nothing counts. A NaN makes what depends on it NaN.
+    """
+
+    logprobs: Floats
+    old_logprobs: Floats
+    advantages: Floats
+    loss_mask: Flags
+    ref_logprobs: Floats | None = None
+    inference_logprobs: Floats | None = None
+    """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
+
+    @cached_property
+    def log_ratios(self) -> Floats:
+        """Return `logprobs - old_logprobs`."""
+        return log_ratio(self.logprobs, self.old_logprobs)
+
+    @cached_property
+    def ratios(self) -> Floats:
+        """Return the importance ratio of each token."""
+        return importance_ratio(self.log_ratios)
+
+    @cached_property
+    def deltas(self) -> Floats:
+        """Return how far the probability of each token has moved."""
+        return prob_delta(self.logprobs, self.old_logprobs)
+
+    @cached_property
+    def engine_ratios(self) -> Floats:
+        """Return the ratio of the trainer's probability to the inference engine's."""
+        if self.inference_logprobs is None:
+            return self.ratios
+        return importance_ratio(log_ratio(self.logprobs, self.inference_logprobs))
+
+    @cached_property
+    def sequence_ratio(self) -> float:
+        """Return the geometric mean of the ratios under the mask, NaN without a token there.
+
+        Source: GSPO (Zheng et al. 2025), where it replaces the ratio of each token.
+        """
+        under = self.log_ratios[self.loss_mask]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.exp(under.mean())) if under.size else float("nan")
