@@ -327,7 +327,7 @@ class Sample(Struct, kw_only=True):
     ref_turns: list[Turn] = []
     """The reference model's response."""
     ref_reward: float | None = None
-    tokens: list[str] = []
+    token_strings: list[str] = []
     """Token strings of the response as the framework stored them, if it did."""
     token_ids: list[int] = []
     series: list[TokenSeries] = []

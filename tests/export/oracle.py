@@ -46,7 +46,7 @@ NAMES = {
     "response_messages": (
         "list of messages of the response", "form of the response", "form of the messages of the response",
     ),
-    "label": ("ground truth",), "ref_reward": ("reward of the reference",), "tokens": ("token strings",),
+    "label": ("ground truth",), "ref_reward": ("reward of the reference",), "token_strings": ("token strings",),
     "token_ids": ("token ids",), "roles": ("turns and their roles",),
     "parts": ("turns and their roles", "parts of turns", "form of turns"), "calls": ("tool calls",),
     "turns.origin": ("first turn of the response",), "turns.name": ("names in turns",),
@@ -99,7 +99,7 @@ def _facts(before: Sample, after: Sample) -> Iterator[tuple[str, Any, Any]]:
     if not _is_place(before):
         yield "index", row.index, its.index
     for name in (
-        "prompt_text", "response_text", "prompt_messages", "response_messages", "label", "ref_reward", "tokens",
+        "prompt_text", "response_text", "prompt_messages", "response_messages", "label", "ref_reward", "token_strings",
         "token_ids",
     ):  # fmt: skip
         yield name, getattr(before, name), getattr(after, name)
@@ -199,8 +199,8 @@ def _of_series(before: Sample, after: Sample, layout: str) -> Iterator[tuple[str
 def _begin_of_response(sample: Sample) -> int:
     """The number of tokens before the response, as what stands in the sample says."""
     size = len(sample.token_ids) or max((one.offset + len(one.values) for one in sample.series), default=0)
-    if sample.tokens:
-        return max(0, size - len(sample.tokens))
+    if sample.token_strings:
+        return max(0, size - len(sample.token_strings))
     if sample.token_ids and sample.row.prompt_tokens is not None:
         return sample.row.prompt_tokens
     mask = next((one.values for one in sample.series if one.name == "loss_mask"), None)

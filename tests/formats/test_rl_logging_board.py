@@ -60,9 +60,9 @@ def test_token_series_are_as_long_as_the_tokens_without_padding(toy: RunInfo) ->
         assert [one.name for one in sample.series] == [
             "logprobs", "ref_logprobs", "values", "token_rewards", "log_ratio", "kl",
         ]  # fmt: skip
-        assert {len(one.values) for one in sample.series} == {len(sample.tokens)} == {sample.row.response_tokens}
-        assert "<PAD>" not in sample.tokens
-        assert sample.row.metrics["response_tokens_len"] == len(sample.tokens) + 1
+        assert {len(one.values) for one in sample.series} == {len(sample.token_strings)} == {sample.row.response_tokens}
+        assert "<PAD>" not in sample.token_strings
+        assert sample.row.metrics["response_tokens_len"] == len(sample.token_strings) + 1
         assert sample.label
         assert sample.ref_reward is not None
         assert sample.ref_turns
@@ -140,7 +140,7 @@ def test_arrays_of_unequal_length_are_cut_to_the_shortest_with_a_note(tmp_path: 
         ref_logprobs=[-1.5, -1.5],
         values=[1.0] * 9,
     )
-    assert sample.tokens == ["a", "b"]
+    assert sample.token_strings == ["a", "b"]
     assert {one.name: list(one.values) for one in sample.series} == {
         "logprobs": [-1.0, -2.0], "ref_logprobs": [-1.5, -1.5], "values": [1.0, 1.0], "log_ratio": [0.5, -0.5],
         "kl": pytest.approx([math.exp(0.5) - 1.5, math.exp(-0.5) - 0.5]),
@@ -175,7 +175,7 @@ def test_gaps_need_both_rewards_of_one_line(tmp_path: Path) -> None:
 
 def test_only_padding_leaves_no_tokens(tmp_path: Path) -> None:
     sample = sample_of(tmp_path, response_tokens=["<PAD>"], logprobs=[-1.0], ref_logprobs=[-1.0])
-    assert sample.tokens == []
+    assert sample.token_strings == []
     assert "avg_kl" not in sample.row.metrics
 
 

@@ -195,7 +195,7 @@ class RLLoggingBoard(JsonlFormat):
             label=references.label,
             ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
-            tokens=pieces,
+            token_strings=pieces,
             series=series,
             extra=_extra(record),
             notes=notes,

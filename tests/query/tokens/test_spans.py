@@ -25,7 +25,7 @@ texts = st.text(st.characters(codec="utf-8") | st.sampled_from("aé😀 \n<think
 
 def sample(turns: list[Turn], strings: list[str], **more: object) -> Sample:
     row = SampleRow(split="train", step=0, group="g", index="0", ordinal=0, start=0, length=0)
-    made = Sample(key=KEY, row=row, locator=Locator(source="s", start=0, length=0), turns=turns, tokens=strings)
+    made = Sample(key=KEY, row=row, locator=Locator(source="s", start=0, length=0), turns=turns, token_strings=strings)
     for name, value in more.items():
         setattr(made, name, value)
     return made

@@ -45,7 +45,7 @@ def sample_of(mask: list[int], prompt: int, *, has_ids: bool, has_texts: bool, s
     turns.append(Turn(role="assistant", parts=[Part(kind="text", text="r")], origin="response"))
     made = Sample(
         key=SampleKey("train", 3, "g", "0"), row=row, locator=Locator(source="s", start=0, length=1), turns=turns,
-        prompt_text="p", response_text="r", tokens=[f"t{at}" for at in range(len(mask))] if has_texts else [],
+        prompt_text="p", response_text="r", token_strings=[f"t{at}" for at in range(len(mask))] if has_texts else [],
         token_ids=[100 + at for at in range(size)] if has_ids else [], series=series,
     )  # fmt: skip
     return Masked(made, prompt if has_ids else 0)
@@ -59,7 +59,11 @@ def pairs(sample: Sample, prompt: int) -> set[Pair]:
             if math.isfinite(value):
                 found |= {(one.name, sample.token_ids[at], value)} if at < len(sample.token_ids) else set()
                 place = at - prompt
-                found |= {(one.name, sample.tokens[place], value)} if 0 <= place < len(sample.tokens) else set()
+                found |= (
+                    {(one.name, sample.token_strings[place], value)}
+                    if 0 <= place < len(sample.token_strings)
+                    else set()
+                )
     return found
 
 
@@ -96,7 +100,7 @@ def masks(sample: Sample) -> set[Pair]:
 def test_tokens_of_tools_keep_their_places_in_the_board(tmp_path: Path) -> None:
     """A token that a tool wrote has no value, and what follows it keeps its own."""
     made = sample_of([1, 0, 1, 1], 0, has_ids=False, has_texts=True, short=True, hidden=True).sample
-    made.tokens = ["a", "b", "c", "d"]
+    made.token_strings = ["a", "b", "c", "d"]
     made.series[1].values = [-1.0, math.nan, -3.0, -4.0]
     writer = writer_of("rl_logging_board", tmp_path)
     writer.write("train", 3, [made])

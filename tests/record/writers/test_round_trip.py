@@ -59,7 +59,8 @@ def made(draw: st.DrawFn) -> Sample:
         key=SampleKey("train", 3, row.group, row.index), row=row, locator=Locator(source="s", start=0, length=1),
         turns=draw(st.lists(turns, max_size=3)), prompt_text=draw(plain_texts), response_text=draw(plain_texts),
         label=draw(plain_texts), ref_turns=draw(st.lists(turns, max_size=1)), ref_reward=draw(st.none() | floats),
-        tokens=draw(st.lists(plain_texts, max_size=4)), token_ids=draw(st.lists(st.integers(-1, 2**40), max_size=4)),
+        token_strings=draw(st.lists(plain_texts, max_size=4)),
+        token_ids=draw(st.lists(st.integers(-1, 2**40), max_size=4)),
         series=draw(st.lists(series, max_size=4, unique_by=lambda one: one.name)),
         extra=draw(st.dictionaries(names, values, max_size=3)),
     )  # fmt: skip
@@ -119,8 +120,8 @@ def test_files_of_the_layout_itself_lose_nothing(
     assert len(mine) == len(theirs)
     for one in theirs:
         its = mine[one.key if layout != "rl_logging_board" else one.key.step, one.prompt_text, one.response_text]
-        assert (its.turns, its.ref_turns, its.tokens, its.token_ids) == (
-            one.turns, one.ref_turns, one.tokens, one.token_ids
+        assert (its.turns, its.ref_turns, its.token_strings, its.token_ids) == (
+            one.turns, one.ref_turns, one.token_strings, one.token_ids
         )  # fmt: skip
         assert (its.extra, its.label, its.row.tags, repr(its.series)) == (
             one.extra, one.label, one.row.tags, repr(one.series)

@@ -30,7 +30,7 @@ class TokenPage(NamedTuple):
 def token_count(sample: Sample) -> int:
     """Return the number of tokens of a sample, as far as its ids, its strings and its series show it."""
     ends = (one.offset + len(one.values) for one in sample.series)
-    return max(len(sample.token_ids), len(sample.tokens), *ends, 0)
+    return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
 
 
 def token_page(sample: Sample, start: int = 0, count: int | None = None) -> TokenPage:
@@ -44,7 +44,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
         start=start,
         stop=stop,
         ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
-        strings=_strings(sample.tokens, total, start, stop) if sample.tokens else None,
+        strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
         spans=spans_of(sample, total).within(start, stop),
         series={one.name: values_between(one, start, stop) for one in sample.series},
     )

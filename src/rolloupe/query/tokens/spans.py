@@ -52,8 +52,8 @@ def spans_of(sample: Sample, total: int) -> TokenSpans:
     spans = TokenSpans(*(np.full(total, UNKNOWN, dtype=np.int32) for _ in TokenSpans._fields))
     for number, turn in enumerate(sample.turns):
         _place_turn(spans, sample, number, turn)
-    if sample.tokens:
-        _place_strings(spans, sample, max(0, total - len(sample.tokens)))
+    if sample.token_strings:
+        _place_strings(spans, sample, max(0, total - len(sample.token_strings)))
     return spans
 
 
@@ -75,7 +75,7 @@ def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> N
 def _place_strings(spans: TokenSpans, sample: Sample, first: int) -> None:
     turns = [(number, turn) for number, turn in enumerate(sample.turns) if turn.origin == "response"]
     text = "".join(_verbatim(part) for _, turn in turns for part in turn.parts)
-    lengths = lengths_within(sample.tokens, text)
+    lengths = lengths_within(sample.token_strings, text)
     if lengths is None:
         return
     stops = np.cumsum(lengths)

@@ -21,7 +21,7 @@ def given_of(sample: Sample) -> dict[str, Any]:
         "reward": row.reward, "advantage": row.advantage, "discarded": row.discarded, "label": sample.label or None,
         "status": status, "env": row.env,
         "metrics": row.metrics, "tags": row.tags, "turns": row.turns, "prompt_tokens": row.prompt_tokens,
-        "response_tokens": row.response_tokens, "ref_reward": sample.ref_reward, "tokens": sample.tokens or None,
+        "response_tokens": row.response_tokens, "ref_reward": sample.ref_reward, "tokens": sample.token_strings or None,
         "prompt": prompt_of(sample, messages=True), "response": response_of(sample, messages=True),
         "ref_response": reference_of(sample, messages=True),
         "token_ids": sample.token_ids or None,

@@ -36,9 +36,9 @@ def length_of(sample: Sample) -> int:
 def response_of(sample: Sample) -> ResponseExtent:
     """Return the extent of the response: of its token strings, else of all after the prompt, else of all tokens."""
     size, row = length_of(sample), sample.row
-    if sample.tokens:
-        start = max(0, size - len(sample.tokens))
-        return ResponseExtent(start, start + len(sample.tokens))
+    if sample.token_strings:
+        start = max(0, size - len(sample.token_strings))
+        return ResponseExtent(start, start + len(sample.token_strings))
     if sample.token_ids and row.prompt_tokens is not None:
         return ResponseExtent(min(row.prompt_tokens, size), size)
     mask = next((one for one in sample.series if one.name == "loss_mask"), None)

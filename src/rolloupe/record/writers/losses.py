@@ -69,7 +69,7 @@ def _values(sample: Sample, copy: Sample) -> tuple[tuple[str, Any, Any], ...]:
         ("tokens of the response", row.response_tokens, copied.response_tokens),
         ("total tokens", row.total_tokens, copied.total_tokens),
         ("ground truth", sample.label, copy.label), ("reward of the reference", sample.ref_reward, copy.ref_reward),
-        ("token strings", sample.tokens, copy.tokens), ("token ids", sample.token_ids, copy.token_ids),
+        ("token strings", sample.token_strings, copy.token_strings), ("token ids", sample.token_ids, copy.token_ids),
     )  # fmt: skip
 
 

@@ -212,8 +212,8 @@ def _of_model(sample: Sample, step: int) -> dict[str, Any]:
 def _pieces(sample: Sample) -> list[str] | None:
     """Return the token strings, followed by as many pad tokens as there were."""
     counted = sample.row.metrics.get("response_tokens_len", 0.0)
-    padding = int(counted) - len(sample.tokens) if 0 < counted < MAX_PADDED else 0
-    return [*sample.tokens, *[PAD] * padding] or None
+    padding = int(counted) - len(sample.token_strings) if 0 < counted < MAX_PADDED else 0
+    return [*sample.token_strings, *[PAD] * padding] or None
 
 
 def _arrays(sample: Sample) -> dict[str, TokenSeries]:
