@@ -308,6 +308,8 @@ class TokenSeries(Struct, kw_only=True):
     offset: int = 0
     stored: "array[float] | None" = None
     """All values of the file, if some are never shown, such as those outside a loss mask."""
+    is_derived: bool = False
+    """True if the format computed it and the record does not hold it."""
 
 
 class Sample(Struct, kw_only=True):

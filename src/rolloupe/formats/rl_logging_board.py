@@ -337,7 +337,10 @@ def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[Token
     if cut:
         listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
         notes.append(f"arrays of unequal length, shown up to the shortest ({shortest}): {listed}")
-    series = [TokenSeries(name=name, values=tokens.packed(values)) for name, values in arrays.series().items()]
+    series = [
+        TokenSeries(name=name, values=tokens.packed(values), is_derived=name in arrays.derived)
+        for name, values in arrays.series().items()
+    ]
     return pieces[:shortest], series
 
 

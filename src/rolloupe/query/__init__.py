@@ -55,6 +55,7 @@ from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
+from rolloupe.query.tokens.series import SampleSeries
 from rolloupe.query.tokens.spans import TokenSpans
 
 __all__ = [
@@ -92,6 +93,7 @@ __all__ = [
     "SampleItem",
     "SamplePage",
     "SampleQuery",
+    "SampleSeries",
     "SeriesPoint",
     "SplitSummary",
     "Spot",

@@ -18,7 +18,20 @@ from rolloupe.tokens.arrays import (
 from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.groups import effective_sample_size, group_advantages, value_error
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
-from rolloupe.tokens.masks import DPPO, IPO, Clip, IcePop, MaskFlags, MaskRule, SequenceClip
+from rolloupe.tokens.masks import (
+    ANY_SIGN,
+    DPPO,
+    IPO,
+    MASK_RULES,
+    Clip,
+    ClipHigher,
+    IcePop,
+    Limit,
+    MaskFlags,
+    MaskRule,
+    SequenceClip,
+    Sign,
+)
 from rolloupe.tokens.ratios import (
     board_kl,
     importance_ratio,
@@ -31,6 +44,7 @@ from rolloupe.tokens.ratios import (
     nan_sum,
     prob_delta,
 )
+from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
     Aggregation,
     Clipped,
@@ -44,31 +58,42 @@ from rolloupe.tokens.update import (
 )
 
 __all__ = [
+    "ANY_SIGN",
+    "DIFFERENCE",
     "DPPO",
     "IPO",
+    "KINDS",
+    "MASK_RULES",
     "Aggregation",
     "Clip",
+    "ClipHigher",
     "Clipped",
     "ClippedSequence",
     "ClippedWeight",
     "Flags",
     "Floats",
     "IcePop",
+    "Limit",
     "LossInputs",
     "MaskFlags",
     "MaskRule",
     "Masked",
     "Reinforce",
+    "Scale",
     "SequenceClip",
+    "SeriesKind",
+    "Sign",
     "UpdateRule",
     "aggregation_weights",
     "beside",
     "board_kl",
+    "computed_series",
     "effective_sample_size",
     "facts_of",
     "finite",
     "group_advantages",
     "importance_ratio",
+    "kind_of",
     "kl_k2",
     "kl_k3",
     "length",

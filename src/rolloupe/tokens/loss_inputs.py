@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from rolloupe.tokens.arrays import Floats
 from rolloupe.tokens.ratios import importance_ratio, log_ratio, prob_delta
 
 Flags = NDArray[np.bool_]
+Compared: TypeAlias = Literal["prob_delta", "importance_ratio", "update_ratio", "sequence_ratio"]
+"""What a rule may compare: see the token series of these names."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,19 @@ class LossInputs:
 
     @cached_property
     def deltas(self) -> Floats:
-        """Return how far the probability of each token has moved."""
-        return prob_delta(self.logprobs, self.old_logprobs)
+        """Return how far the probability of each token has moved from that of the inference engine."""
+        return prob_delta(self.logprobs, self._engine_logprobs)
 
     @cached_property
     def engine_ratios(self) -> Floats:
         """Return the ratio of the trainer's probability to the inference engine's."""
-        if self.inference_logprobs is None:
-            return self.ratios
-        return importance_ratio(log_ratio(self.logprobs, self.inference_logprobs))
+        return importance_ratio(log_ratio(self.logprobs, self._engine_logprobs))
+
+    def compared(self, name: Compared) -> Floats:
+        """Return what a rule compares, shape (T,)."""
+        if name == "sequence_ratio":
+            return np.full(self.advantages.shape, self.sequence_ratio)
+        return {"prob_delta": self.deltas, "importance_ratio": self.engine_ratios, "update_ratio": self.ratios}[name]
 
     @cached_property
     def sequence_ratio(self) -> float:
@@ -59,3 +66,7 @@ class LossInputs:
         under = self.log_ratios[self.loss_mask]
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.exp(under.mean())) if under.size else float("nan")
+
+    @property
+    def _engine_logprobs(self) -> Floats:
+        return self.old_logprobs if self.inference_logprobs is None else self.inference_logprobs

@@ -1,14 +1,23 @@
 """Rules that take tokens out of the loss, each a record of its thresholds.
 
-A rule never flags a token outside the loss mask, nor one with a NaN in what the rule compares.
+Every rule compares one series with limits that may depend on the sign of a token's advantage, so a rule is data: its
+`limits` say all that it does, and a page can apply it with other thresholds. A rule never takes out a token outside the
+loss mask, nor one with a NaN in what the rule compares.
 """
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.loss_inputs import Flags, LossInputs
+from rolloupe.tokens.loss_inputs import Compared, Flags, LossInputs
+
+Sign: TypeAlias = Literal["up", "zero", "down"]
+"""The sign of an advantage: `up` above 0, `down` below 0, `zero` for 0 and NaN."""
+
+ANY_SIGN: tuple[Sign, ...] = ("up", "zero", "down")
 
 
 class MaskFlags(NamedTuple):
@@ -21,66 +30,123 @@ class MaskFlags(NamedTuple):
     """Those taken out because they moved down too far."""
 
 
-class MaskRule(Protocol):
+class Limit(NamedTuple):
+    """Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs."""
+
+    threshold: str
+    """The field of the rule that `value` is."""
+    value: float
+    side: Literal["low", "high"]
+    """`high`: values above the limit are taken out; `low`: values below it."""
+    signs: tuple[Sign, ...] = ANY_SIGN
+    base: float = 0.0
+    factor: float = 1.0
+
+    @property
+    def bound(self) -> float:
+        """The last value that is left in the loss."""
+        return self.base + self.factor * self.value
+
+
+@dataclass(frozen=True)
+class MaskRule(ABC):
     """A rule; its fields are its thresholds."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    compares: ClassVar[Compared]
+    """The series that the rule compares."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[Limit, ...]:
+        """All that the rule does."""
 
     def flags(self, tokens: LossInputs) -> MaskFlags:
         """Return the tokens that the rule takes out."""
-        ...
+        return self.flags_of(tokens.compared(self.compares), tokens.advantages, tokens.loss_mask)
+
+    def flags_of(self, values: Floats, advantages: Floats, loss_mask: Flags) -> MaskFlags:
+        """Return the same from the values of the compared series, all of shape (T,).
+
+        A token without an advantage has a side only if the rule looks at no advantage.
+        """
+        high, low, masked = (np.zeros(values.shape, dtype=np.bool_) for _ in range(3))
+        with np.errstate(invalid="ignore"):
+            up, down = advantages > 0, advantages < 0
+            of_sign = {"up": up, "down": down, "zero": ~(up | down)}
+            for limit in self.limits:
+                beyond = values > limit.bound if limit.side == "high" else values < limit.bound
+                is_any = limit.signs == ANY_SIGN
+                taken = beyond if is_any else beyond & np.logical_or.reduce([of_sign[sign] for sign in limit.signs])
+                masked |= taken
+                sided = taken if is_any else taken & ~of_sign["zero"]
+                if limit.side == "high":
+                    high |= sided
+                else:
+                    low |= sided
+        return MaskFlags(masked & loss_mask, high & loss_mask, low & loss_mask)
 
 
-class DPPO(NamedTuple):
+@dataclass(frozen=True)
+class DPPO(MaskRule):
     """Takes out a token whose probability has already moved too far in the direction of its advantage.
 
     At an advantage of 0 the low threshold decides, and neither side is flagged. Source: prime-rl, DPPO-Binary-TV in
     `trainer/rl/loss.py`.
     """
 
+    name = "dppo"
+    title = "DPPO"
+    compares = "prob_delta"
     low: float = 0.2
     high: float = 0.2
 
-    def flags(self, tokens: LossInputs) -> MaskFlags:
+    @property
+    def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        return self.flags_of(tokens.deltas, tokens.advantages, tokens.loss_mask)
-
-    def flags_of(self, deltas: Floats, advantages: Floats, loss_mask: Flags) -> MaskFlags:
-        """Return the same from recorded changes of probability, all of shape (T,)."""
-        with np.errstate(invalid="ignore"):
-            too_high, too_low = deltas > self.high, deltas < -self.low
-            positive, negative = advantages > 0, advantages < 0
-        masked = loss_mask & np.where(positive, too_high, too_low)
-        return MaskFlags(masked, loss_mask & positive & too_high, loss_mask & negative & too_low)
+        return Limit("low", self.low, "low", ("zero", "down"), factor=-1.0), Limit("high", self.high, "high", ("up",))
 
 
-class IcePop(NamedTuple):
+@dataclass(frozen=True)
+class IcePop(MaskRule):
     """Takes out a token if the ratio of trainer to inference engine is outside `[low, high]`.
 
     Source: IcePop (Ant Ling 2025), which uses [0.5, 5]; prime-rl's default is [0.2, 5].
     """
 
+    name = "icepop"
+    title = "IcePop"
+    compares = "importance_ratio"
     low: float = 0.2
     high: float = 5.0
 
-    def flags(self, tokens: LossInputs) -> MaskFlags:
+    @property
+    def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        with np.errstate(invalid="ignore"):
-            high, low = tokens.engine_ratios > self.high, tokens.engine_ratios < self.low
-        return _either(tokens.loss_mask & high, tokens.loss_mask & low)
+        return Limit("low", self.low, "low"), Limit("high", self.high, "high")
 
 
-class IPO(NamedTuple):
+@dataclass(frozen=True)
+class IPO(MaskRule):
     """Takes out a token whose probability moved by more than `threshold`. Source: prime-rl."""
 
+    name = "ipo"
+    title = "IPO"
+    compares = "prob_delta"
     threshold: float = 0.1
 
-    def flags(self, tokens: LossInputs) -> MaskFlags:
+    @property
+    def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        with np.errstate(invalid="ignore"):
-            high, low = tokens.deltas > self.threshold, tokens.deltas < -self.threshold
-        return _either(tokens.loss_mask & high, tokens.loss_mask & low)
+        return (
+            Limit("threshold", self.threshold, "low", factor=-1.0),
+            Limit("threshold", self.threshold, "high"),
+        )
 
 
-class Clip(NamedTuple):
+@dataclass(frozen=True)
+class Clip(MaskRule):
     """Takes out the tokens to which a clipped loss gives no gradient.
 
     These are tokens with `A > 0` and a ratio above `1 + high`, and with `A < 0` and a ratio below `1 - low`, or above
@@ -88,34 +154,51 @@ class Clip(NamedTuple):
     clip of Ye et al. 2020.
     """
 
+    name = "ppo"
+    title = "PPO clip"
+    compares = "update_ratio"
     low: float = 0.2
     high: float = 0.2
     dual: float | None = None
 
-    def flags(self, tokens: LossInputs) -> MaskFlags:
+    @property
+    def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        return _clipped(tokens, tokens.ratios, self)
+        dual = () if self.dual is None else (Limit("dual", self.dual, "high", ("down",)),)
+        return (
+            Limit("low", self.low, "low", ("down",), 1.0, -1.0),
+            Limit("high", self.high, "high", ("up",), 1.0),
+            *dual,
+        )
 
 
-class SequenceClip(NamedTuple):
+@dataclass(frozen=True)
+class ClipHigher(Clip):
+    """The clip of DAPO, whose upper threshold is higher. Source: Yu et al. 2025."""
+
+    name = "dapo"
+    title = "DAPO clip"
+    high: float = 0.28
+
+
+@dataclass(frozen=True)
+class SequenceClip(MaskRule):
     """As `Clip`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
 
+    name = "gspo"
+    title = "GSPO clip"
+    compares = "sequence_ratio"
     low: float = 3e-4
     high: float = 4e-4
 
-    def flags(self, tokens: LossInputs) -> MaskFlags:
+    @property
+    def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        return _clipped(tokens, np.full(tokens.advantages.shape, tokens.sequence_ratio), Clip(self.low, self.high))
+        return (
+            Limit("low", self.low, "low", ("down",), 1.0, -1.0),
+            Limit("high", self.high, "high", ("up",), 1.0),
+        )
 
 
-def _clipped(tokens: LossInputs, ratios: Floats, clip: Clip) -> MaskFlags:
-    with np.errstate(invalid="ignore"):
-        high = (tokens.advantages > 0) & (ratios > 1 + clip.high)
-        low = (tokens.advantages < 0) & (ratios < 1 - clip.low)
-        if clip.dual is not None:
-            high |= (tokens.advantages < 0) & (ratios > clip.dual)
-    return _either(tokens.loss_mask & high, tokens.loss_mask & low)
-
-
-def _either(high: Flags, low: Flags) -> MaskFlags:
-    return MaskFlags(high | low, high, low)
+MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, IPO, Clip, ClipHigher, SequenceClip)
+"""Every rule."""

@@ -44,7 +44,7 @@ class ClippedSequence(NamedTuple):
 
     def coefficients(self, tokens: LossInputs) -> Floats:
         """Return `g` for each token."""
-        return _without(tokens, np.full(tokens.advantages.shape, tokens.sequence_ratio), self.clip.flags(tokens))
+        return _without(tokens, tokens.compared("sequence_ratio"), self.clip.flags(tokens))
 
 
 class ClippedWeight(NamedTuple):

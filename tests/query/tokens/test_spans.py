@@ -12,7 +12,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import token_page
-from rolloupe.query.tokens.page import values_between
+from rolloupe.query.tokens.series import values_between
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.token_strings import _BYTES, lengths_within
 from tests.index.support import opened

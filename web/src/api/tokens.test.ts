@@ -17,20 +17,28 @@ describe("a page of tokens", () => {
     expect([...page.spans.part]).toEqual([-1, 0, 0, 1, 1]);
     expect([...page.spans.start]).toEqual([-1, 0, 3, 0, 2]);
     expect([...page.spans.stop]).toEqual([-1, 3, 4, 2, 5]);
-    expect([...page.series.keys()]).toEqual(["logprobs", "série \u{1F600}"]);
-    expect([...(page.series.get("logprobs") ?? [])]).toEqual([NaN, -0.1, -Infinity, 1e300, -0]);
+    expect([...page.series.keys()]).toEqual(["logprobs", "série \u{1F600}", "prob_delta_difference"]);
+    expect([...(page.series.get("logprobs")?.values ?? [])]).toEqual([NaN, -0.1, -Infinity, 1e300, -0]);
+    expect(page.series.get("logprobs")).toMatchObject({ title: "Logprob at sampling", origin: "recorded" });
+    expect(page.series.get("prob_delta_difference")).toMatchObject({ origin: "difference", scale: "symmetric" });
+    expect(page.rules.map(({ name, series }) => [name, series])).toEqual([
+      ["ppo", "importance_ratio"],
+      ["dppo", "prob_delta"],
+    ]);
+    const limit = { threshold: "low", value: 0.2, side: "low", signs: ["down"], base: 1, factor: -1 };
+    expect(page.rules[0]?.limits[0]).toEqual(limit);
     expect([0, 1, 2, 3, 4].map((place) => page.text?.(place))).toEqual(["", "Ġab", "é", "\u{1F600}", "\n"]);
   });
   it("is a view of the answer: nothing is copied", () => {
     const buffer = golden();
-    expect(decodeTokens(buffer).series.get("logprobs")?.buffer).toBe(buffer);
+    expect(decodeTokens(buffer).series.get("logprobs")?.values.buffer).toBe(buffer);
   });
   it("is refused where it breaks off or is of another version", () => {
     const buffer = golden();
     for (const size of [0, 15, 16, 200, buffer.byteLength - 8])
       expect(() => decodeTokens(buffer.slice(0, size))).toThrow(BadTokens);
     const other = golden();
-    new Uint8Array(other)[4] = 2;
+    new Uint8Array(other)[4] = 1;
     expect(() => decodeTokens(other)).toThrow("another version");
   });
 });

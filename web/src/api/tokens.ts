@@ -1,13 +1,18 @@
 /** Tokens of a sample as the server packs them: a header in JSON, then arrays. docs/tokens-wire.md has the layout. */
 
-import type { TokenArray, TokensHeader } from "./types.gen";
+import type { MaskRule, TokenArray, TokensHeader } from "./types.gen";
 
-const MAGIC = "RLTK\u0001\0\0\0";
+const MAGIC = "RLTK\u0002\0\0\0";
 const PREFIX_BYTES = 16;
 
 /** The server sent no page of tokens, or one of another version. */
 export class BadTokens extends Error {
   override readonly name = "BadTokens";
+}
+
+/** A series of a page, and what is known about it. */
+export interface TokenSeries extends Pick<TokenArray, "name" | "title" | "about" | "origin" | "scale"> {
+  values: Float64Array;
 }
 
 /** A range of tokens; every array has `count` elements. -1 stands for an unknown place, NaN for no value. */
@@ -18,7 +23,9 @@ export interface TokenPage {
   count: number;
   ids: Int32Array | Float64Array | null;
   spans: Readonly<Record<"turn" | "part" | "start" | "stop", Int32Array>>;
-  series: ReadonlyMap<string, Float64Array>;
+  series: ReadonlyMap<string, TokenSeries>;
+  /** The rules that take tokens out of the loss, which the series suffice for. */
+  rules: readonly MaskRule[];
   /** The string of a token, counted from the first of the page; null if the record has none. */
   text: ((place: number) => string) | null;
 }
@@ -26,7 +33,7 @@ export interface TokenPage {
 /** Read a page of tokens. Its arrays are views of the buffer. Throws `BadTokens`. */
 export function decodeTokens(buffer: ArrayBuffer): TokenPage {
   const header = headerOf(buffer);
-  const { id, total, start, count, arrays } = header.record;
+  const { id, total, start, count, arrays, rules } = header.record;
   const array = (kind: string, name: string): TokenArray | undefined =>
     arrays.find((one) => one.kind === kind && one.name === name);
   const view = (one: TokenArray): Int32Array | Uint32Array | Uint8Array | Float64Array =>
@@ -38,7 +45,9 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     return values;
   };
   const ids = array("ids", "ids");
-  const series = arrays.filter((one) => one.kind === "series").map((one) => [one.name, doubles(view(one))] as const);
+  const series = arrays
+    .filter((one) => one.kind === "series")
+    .map((one) => [one.name, { ...one, values: doubles(view(one)) }] as const);
   return {
     id,
     total,
@@ -47,6 +56,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     ids: ids === undefined ? null : numbers(view(ids)),
     spans: { turn: places("turn"), part: places("part"), start: places("start"), stop: places("stop") },
     series: new Map(series),
+    rules,
     text: textOf(array("text", "bytes"), array("text", "ends"), view),
   };
 }

@@ -722,6 +722,41 @@ export interface TokenArray {
   /** A multiple of 8. */
   offset: number;
   length: number;
+  /** What people call the series; this field and those below belong to series alone. */
+  title: string;
+  /** The definition of the series. */
+  about: string;
+  /** `difference`: a recorded series minus the same series, computed. */
+  origin: "derived" | "difference" | "recorded";
+  /** How to colour the series unless the reader chooses; `symmetric` has two hues around 0. */
+  scale: "linear" | "log" | "symmetric";
+}
+
+/**
+ * Takes a token out of the loss if its value is beyond `base + factor * value`.
+ *
+ * That is above it for the side `high` and below it for `low`, of the tokens under the loss mask whose advantage has
+ * one of the signs: `up` above 0, `down` below 0, `zero` otherwise. NaN is beyond nothing.
+ */
+export interface MaskLimit {
+  /** The threshold of the rule that `value` is; several limits may share one. */
+  threshold: string;
+  value: number;
+  side: "high" | "low";
+  signs: ("down" | "up" | "zero")[];
+  base: number;
+  factor: number;
+}
+
+/** A rule that takes tokens out of the loss: those beyond one of its limits. */
+export interface MaskRule {
+  name: string;
+  title: string;
+  /** The series that the rule compares. */
+  series: string;
+  limits: MaskLimit[];
+  /** True if the run was trained with it. */
+  is_of_run: boolean;
 }
 
 /** Tokens `start` to `start + count` of the `total` that sample `id` has. */
@@ -731,6 +766,8 @@ export interface TokensHeader {
   start: number;
   count: number;
   arrays: TokenArray[];
+  /** The rules that the series of the sample suffice for, the run's own first. */
+  rules: MaskRule[];
 }
 
 /** A record that could not be read. */

@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import tokens
 from rolloupe.errors import BadQuery
-from rolloupe.model import Sample, TokenSeries
+from rolloupe.model import Sample
+from rolloupe.query.tokens.rules import mask_rules
+from rolloupe.query.tokens.series import SampleSeries, series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
+from rolloupe.tokens import MaskRule
 
 
 class TokenPage(NamedTuple):
@@ -23,8 +25,10 @@ class TokenPage(NamedTuple):
     strings: Sequence[str] | None
     """The token strings of the response; empty for the tokens before it. None if the record holds none."""
     spans: TokenSpans
-    series: dict[str, tokens.Floats]
-    """By name; NaN for a token without a value."""
+    series: list[SampleSeries]
+    """Recorded, derived, differences; NaN for a token without a value."""
+    rules: list[tuple[MaskRule, str]]
+    """The rules of masks that the series suffice for, and the series that each compares."""
 
 
 def token_count(sample: Sample) -> int:
@@ -39,6 +43,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
     if not 0 <= start <= total or (count is not None and count < 0):
         raise BadQuery(f"sample {sample.key} has {total:,} tokens: start={start} and count={count} lie outside of them")
     stop = total if count is None else min(total, start + count)
+    series = series_of(sample, total)
     return TokenPage(
         total=total,
         start=start,
@@ -46,17 +51,9 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
         ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
         strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
         spans=spans_of(sample, total).within(start, stop),
-        series={one.name: values_between(one, start, stop) for one in sample.series},
+        series=[one._replace(values=one.values[start:stop]) for one in series],
+        rules=mask_rules(series),
     )
-
-
-def values_between(series: TokenSeries, start: int, stop: int) -> tokens.Floats:
-    """Return the values of the tokens `start` to `stop`, NaN where the series has none."""
-    values = np.full(stop - start, np.nan)
-    first, last = max(series.offset, start), min(series.offset + len(series.values), stop)
-    if first < last:
-        values[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
-    return values
 
 
 def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:

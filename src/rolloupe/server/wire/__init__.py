@@ -92,7 +92,7 @@ from rolloupe.server.wire.state import (
     StateReply,
 )
 from rolloupe.server.wire.texts import FindReply, RawReply, Span, TextReply
-from rolloupe.server.wire.tokens import TokenArray, TokensHeader
+from rolloupe.server.wire.tokens import MaskLimit, MaskRule, TokenArray, TokensHeader
 
 PARTS = (
     numbers,
@@ -149,6 +149,8 @@ __all__ = [
     "LoginRequest",
     "MarkedReply",
     "MarkedSample",
+    "MaskLimit",
+    "MaskRule",
     "MemberPiece",
     "MemberText",
     "MembersReply",

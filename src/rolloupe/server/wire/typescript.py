@@ -98,6 +98,8 @@ def word(kind: types.Type) -> str:
     if isinstance(kind, types.UnionType):
         members = [type(member) for member in kind.types]
         return "WireNumber" if frozenset(members) == NUMBER else " | ".join(dict.fromkeys(map(word, kind.types)))
+    if isinstance(kind, types.LiteralType):
+        return " | ".join(f'"{value}"' for value in kind.values)
     if type(kind) not in WORDS:
         raise TypeError(f"{kind} has no word in TypeScript")
     return WORDS[type(kind)]

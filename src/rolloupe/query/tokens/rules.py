@@ -1,0 +1,52 @@
+"""The rules of masks and updates that can be applied to a sample, and what they need of it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.query.tokens.series import ADVANTAGES, SampleSeries, trained
+
+COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
+"""Without logprobs from before the step, a clip compares with those at sampling."""
+
+
+def compared_series(rule: tokens.MaskRule, names: Sequence[str] | Mapping[str, object]) -> str | None:
+    """Return the name of the series that a rule compares, of those that a sample has; None if it has none."""
+    for name in (rule.compares, COMPARED_INSTEAD.get(rule.compares)):
+        if name is not None and name in names:
+            return name
+    return None
+
+
+def mask_rules(series: Sequence[SampleSeries]) -> list[tuple[tokens.MaskRule, str]]:
+    """Return the rules that these series suffice for, and the series that each compares."""
+    names = [one.name for one in series]
+    found = []
+    for kind in tokens.MASK_RULES:
+        rule = kind()
+        name = compared_series(rule, names)
+        needs_advantages = any(limit.signs != tokens.ANY_SIGN for limit in rule.limits)
+        if name is not None and (ADVANTAGES in names or not needs_advantages):
+            found.append((rule, name))
+    return found
+
+
+def loss_inputs(series: Sequence[SampleSeries]) -> tokens.LossInputs | None:
+    """Return what a loss sees of a sample; None without logprobs or without advantages.
+
+    The policy's logprobs are the trainer's, else those at sampling: the ratios are 1 then.
+    """
+    values = {one.name: one.values for one in series if one.origin != "difference"}
+    logprobs = values.get("trainer_logprobs", values.get("logprobs"))
+    if logprobs is None or ADVANTAGES not in values:
+        return None
+    sampling = values.get("logprobs", logprobs)
+    return tokens.LossInputs(
+        logprobs=logprobs,
+        old_logprobs=values.get("old_logprobs", sampling),
+        advantages=np.nan_to_num(values[ADVANTAGES], posinf=np.inf, neginf=-np.inf),
+        loss_mask=trained(values) & ~np.isnan(logprobs),
+        ref_logprobs=values.get("ref_logprobs"),
+        inference_logprobs=sampling,
+    )

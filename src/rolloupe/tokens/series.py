@@ -1,0 +1,138 @@
+"""The catalogue of token series: their names, what they mean, and how some follow from others.
+
+Names are those of the field. `logprobs` are those at sampling; `trainer_logprobs` those of the policy that is trained,
+which a framework without them takes to be the same; `old_logprobs` those at the start of the step, if the loss compares
+with them instead of those at sampling. Log-probabilities are in nats.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rolloupe.tokens import ratios
+from rolloupe.tokens.arrays import Floats
+
+Scale: TypeAlias = Literal["linear", "symmetric", "log"]
+"""How to colour a series; `symmetric` has two hues around 0."""
+
+
+class SeriesKind(NamedTuple):
+    """What is known about the series of one name."""
+
+    title: str
+    about: str
+    scale: Scale = "linear"
+
+
+class _Formula(NamedTuple):
+    """A series that follows from others: each input is the first of some names that a sample has."""
+
+    inputs: tuple[tuple[str, ...], ...]
+    compute: Callable[..., Floats]
+
+
+POLICY = ("trainer_logprobs", "logprobs")
+TRAINER, SAMPLING, REF = ("trainer_logprobs",), ("logprobs",), ("ref_logprobs",)
+
+KINDS: dict[str, SeriesKind] = {
+    "logprobs": SeriesKind("Logprob at sampling", "log-probability of the token when it was sampled, in nats"),
+    "trainer_logprobs": SeriesKind("Logprob of the trainer", "log-probability that the trained policy gives, in nats"),
+    "old_logprobs": SeriesKind("Logprob before the step", "log-probability at the start of the step, in nats"),
+    "ref_logprobs": SeriesKind("Logprob of the reference", "log-probability that the reference model gives, in nats"),
+    "probability": SeriesKind("Probability", "exp(logprob) of the policy"),
+    "sampling_probability": SeriesKind("Probability at sampling", "exp(logprob at sampling)"),
+    "ref_probability": SeriesKind("Probability of the reference", "exp(logprob of the reference)"),
+    "log_ratio": SeriesKind("Log ratio to the reference", "logprob - ref_logprob, in nats; also KL k1", "symmetric"),
+    "kl": SeriesKind("KL", "KL to the reference as the framework defines it, in nats", "log"),
+    "kl_k2": SeriesKind("KL k2", "(logprob - ref_logprob)² / 2, in nats", "log"),
+    "kl_k3": SeriesKind("KL k3", "exp(-d) - 1 + d with d = logprob - ref_logprob, in nats", "log"),
+    "entropy": SeriesKind("Entropy", "entropy of the distribution that the token was drawn from, in nats"),
+    "token_rewards": SeriesKind("Token reward", "reward given at the token", "symmetric"),
+    "values": SeriesKind("Value", "what the critic expected at the token", "symmetric"),
+    "value_error": SeriesKind("Value error", "(value - token reward)²", "log"),
+    "returns": SeriesKind("Return", "what the critic learns to expect at the token", "symmetric"),
+    "advantages": SeriesKind("Advantage", "advantage of the token", "symmetric"),
+    "log_importance_ratio": SeriesKind(
+        "Log importance ratio", "logprob of the trainer - logprob at sampling, in nats", "symmetric"
+    ),
+    "importance_ratio": SeriesKind(
+        "Importance ratio", "probability by the trainer / probability at sampling; 1 if they agree", "log"
+    ),
+    "update_ratio": SeriesKind("Update ratio", "probability now / probability before the step, which a clip compares"),
+    "sequence_ratio": SeriesKind(
+        "Sequence ratio", "geometric mean of the importance ratios of the trained tokens, as in GSPO", "log"
+    ),
+    "prob_delta": SeriesKind("Probability change", "probability by the trainer - probability at sampling", "symmetric"),
+    "mismatch_kl": SeriesKind("Mismatch KL", "r - ln r - 1 with the importance ratio r, in nats", "log"),
+    "loss_mask": SeriesKind("Loss mask", "1 for a trained token"),
+    "is_masked": SeriesKind("Taken out", "1 for a token that the trainer took out of the loss"),
+    "is_masked_high": SeriesKind("Taken out, high", "1 for a token that had moved up too far"),
+    "is_masked_low": SeriesKind("Taken out, low", "1 for a token that had moved down too far"),
+    "rl_weights": SeriesKind("Weight of the RL loss", "weight of the token in the RL loss"),
+    "ce_weights": SeriesKind("Weight of the cross-entropy", "weight of the token in the cross-entropy loss"),
+    "ref_kl_weights": SeriesKind("Weight of the KL", "weight of the token in the KL penalty"),
+}
+"""What series mean, by name, in the order of a page."""
+
+DIFFERENCE = "_difference"
+"""Ends the name of a series that is a recorded series minus the same series, computed."""
+
+
+def _squared_error(values: Floats, token_rewards: Floats) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (values - token_rewards) ** 2
+
+
+def _exp(logprobs: Floats) -> Floats:
+    return ratios.importance_ratio(logprobs)
+
+
+_FORMULAS: dict[str, _Formula] = {
+    "probability": _Formula((POLICY,), _exp),
+    "sampling_probability": _Formula((SAMPLING, TRAINER), lambda sampling, _: _exp(sampling)),
+    "ref_probability": _Formula((REF,), _exp),
+    "log_ratio": _Formula((POLICY, REF), ratios.log_ratio),
+    "kl_k2": _Formula((POLICY, REF), lambda logprobs, ref: ratios.kl_k2(ratios.log_ratio(logprobs, ref))),
+    "kl_k3": _Formula((POLICY, REF), lambda logprobs, ref: ratios.kl_k3(ratios.log_ratio(logprobs, ref))),
+    "log_importance_ratio": _Formula((TRAINER, SAMPLING), ratios.log_ratio),
+    "importance_ratio": _Formula(
+        (TRAINER, SAMPLING), lambda trainer, sampling: ratios.importance_ratio(ratios.log_ratio(trainer, sampling))
+    ),
+    "update_ratio": _Formula(
+        (TRAINER, ("old_logprobs",)), lambda trainer, old: ratios.importance_ratio(ratios.log_ratio(trainer, old))
+    ),
+    "prob_delta": _Formula((TRAINER, SAMPLING), ratios.prob_delta),
+    "mismatch_kl": _Formula(
+        (TRAINER, SAMPLING), lambda trainer, sampling: ratios.mismatch_kl(ratios.log_ratio(trainer, sampling))
+    ),
+    "value_error": _Formula((("values",), ("token_rewards",)), _squared_error),
+}
+
+
+def computed_series(recorded: Mapping[str, Floats], loss_mask: Floats | None = None) -> dict[str, Floats]:
+    """Return every series that follows from the recorded ones, all of shape (T,), whether it was recorded or not.
+
+    A value is NaN where an input is. `sequence_ratio` is the same for each token that counts in it: those under the
+    mask, or without one those that have a ratio.
+    """
+    found = {}
+    for name, formula in _FORMULAS.items():
+        names = [next((one for one in some if one in recorded), None) for some in formula.inputs]
+        if all(one is not None for one in names):
+            found[name] = formula.compute(*(recorded[one] for one in names if one is not None))
+    gaps = found.get("log_importance_ratio")
+    if gaps is not None:
+        counted = ~np.isnan(gaps) if loss_mask is None else ~np.isnan(gaps) & (loss_mask == 1)
+        if counted.any():
+            with np.errstate(over="ignore", invalid="ignore"):
+                found["sequence_ratio"] = np.where(counted, np.exp(gaps[counted].mean()), np.nan)
+    return found
+
+
+def kind_of(name: str) -> SeriesKind:
+    """Return what is known about a series; one that is not in the catalogue is called by its name."""
+    if name.endswith(DIFFERENCE) and (base := name.removesuffix(DIFFERENCE)) in KINDS:
+        title = KINDS[base].title
+        return SeriesKind(f"{title}: recorded - computed", f"recorded {base} minus the computed one", "symmetric")
+    return KINDS.get(name, SeriesKind(name, f"the series {name} as the framework recorded it"))
