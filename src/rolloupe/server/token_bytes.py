@@ -52,9 +52,9 @@ def _described(array: wire.TokenArray, series: SampleSeries) -> wire.TokenArray:
     return array
 
 
-def _rules(page: TokenPage) -> list[wire.MaskRule]:
+def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
     return [
-        wire.MaskRule(
+        wire.MaskRuleInfo(
             name=rule.name,
             title=rule.title,
             series=series,

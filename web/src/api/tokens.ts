@@ -1,6 +1,6 @@
 /** Tokens of a sample as the server packs them: a header in JSON, then arrays. docs/tokens-wire.md has the layout. */
 
-import type { MaskRule, TokenArray, TokensHeader } from "./types.gen";
+import type { MaskRuleInfo, TokenArray, TokensHeader } from "./types.gen";
 
 const MAGIC = "RLTK\u0002\0\0\0";
 const PREFIX_BYTES = 16;
@@ -25,7 +25,7 @@ export interface TokenPage {
   spans: Readonly<Record<"turn" | "part" | "start" | "stop", Int32Array>>;
   series: ReadonlyMap<string, TokenSeries>;
   /** The rules that take tokens out of the loss, which the series suffice for. */
-  rules: readonly MaskRule[];
+  rules: readonly MaskRuleInfo[];
   /** The string of a token, counted from the first of the page; null if the record has none. */
   text: ((place: number) => string) | null;
 }

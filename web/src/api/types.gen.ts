@@ -749,7 +749,7 @@ export interface MaskLimit {
 }
 
 /** A rule that takes tokens out of the loss: those beyond one of its limits. */
-export interface MaskRule {
+export interface MaskRuleInfo {
   name: string;
   title: string;
   /** The series that the rule compares. */
@@ -767,7 +767,7 @@ export interface TokensHeader {
   count: number;
   arrays: TokenArray[];
   /** The rules that the series of the sample suffice for, the run's own first. */
-  rules: MaskRule[];
+  rules: MaskRuleInfo[];
 }
 
 /** A record that could not be read. */

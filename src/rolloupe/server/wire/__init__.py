@@ -92,7 +92,7 @@ from rolloupe.server.wire.state import (
     StateReply,
 )
 from rolloupe.server.wire.texts import FindReply, RawReply, Span, TextReply
-from rolloupe.server.wire.tokens import MaskLimit, MaskRule, TokenArray, TokensHeader
+from rolloupe.server.wire.tokens import MaskLimit, MaskRuleInfo, TokenArray, TokensHeader
 
 PARTS = (
     numbers,
@@ -150,7 +150,7 @@ __all__ = [
     "MarkedReply",
     "MarkedSample",
     "MaskLimit",
-    "MaskRule",
+    "MaskRuleInfo",
     "MemberPiece",
     "MemberText",
     "MembersReply",

@@ -44,7 +44,7 @@ class MaskLimit(Struct, kw_only=True):
     factor: float
 
 
-class MaskRule(Struct, kw_only=True):
+class MaskRuleInfo(Struct, kw_only=True):
     """A rule that takes tokens out of the loss: those beyond one of its limits."""
 
     name: str
@@ -64,5 +64,5 @@ class TokensHeader(Struct, kw_only=True):
     start: int
     count: int
     arrays: list[TokenArray]
-    rules: list[MaskRule]
+    rules: list[MaskRuleInfo]
     """The rules that the series of the sample suffice for, the run's own first."""
