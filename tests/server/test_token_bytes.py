@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.index import Library
-from rolloupe.query import SampleSeries, TokenPage, TokenSpans
+from rolloupe.query import TokenPage, TokenSpans
 from rolloupe.record import Recorder
 from rolloupe.server import token_bytes
 from rolloupe.server.app import App
@@ -60,11 +60,12 @@ def golden_page() -> TokenPage:
         ids=np.array([12, -1, 2**31 - 1, 0, 7]),
         strings=["", "Ġab", "é", "\U0001f600", "\n"],
         spans=TokenSpans(ints(0, 1, 1, 1, 1), ints(-1, 0, 0, 1, 1), ints(-1, 0, 3, 0, 2), ints(-1, 3, 4, 2, 5)),
-        series=[
-            SampleSeries("logprobs", "recorded", np.array([math.nan, -0.1, -math.inf, 1e300, -0.0])),
-            SampleSeries("série \U0001f600", "recorded", np.array([1.0, 2.0, 3.0, 4.0, 5.0])),
-            SampleSeries("prob_delta_difference", "difference", np.array([0.0, 0.0, -0.5, 0.0, 0.0])),
-        ],
+        series={
+            "logprobs": np.array([math.nan, -0.1, -math.inf, 1e300, -0.0]),
+            "série \U0001f600": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+            "prob_delta_difference": np.array([0.0, 0.0, -0.5, 0.0, 0.0]),
+        },
+        origins={"logprobs": "recorded", "série \U0001f600": "recorded", "prob_delta_difference": "difference"},
         rules=[(tokens.Clip(), "importance_ratio"), (tokens.DPPO(), "prob_delta")],
     )
 
@@ -77,7 +78,7 @@ def test_the_golden_file_is_what_is_packed_now() -> None:
         GOLDEN.write_bytes(packed)
     assert GOLDEN.read_bytes() == packed
     found = decoded(packed)
-    np.testing.assert_array_equal(found.arrays["series", "logprobs"], golden_page().series[0].values)
+    np.testing.assert_array_equal(found.arrays["series", "logprobs"], golden_page().series["logprobs"])
     assert found.header["arrays"][0]["dtype"] == "i4"
 
 
@@ -86,7 +87,7 @@ def test_ids_that_need_more_bits_and_a_page_of_nothing() -> None:
     ids = decoded(token_bytes.encoded("x", page)).arrays["ids", "ids"]
     assert (ids.dtype.str, ids.tolist()) == ("<f8", [2.0**31, -1.0, 5.0, 6.0, 2.0**52])
     spans = TokenSpans(ints(), ints(), ints(), ints())
-    empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, [], [])))
+    empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, {}, {}, [])))
     assert empty.header["count"] == 0 and list(empty.arrays) == [("span", n) for n in ("turn", "part", "start", "stop")]
 
 

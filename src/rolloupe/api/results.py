@@ -105,7 +105,17 @@ class Samples(Iterator["SampleItem"], Tabular):
 
 
 class NotebookSample(Sample):
-    """A sample that shows itself in a notebook."""
+    """A sample that shows itself in a notebook, with its tokens as a table."""
+
+    @property
+    def tokens(self) -> "pa.Table":
+        """The tokens as an Arrow table: `id`, `text`, `role`, `mask`, and a column for each token series.
+
+        Derived series follow the recorded ones; `rolloupe.tokens` has their formulas. A token without a value has NaN.
+        """
+        from rolloupe.query import token_table
+
+        return token_table(self)
 
     def _repr_html_(self) -> str:
         row = self.row
@@ -114,7 +124,7 @@ class NotebookSample(Sample):
         return f"<p><code>{escape(str(self.key))}</code></p>{html_table([facts], 1)}{''.join(turns)}"
 
 
-def shown(sample: Sample) -> Sample:
+def shown(sample: Sample) -> NotebookSample:
     """Return the same sample, as one that shows itself in a notebook."""
     return NotebookSample(**{name: getattr(sample, name) for name in sample.__struct_fields__})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.lazy import LazyModule
-from rolloupe.api.results import RawRecord, Rows, Samples, shown
+from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
 
 if TYPE_CHECKING:
@@ -252,8 +252,8 @@ class Run:
 
     # One sample
 
-    def sample(self, id: str | SampleKey) -> Sample:
-        """Read one whole sample from its file: turns, token series, every field.
+    def sample(self, id: str | SampleKey) -> NotebookSample:
+        """Read one whole sample from its file: turns, token series, every field; `tokens` is a table of its tokens.
 
         Several samples of one step in turn need only one look-up of the step.
 
@@ -276,8 +276,9 @@ class Run:
     def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
         """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.
 
-        A page has `total`, `start`, `stop`, `ids`, `strings`, `series` by name, and `spans`: for each token its turn,
-        its part and its characters in the part (in UTF-16 units), -1 if the record does not say.
+        A page has `total`, `start`, `stop`, `ids`, `strings`, `series` by name, their `origins`, and `spans`: for each
+        token its turn, its part and its characters in the part (in UTF-16 units), -1 if the record does not say.
+        `sample(ID).tokens` is the same as a table.
 
         Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
         """

@@ -55,8 +55,8 @@ from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
-from rolloupe.query.tokens.series import SampleSeries
 from rolloupe.query.tokens.spans import TokenSpans
+from rolloupe.query.tokens.table import token_table
 
 __all__ = [
     "LEAST_POINTS",
@@ -93,7 +93,6 @@ __all__ = [
     "SampleItem",
     "SamplePage",
     "SampleQuery",
-    "SampleSeries",
     "SeriesPoint",
     "SplitSummary",
     "Spot",
@@ -161,6 +160,7 @@ __all__ = [
     "token_page",
     "token_series",
     "token_series_names",
+    "token_table",
     "trainer_version",
     "usual_columns",
     "value_names",

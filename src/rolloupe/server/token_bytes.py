@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.query import SampleSeries, TokenPage
+from rolloupe.query import TokenPage
 from rolloupe.server import replies, wire
 
 MAGIC = b"RLTK\x02\0\0\0"
@@ -23,16 +23,19 @@ class _Column(NamedTuple):
     kind: str
     name: str
     values: NDArray[Any]
-    series: SampleSeries | None = None
 
 
 def encoded(id: str, page: TokenPage) -> bytes:
     """Encode a page of tokens. Copies the arrays once, into the answer."""
     columns = list(_columns(page))
     listed, at = [], 0
-    for kind, name, values, series in columns:
+    for kind, name, values in columns:
         array = wire.TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
-        listed.append(array if series is None else _described(array, series))
+        if kind == "series":
+            known = tokens.kind_of(name)
+            array.title, array.about, array.scale = known.title, known.about, known.scale
+            array.origin = page.origins[name]
+        listed.append(array)
         at += _padded(values.nbytes)
     count = page.stop - page.start
     header = wire.TokensHeader(
@@ -41,15 +44,9 @@ def encoded(id: str, page: TokenPage) -> bytes:
     text = replies.encode(header)
     text += b" " * (_padded(len(text)) - len(text))
     pieces: list[bytes | memoryview] = [MAGIC, len(text).to_bytes(8, "little"), text]
-    for _, _, values, _ in columns:
+    for _, _, values in columns:
         pieces += [values.data, bytes(_padded(values.nbytes) - values.nbytes)]
     return b"".join(pieces)
-
-
-def _described(array: wire.TokenArray, series: SampleSeries) -> wire.TokenArray:
-    kind = tokens.kind_of(series.name)
-    array.title, array.about, array.scale, array.origin = kind.title, kind.about, kind.scale, series.origin
-    return array
 
 
 def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
@@ -77,8 +74,8 @@ def _columns(page: TokenPage) -> Iterator[_Column]:
         yield _Column("span", name, places.astype("<i4", copy=False))
     if page.strings is not None:
         yield from _texts(page.strings)
-    for one in page.series:
-        yield _Column("series", one.name, one.values.astype("<f8", copy=False), one)
+    for name, values in page.series.items():
+        yield _Column("series", name, values.astype("<f8", copy=False))
 
 
 def _texts(strings: Sequence[str]) -> Iterator[_Column]:

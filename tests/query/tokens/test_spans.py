@@ -14,7 +14,7 @@ from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSer
 from rolloupe.query import token_page
 from rolloupe.query.tokens.series import values_between
 from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.token_strings import _BYTES, lengths_within
+from rolloupe.query.tokens.token_strings import _BYTES, lengths_within, readable
 from tests.index.support import opened
 
 DATA = Path(__file__).parents[2] / "data"
@@ -123,3 +123,21 @@ def test_a_range_outside_of_the_tokens_is_refused() -> None:
     for start, count in ((4, 1), (-1, 1), (0, -1)):
         with pytest.raises(BadQuery, match="has 3 tokens"):
             token_page(made, start, count)
+
+
+def test_special_tokens_that_the_response_leaves_out_belong_to_its_last_turn() -> None:
+    turn = Turn(role="assistant", parts=[Part(kind="text", text="ab c")], origin="response")
+    spans = spans_of(sample([turn], ["<s>", "ab", " c", "<|im_end|>"]), 5)
+    assert spans.turn.tolist() == [-1, 0, 0, 0, 0]
+    assert (spans.start.tolist(), spans.stop.tolist()) == ([-1, 0, 0, 2, -1], [-1, 0, 2, 4, -1])
+    assert lengths_within(["<s>", "ab", "x", " c"], "ab c") is None  # x is missing, and no special token
+    assert lengths_within(["Ġa", "<eos>"], " a").tolist() == [2, 0]  # type: ignore[union-attr]
+
+
+def test_token_strings_are_readable_in_each_spelling() -> None:
+    assert readable(["Ġa", "Ċ", "Ã", "<|im_end|>", "<｜end▁of▁sentence｜>"]) == [
+        " a", "\n", "Ã", "<|im_end|>", "<｜end▁of▁sentence｜>",
+    ]  # fmt: skip
+    assert readable(["▁a", "b", "<｜end▁of▁sentence｜>", "▁"]) == [" a", "b", "<｜end▁of▁sentence｜>", " "]
+    assert readable([" Ġ", "a"]) == [" Ġ", "a"]  # a real blank: the strings are the text
+    assert readable([]) == []

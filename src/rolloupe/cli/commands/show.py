@@ -10,6 +10,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import Command, Example
 from rolloupe.cli.json_output import dumps
+from rolloupe.cli.one_sample import holding, paths_and_id
 from rolloupe.cli.terminal import block, line, number, output, tell
 from rolloupe.errors import NotFound
 from rolloupe.text.visible import visible
@@ -29,9 +30,6 @@ EXAMPLES = (
 )
 
 RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
-NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
-"""A sample by its number in its step; ids escape `#` as %23."""
-
 BLOCK_BYTES = 2**20
 
 STYLES = {
@@ -77,53 +75,18 @@ def show(
     """
     if raw + as_bytes + as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
-    if not words:
-        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", click.get_current_context())
-    *paths, sample_id = words
-    if not (paths or data_dirs):
-        raise click.UsageError(
-            f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", click.get_current_context()
-        )
+    paths, sample_id = paths_and_id(words, data_dirs)
     with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=not as_bytes) as runs:
         if as_bytes:
             _write_bytes(runs, run_id, sample_id)
             return
-        run, sample_id = _holding(runs, run_id, sample_id)
+        run, sample_id = holding(runs, run_id, sample_id)
         if raw:
             _write_raw(run, sample_id)
         elif as_json:
             tell(dumps(_record(run, run.sample(sample_id)), indent=2))
         else:
             _print(run, run.sample(sample_id))
-
-
-def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, str]":
-    """Return the run that has the sample, and its id. Raises `NotFound` if no run has it, or several."""
-    among = options.chosen(runs, run_id)
-    if not among:
-        options.explain_nothing(runs)
-    if numbered := NUMBERED.fullmatch(sample_id):
-        found = [(run, key) for run in among if (key := _by_number(run, numbered)) is not None]
-    else:
-        found = [(run, sample_id) for run in among if len(among) == 1 or run.has(sample_id)]
-    if len(found) == 1:
-        return found[0]
-    holding = [run for run, _ in found]
-    names = ", ".join(run.id for run in (holding or among)[:20]) or "none"
-    if holding:
-        raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
-    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names}")
-
-
-def _by_number(run: "Run", place: re.Match[str]) -> str | None:
-    """Return the id of a sample by its number in its step; None if the run has no such step or sample."""
-    try:
-        samples = run.samples(
-            split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1
-        )
-        return next((str(item.key) for item in samples), None)
-    except NotFound:
-        return None
 
 
 def _write_raw(run: "Run", sample_id: str) -> None:

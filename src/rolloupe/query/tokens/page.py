@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample
 from rolloupe.query.tokens.rules import mask_rules
-from rolloupe.query.tokens.series import SampleSeries, series_of
+from rolloupe.query.tokens.series import Origin, series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
-from rolloupe.tokens import MaskRule
 
 
 class TokenPage(NamedTuple):
@@ -25,9 +25,11 @@ class TokenPage(NamedTuple):
     strings: Sequence[str] | None
     """The token strings of the response; empty for the tokens before it. None if the record holds none."""
     spans: TokenSpans
-    series: list[SampleSeries]
-    """Recorded, derived, differences; NaN for a token without a value."""
-    rules: list[tuple[MaskRule, str]]
+    series: dict[str, tokens.Floats]
+    """By name: recorded, derived, differences; NaN for a token without a value."""
+    origins: dict[str, Origin]
+    """Where each series comes from."""
+    rules: list[tuple[tokens.MaskRule, str]]
     """The rules of masks that the series suffice for, and the series that each compares."""
 
 
@@ -51,7 +53,8 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
         ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
         strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
         spans=spans_of(sample, total).within(start, stop),
-        series=[one._replace(values=one.values[start:stop]) for one in series],
+        series={one.name: one.values[start:stop] for one in series},
+        origins={one.name: one.origin for one in series},
         rules=mask_rules(series),
     )
 

@@ -81,10 +81,12 @@ def _place_strings(spans: TokenSpans, sample: Sample, first: int) -> None:
     stops = np.cumsum(lengths)
     starts, units = stops - lengths, _units_before(text)
     pieces = list(_pieces(turns))
+    if not pieces:
+        return
     at = np.searchsorted([piece.stop for piece in pieces], starts, side="right")
-    table = np.array([*pieces, _Piece(UNKNOWN, UNKNOWN, 0, 0, 0, 0)], dtype=np.int64)[at]
+    table = np.array(pieces, dtype=np.int64)[np.minimum(at, len(pieces) - 1)]  # a left out token ends the response
     turn, part, _, _, low, high = table.T
-    is_shown = (starts >= low) & (starts < high)
+    is_shown = (starts >= low) & (starts < high) & (at < len(pieces))
     stop = first + len(lengths)
     spans.turn[first:stop], spans.part[first:stop] = turn, part
     spans.start[first:stop] = np.where(is_shown, units[starts] - units[low], UNKNOWN)

@@ -15,13 +15,55 @@ Lengths = NDArray[np.int64]
 def lengths_within(strings: Sequence[str], text: str) -> Lengths | None:
     """Return how many characters each token covers, shape (T,); None if `text` does not begin with the tokens.
 
-    A token that ends within a character covers those before it; the token that completes the character covers it.
+    A token that ends within a character covers those before it; the token that completes the character covers it. A
+    special token, such as `<|im_end|>`, covers nothing where the text leaves it out, as responses often do at the end.
     """
     for spell in _SPELLINGS:
         pieces = spell(strings)
         if pieces is not None and (lengths := _lengths(pieces, text)) is not None:
             return lengths
+    for spell in _SPELLINGS:
+        pieces = spell(strings)
+        kept = None if pieces is None else _without_left_out(pieces, text)
+        if kept is not None and (lengths := _lengths(kept, text)) is not None:
+            return lengths
     return None
+
+
+def _without_left_out(pieces: list[bytes], text: str) -> list[bytes] | None:
+    """Return the pieces, empty for each special token that the text leaves out; None if other tokens are missing."""
+    data, at, kept = text.encode("utf-8", "surrogatepass"), 0, []
+    for piece in pieces:
+        is_there = data.startswith(piece, at)
+        if not is_there and not (piece.startswith(b"<") and piece.endswith(b">")):
+            return None
+        kept.append(piece if is_there else b"")
+        at += len(kept[-1])
+    return kept
+
+
+def readable(strings: Sequence[str]) -> list[str]:
+    """Return the token strings of a sample as text: those in the spelling of a vocabulary as what they stand for.
+
+    The spelling shows in the blanks and line breaks; without any, strings are returned as they are. So are a token that
+    ends within a character, and a special token.
+    """
+    letters = set().union(*strings)
+    if letters & {" ", "\n"}:
+        return list(strings)
+    spelled = _from_bytes if letters & _BLANKS else _from_sentence_piece
+    return [spelled(one) for one in strings]
+
+
+def _from_bytes(string: str) -> str:
+    try:
+        return bytes(map(_BYTES.__getitem__, string)).decode()
+    except (KeyError, UnicodeDecodeError):
+        return string
+
+
+def _from_sentence_piece(string: str) -> str:
+    return string if string.startswith("<") and len(string) > 1 else string.replace("▁", " ")
 
 
 def _lengths(pieces: list[bytes], text: str) -> Lengths | None:
@@ -60,4 +102,5 @@ def _byte_letters() -> Iterator[tuple[str, int]]:
 
 
 _BYTES = dict(_byte_letters())
+_BLANKS = {letter for letter, byte in _BYTES.items() if byte in b" \n"}
 _SPELLINGS: tuple[Callable[[Sequence[str]], list[bytes] | None], ...] = (_plain, _byte_level, _sentence_piece)

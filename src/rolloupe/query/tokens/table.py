@@ -1,0 +1,49 @@
+"""The tokens of a sample as an Arrow table."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from rolloupe.model import Sample
+from rolloupe.query.tokens.page import TokenPage, token_count, token_page
+from rolloupe.query.tokens.series import trained
+from rolloupe.query.tokens.token_strings import readable
+from rolloupe.tokens import Flags
+
+ASSISTANT = "assistant"
+OWN = ("id", "text", "role", "mask")
+
+
+def token_table(sample: Sample) -> pa.Table:
+    """Return a row for each token: `id`, `text`, `role`, `mask` (true if it counts), and every series by name.
+
+    `text` is readable text, null where the record holds no strings; `role` is null where the record does not say
+    which turn a token belongs to, unless it was sampled. A series with one of these four names is called `series.NAME`.
+    """
+    page = token_page(sample)
+    total = token_count(sample)
+    ids = pa.nulls(total, pa.int64()) if page.ids is None else pa.array(page.ids, mask=page.ids < 0)
+    mask = trained(page.series) if page.series else None
+    columns = {
+        "id": ids,
+        "text": _texts(sample.token_strings, total),
+        "role": _roles(sample, page, mask),
+        "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
+    }
+    series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
+    return pa.table(columns | series)
+
+
+def _texts(strings: Sequence[str], total: int) -> pa.Array:
+    """The strings belong to the last tokens."""
+    texts = (one.encode("utf-8", "replace").decode() for one in readable(strings))
+    return pa.array([*[None] * (total - len(strings)), *texts], pa.string())
+
+
+def _roles(sample: Sample, page: TokenPage, mask: Flags | None) -> pa.Array:
+    """Of a token without a turn, only that it was sampled says whose it is."""
+    turns = [turn.role.encode("utf-8", "replace").decode() for turn in sample.turns]
+    places = page.spans.turn if mask is None else np.where((page.spans.turn < 0) & mask, len(turns), page.spans.turn)
+    roles = pa.array([*turns, ASSISTANT], pa.string())
+    return roles.take(pa.array(places, mask=places < 0))

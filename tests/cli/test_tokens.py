@@ -1,0 +1,63 @@
+"""`rolloupe tokens`."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe as library
+from tests.cli.support import rolloupe, row, write_run
+
+ID = "train/0/00/0"
+
+
+def test_each_token_is_an_object_with_every_series(demo_runs: Path, tmp_path: Path) -> None:
+    lines = rolloupe("tokens", demo_runs / "tiny_grpo", ID, "--json").lines
+    with library.open(demo_runs / "tiny_grpo", index_dir=tmp_path) as runs:
+        sample = runs[0].sample(ID)
+        table = sample.tokens
+    assert [line["position"] for line in lines] == list(range(len(sample.token_ids)))
+    assert [line["id"] for line in lines] == sample.token_ids
+    assert [line["text"] for line in lines[39:42]] == ["<think>", "\n", "Tom"] and lines[0]["text"] is None
+    assert [line["mask"] for line in lines] == [False] * 39 + [True] * 62
+    assert (lines[0]["role"], lines[-1]["role"], lines[-1]["text"]) == (None, "assistant", "<|end|>")
+    assert lines[0]["mismatch_kl"] == "NaN"
+    for name in ("logprobs", "ref_logprobs", "entropy", "importance_ratio", "mismatch_kl", "kl_k3"):
+        assert [line[name] for line in lines[39:]] == table[name].to_pylist()[39:]
+    ratios = np.array([line["importance_ratio"] for line in lines[39:]])
+    gaps = np.array([line["trainer_logprobs"] - line["logprobs"] for line in lines[39:]])
+    np.testing.assert_allclose(ratios, np.exp(gaps), rtol=1e-6)
+
+
+def test_the_worst_tokens_come_first(demo_runs: Path) -> None:
+    path = demo_runs / "tiny_grpo"
+    every = [line["kl_k3"] for line in rolloupe("tokens", path, ID, "--json").lines]
+    finite = sorted((value for value in every if value != "NaN"), reverse=True)
+    worst = rolloupe("tokens", path, ID, "--json", "--worst", "kl_k3", "--limit", "5").lines
+    assert [line["kl_k3"] for line in worst] == finite[:5]
+    done = rolloupe("tokens", path, ID, "--worst", "kl_k3", "--limit", "2", "--series", "entropy")
+    heading, first, second = done.out.splitlines()
+    assert heading.split() == ["position", "id", "text", "role", "mask", "entropy", "kl_k3"]
+    assert '"<answer>"' in first and "assistant" in second
+    assert done.out.count("yes") == 2
+
+
+def test_what_cannot_be_answered_says_what_can(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe("tokens", demo_runs / "tiny_grpo", ID, "--series", "entropie")
+    assert done.code == 2 and "no token series 'entropie'; the sample has: logprobs" in done.err
+    write_run(tmp_path, {0: [row(0)]})
+    done = rolloupe("tokens", tmp_path, "train/0/0/0")
+    assert done.code == 1 and "holds no token ids, strings or series" in done.err
+    assert rolloupe("tokens").code == 2 and rolloupe("tokens", tmp_path).code == 2
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", '"\n\t', "\u202e", "\ud800"])
+def test_hostile_tokens_are_shown_as_text(text: str, tmp_path: Path) -> None:
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, prompt="p", response=text, tokens=[text], series={"id": [math.inf]})
+    (identity,) = [line["id"] for line in rolloupe("query", tmp_path, "--json").lines]
+    done = rolloupe("tokens", tmp_path, identity)
+    assert done.code == 0 and "\x1b" not in done.out and "\u202e" not in done.out
+    (line,) = rolloupe("tokens", tmp_path, identity, "--json").lines
+    assert line["series.id"] == "Infinity" and line["id"] is None
