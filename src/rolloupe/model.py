@@ -35,10 +35,23 @@ class Reading(Struct, frozen=True, kw_only=True):
     """The sample metric, or the part of a reward object, that counts as the reward."""
     reward_range: tuple[float, float] | None = None
     """The lowest and the highest possible reward."""
+    tokenizer: str = ""
+    """What makes text of token ids: a path, or a name in the local Hugging Face cache; empty: what the run names."""
+    download_tokenizer: bool = False
+    """Fetch a tokenizer that the local cache lacks."""
 
 
 AS_FOUND: Final = Reading()
 """Read files as they say themselves."""
+
+
+class TokenizerFile(Struct, frozen=True, kw_only=True):
+    """The file of a tokenizer. `digest` is a hash of what is read: with the same one, ids become the same texts."""
+
+    path: str
+    root: str
+    """The folder that no link on the path may lead out of."""
+    digest: str
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -60,6 +73,8 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     metric_ranges: tuple[tuple[str, float, float], ...] = ()
     """Sample metrics with their worst and their best value; if less is better, the worst is the greater."""
     reading: Reading = AS_FOUND
+    tokenizer: TokenizerFile | None = None
+    """What makes text of token ids, where the files hold these alone."""
 
 
 class Location(NamedTuple):

@@ -25,7 +25,7 @@ METHODS = {
     "lstat",
 }
 
-ROOMS = ("api", "cli", "derive", "export", "formats", "index", "query", "server", "tokens", "text")
+ROOMS = ("api", "cli", "derive", "export", "formats", "index", "query", "server", "tokens", "text", "tokenizer")
 EXCEPTIONS = {
     "formats/reading/field_map.py": "the file of --map is a person's own",
     "formats/reading/files.py": "asks the entries of a listing that storage made",

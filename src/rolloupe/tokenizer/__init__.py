@@ -1,0 +1,11 @@
+"""Token ids become text: tokenizer files are read as data, and each token gets the text that it adds.
+
+Owns the files of tokenizers (`tokenizer.json`, SentencePiece models, tiktoken ranks) and the local Hugging Face cache.
+It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
+"""
+
+from rolloupe.tokenizer.decode import decode_tokens
+from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_unchanged
+from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder
+
+__all__ = ["Tokenizer", "decode_tokens", "find_tokenizer", "load", "load_at", "load_unchanged", "placeholder"]

@@ -1,0 +1,55 @@
+"""From token ids to the text that each token adds, in one pass."""
+
+import codecs
+from collections.abc import Sequence
+
+from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder, text_of
+
+_Utf8 = codecs.getincrementaldecoder("utf-8")
+
+
+def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """Return the text that each token of a sequence adds; joined, these are the text of the whole sequence.
+
+    Special tokens are kept, blanks are not tidied. A token that ends within a character adds nothing, and the one that
+    completes the character adds it. Bytes that are no UTF-8 become U+FFFD, an id outside of the vocabulary a
+    placeholder. Takes time in proportion to the number of tokens.
+    """
+    if not ids:
+        return []
+    found = [*map(tokenizer.texts.__getitem__, ids)]
+    first = tokenizer.piece(ids[0], is_first=True)
+    found[0] = placeholder(ids[0]) if first is None else text_of(first)
+    texts = _completed(tokenizer, ids, found) if None in found else [text or "" for text in found]
+    _strip(texts, *tokenizer.vocabulary.strip)
+    return texts
+
+
+def _completed(tokenizer: Tokenizer, ids: Sequence[int], found: list[str | None]) -> list[str]:
+    """Decode runs of tokens that have no text of their own: their neighbours begin and end with whole characters."""
+    texts = []
+    utf8 = _Utf8("replace")
+    is_open = False
+    for at, text in enumerate(found):
+        if text is None:
+            texts.append(utf8.decode(tokenizer.piece(ids[at], is_first=at == 0) or b""))
+            is_open = True
+            continue
+        if is_open:
+            texts[-1] += utf8.decode(b"", True)
+            is_open = False
+        texts.append(text)
+    if is_open:
+        texts[-1] += utf8.decode(b"", True)
+    return texts
+
+
+def _strip(texts: list[str], character: str, count: int) -> None:
+    """Drop up to so many characters where the text begins."""
+    for at, text in enumerate(texts):
+        kept = text
+        while count and kept.startswith(character):
+            kept, count = kept[1:], count - 1
+        texts[at] = kept
+        if kept or not count:
+            return
