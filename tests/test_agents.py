@@ -32,13 +32,17 @@ def words(command: str, run: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *INLINE])
-def test_every_command_runs(command: str, run: Path) -> None:
+def test_every_command_runs(command: str, run: Path, demo_runs: Path) -> None:
+    if command.startswith("tokens"):
+        run = demo_runs / "tiny_grpo"  # whose samples have token series
     done = rolloupe(*words(command, run))
     assert done.code in ((0, 1) if "truncated" in command else (0,)), done.err
     if "query" in command or "search" in command:
         assert all(set(line) >= {"id", "run", "split", "step", "reward", "advantage"} for line in done.lines)
     elif command.startswith("steps"):
         assert [line["step"] for line in done.lines] == [0, 1, 2]
+    elif command.startswith("tokens"):
+        assert all(set(line) >= {"position", "id", "text", "role", "mask", "logprobs"} for line in done.lines)
     elif "--json" in command:
         assert done.json
     else:
