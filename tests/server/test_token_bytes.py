@@ -67,6 +67,7 @@ def golden_page() -> TokenPage:
         },
         origins={"logprobs": "recorded", "série \U0001f600": "recorded", "prob_delta_difference": "difference"},
         rules=[(tokens.Clip(), "importance_ratio"), (tokens.DPPO(), "prob_delta")],
+        updates=["reinforce", "dapo"],
     )
 
 
@@ -87,7 +88,7 @@ def test_ids_that_need_more_bits_and_a_page_of_nothing() -> None:
     ids = decoded(token_bytes.encoded("x", page)).arrays["ids", "ids"]
     assert (ids.dtype.str, ids.tolist()) == ("<f8", [2.0**31, -1.0, 5.0, 6.0, 2.0**52])
     spans = TokenSpans(ints(), ints(), ints(), ints())
-    empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, {}, {}, [])))
+    empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, {}, {}, [], [])))
     assert empty.header["count"] == 0 and list(empty.arrays) == [("span", n) for n in ("turn", "part", "start", "stop")]
 
 
@@ -184,3 +185,26 @@ def test_a_sample_without_tokens_has_a_page_without_arrays(tmp_path: Path) -> No
         found = decoded(asked(app, only_id(app)).body)
         assert (found.header["total"], {kind for kind, _ in found.arrays}) == (0, {"span"})
         assert quote(found.header["id"], safe="/") == only_id(app)
+
+
+def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_step(
+    tmp_path: Path, demo_runs: Path
+) -> None:
+    with opened(demo_runs / "tiny_grpo", tmp_path) as library:
+        app, sample_id = served(library), "train/0/00/0"
+        page = decoded(asked(app, sample_id).body)
+        assert [one["name"] for one in page.header["updates"]][:3] == ["reinforce", "ppo", "dapo"]
+        update = decoded(asked(app, sample_id, rule="dapo", **{"threshold.high": 0.3}).body)
+        assert list(update.arrays) == [("update", "coefficients"), ("update", "effects")]
+        assert update.arrays["update", "effects"].tolist() == [0] * 39 + [1] * 62  # an advantage above 0
+        whole = update.header["update"]["whole"]
+        np.testing.assert_allclose(whole["up"], update.arrays["update", "coefficients"][39:].sum())
+        part = decoded(asked(app, sample_id, rule="dapo", start=40, count=2).body).arrays["update", "coefficients"]
+        np.testing.assert_array_equal(part, update.arrays["update", "coefficients"][40:42])
+        of_step = get(app, f"{run_path(app)}/update?split=train&step=0&rule=ppo").json
+        assert (
+            of_step["samples"] == len(of_step["by_sample"]) == 16 and of_step["without"] == 144
+        )  # without token series
+        assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]
+        for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
+            assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Discards,
         EvalSummary,
         Grid,
+        GroupedUpdate,
         GroupSummary,
         Judge,
         MetricPoint,
@@ -283,6 +284,37 @@ class Run:
         Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
         """
         return queries.token_page(self._reader()(key_of(id)), start, count)
+
+    def update(
+        self,
+        step: int,
+        rule: str,
+        *,
+        split: str | None = None,
+        group: str | None = None,
+        kl_weight: float = 0.0,
+        weights: str = "token_mean",
+        **thresholds: float,
+    ) -> "GroupedUpdate":
+        """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
+
+        `whole`, `by_sample`, `by_group`, `by_role` and `by_string` hold sums of absolute coefficients of the update:
+        `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it.
+
+        Args:
+            step: the step.
+            rule: `reinforce`, `ppo`, `dapo`, `gspo`, `cispo`, `icepop`, `dppo` or `ipo`.
+            split: `train` by default.
+            group: one group.
+            kl_weight: the weight of a k3 penalty in the loss.
+            weights: `token_mean`, or `sequence_mean`, which counts every sample alike.
+            thresholds: `low`, `high` or `threshold`, as the rule has them. Default: the usual ones.
+
+        Raises `BadQuery` for an unknown rule or threshold.
+        """
+        run = self._ready()
+        samples = queries.whole(run, split or self._first_split(), step, group)
+        return queries.grouped_update(samples, queries.UpdateChoice(rule, thresholds, kl_weight), weights)
 
     def spans(
         self,

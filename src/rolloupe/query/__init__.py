@@ -57,6 +57,7 @@ from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
+from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
 
 __all__ = [
     "LEAST_POINTS",
@@ -82,12 +83,14 @@ __all__ = [
     "GroupAnswer",
     "GroupPage",
     "GroupSummary",
+    "GroupedUpdate",
     "Judge",
     "MetricPoint",
     "Missing",
     "Newest",
     "Not",
     "Or",
+    "Push",
     "Reader",
     "Recurrence",
     "SampleItem",
@@ -103,6 +106,8 @@ __all__ = [
     "TextPiece",
     "TokenPage",
     "TokenSpans",
+    "TokenUpdate",
+    "UpdateChoice",
     "all_conversations",
     "answers",
     "by_uid",
@@ -126,6 +131,7 @@ __all__ = [
     "every",
     "files",
     "grid",
+    "grouped_update",
     "groups",
     "groups_page",
     "has_column",
@@ -161,6 +167,7 @@ __all__ = [
     "token_series",
     "token_series_names",
     "token_table",
+    "token_update",
     "trainer_version",
     "usual_columns",
     "value_names",

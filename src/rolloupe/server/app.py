@@ -39,6 +39,7 @@ from rolloupe.server.routes import (
     search,
     state,
     static_app,
+    tokens,
     trainer_files,
 )
 from rolloupe.server.security import guarded
@@ -76,7 +77,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", sample.image),
     (f"{RUN}/sample/find", sample.find),
     (f"{RUN}/sample/series", sample.series),
-    (f"{RUN}/sample/tokens", sample.tokens),
+    (f"{RUN}/sample/tokens", tokens.tokens),
+    (f"{RUN}/update", tokens.update),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
     (f"{RUN}/same", prompt.same),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.query import TokenPage
+from rolloupe.query import Push, TokenPage, TokenUpdate
 from rolloupe.server import replies, wire
 
 MAGIC = b"RLTK\x02\0\0\0"
@@ -25,9 +25,12 @@ class _Column(NamedTuple):
     values: NDArray[Any]
 
 
-def encoded(id: str, page: TokenPage) -> bytes:
-    """Encode a page of tokens. Copies the arrays once, into the answer."""
-    columns = list(_columns(page))
+def encoded(id: str, page: TokenPage, update: tuple[str, TokenUpdate] | None = None) -> bytes:
+    """Encode a page of tokens. Copies the arrays once, into the answer.
+
+    With an update, which has the name of a rule, the arrays are those of the update alone.
+    """
+    columns = list(_columns(page) if update is None else _of_update(page, update[1]))
     listed, at = [], 0
     for kind, name, values in columns:
         array = wire.TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
@@ -37,9 +40,15 @@ def encoded(id: str, page: TokenPage) -> bytes:
             array.origin = page.origins[name]
         listed.append(array)
         at += _padded(values.nbytes)
-    count = page.stop - page.start
     header = wire.TokensHeader(
-        id=id, total=page.total, start=page.start, count=count, arrays=listed, rules=_rules(page)
+        id=id,
+        total=page.total,
+        start=page.start,
+        count=page.stop - page.start,
+        arrays=listed,
+        rules=_rules(page),
+        updates=_updates(page),
+        update=_sample_update(update),
     )
     text = replies.encode(header)
     text += b" " * (_padded(len(text)) - len(text))
@@ -60,6 +69,48 @@ def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
         )
         for rule, series in page.rules
     ]
+
+
+def _updates(page: TokenPage) -> list[wire.UpdateRuleInfo]:
+    found = []
+    for name in page.updates:
+        kind = tokens.UPDATES[name]
+        found.append(
+            wire.UpdateRuleInfo(
+                name=name, title=kind.title, about=kind.about, thresholds=dict(kind.thresholds), is_of_run=False
+            )
+        )
+    return found
+
+
+def _of_update(page: TokenPage, update: TokenUpdate) -> Iterator[_Column]:
+    part = slice(page.start, page.stop)
+    yield _Column("update", "coefficients", update.coefficients[part].astype("<f8", copy=False))
+    yield _Column("update", "effects", update.effects[part].astype("<i4", copy=False))
+
+
+def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate | None:
+    if update is None:
+        return None
+    rule, found = update
+    return wire.SampleUpdate(
+        rule=rule,
+        whole=pushed("", found.whole),
+        by_role=[pushed(*one) for one in found.by_role.items()],
+        by_string=[pushed(*one) for one in found.by_string.items()],
+    )
+
+
+def pushed(name: str, push: Push) -> wire.UpdatePush:
+    """Return the sums of some tokens as a record."""
+    return wire.UpdatePush(
+        name=name,
+        tokens=push.tokens,
+        up=wire.number(push.up),
+        down=wire.number(push.down),
+        taken_out=push.taken_out,
+        lost=wire.number(push.lost),
+    )
 
 
 def _padded(size_bytes: int) -> int:

@@ -46,15 +46,19 @@ from rolloupe.tokens.ratios import (
 )
 from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
+    UPDATES,
     Aggregation,
     Clipped,
     ClippedSequence,
     ClippedWeight,
     Masked,
     Reinforce,
+    UpdateKind,
     UpdateRule,
     aggregation_weights,
+    full_coefficients,
     update_coefficients,
+    update_rule,
 )
 
 __all__ = [
@@ -64,6 +68,7 @@ __all__ = [
     "IPO",
     "KINDS",
     "MASK_RULES",
+    "UPDATES",
     "Aggregation",
     "Clip",
     "ClipHigher",
@@ -83,6 +88,7 @@ __all__ = [
     "SequenceClip",
     "SeriesKind",
     "Sign",
+    "UpdateKind",
     "UpdateRule",
     "aggregation_weights",
     "beside",
@@ -91,6 +97,7 @@ __all__ = [
     "effective_sample_size",
     "facts_of",
     "finite",
+    "full_coefficients",
     "group_advantages",
     "importance_ratio",
     "kind_of",
@@ -109,5 +116,6 @@ __all__ = [
     "under_mask",
     "unpadded_length",
     "update_coefficients",
+    "update_rule",
     "value_error",
 ]

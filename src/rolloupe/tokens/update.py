@@ -5,14 +5,14 @@ whether the step pushes the token up or down, its size how hard; `w` is the weig
 hold at the recorded numbers, that is for the first minibatch of a step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rolloupe.tokens.arrays import Floats
 from rolloupe.tokens.loss_inputs import LossInputs
-from rolloupe.tokens.masks import DPPO, Clip, IcePop, MaskFlags, SequenceClip
+from rolloupe.tokens.masks import DPPO, IPO, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
 
 Aggregation: TypeAlias = Literal["token_mean", "sequence_mean", "fixed_length"]
 """How a loss weighs tokens: `token_mean` 1 / (tokens of all sequences), `sequence_mean` 1 / (sequences * tokens of
@@ -58,9 +58,9 @@ class ClippedWeight(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """`A * ratio`, and 0 where `mask` takes the token out. Sources: see `IcePop` and `DPPO`."""
+    """`A * ratio`, and 0 where `mask` takes the token out. Sources: see `IcePop`, `DPPO` and `IPO`."""
 
-    mask: IcePop | DPPO = DPPO()
+    mask: IcePop | DPPO | IPO = DPPO()
 
     def coefficients(self, tokens: LossInputs) -> Floats:
         """Return `g` for each token."""
@@ -68,6 +68,74 @@ class Masked(NamedTuple):
 
 
 UpdateRule: TypeAlias = Reinforce | Clipped | ClippedSequence | ClippedWeight | Masked
+
+
+class UpdateKind(NamedTuple):
+    """A rule by its name in the field: what it does, and the thresholds that it takes."""
+
+    title: str
+    about: str
+    thresholds: dict[str, float]
+    """By name, with their usual values."""
+    make: Callable[..., UpdateRule]
+
+
+_CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in the direction of the advantage"
+
+UPDATES: dict[str, UpdateKind] = {
+    "reinforce": UpdateKind("REINFORCE", "the advantage alone, as for the policy's own samples", {}, Reinforce),
+    "ppo": UpdateKind(
+        "PPO, GRPO", _CLIPPED, {"low": 0.2, "high": 0.2}, lambda low, high: Clipped(Clip(low, high))
+    ),
+    "dapo": UpdateKind(
+        "DAPO", f"{_CLIPPED}; the upper bound is wider", {"low": 0.2, "high": 0.28},
+        lambda low, high: Clipped(ClipHigher(low, high)),
+    ),
+    "gspo": UpdateKind(
+        "GSPO", "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds",
+        {"low": 3e-4, "high": 4e-4}, lambda low, high: ClippedSequence(SequenceClip(low, high)),
+    ),
+    "cispo": UpdateKind(
+        "CISPO", "advantage × ratio, the ratio never counted above its bound; no token is taken out", {"high": 0.28},
+        ClippedWeight,
+    ),
+    "icepop": UpdateKind(
+        "IcePop", "advantage × ratio; nothing where trainer and inference engine disagree", {"low": 0.2, "high": 5.0},
+        lambda low, high: Masked(IcePop(low, high)),
+    ),
+    "dppo": UpdateKind(
+        "DPPO", "advantage × ratio; nothing where the probability has moved too far in the advantage's direction",
+        {"low": 0.2, "high": 0.2}, lambda low, high: Masked(DPPO(low, high)),
+    ),
+    "ipo": UpdateKind(
+        "IPO", "advantage × ratio; nothing where the probability has moved too far either way", {"threshold": 0.1},
+        lambda threshold: Masked(IPO(threshold)),
+    ),
+}  # fmt: skip
+"""Every rule by name."""
+
+
+def update_rule(name: str, thresholds: Mapping[str, float]) -> UpdateRule:
+    """Return a rule with these thresholds, and its usual ones for the others.
+
+    Raises `ValueError` for an unknown rule or threshold, and names the known ones.
+    """
+    kind = UPDATES.get(name)
+    if kind is None:
+        raise ValueError(f"no rule {name!r}; there are: {', '.join(UPDATES)}")
+    if unknown := thresholds.keys() - kind.thresholds.keys():
+        known = ", ".join(kind.thresholds) or "none"
+        raise ValueError(f"{kind.title} has no threshold {min(unknown)!r}; it has: {known}")
+    return kind.make(**{**kind.thresholds, **thresholds})
+
+
+def full_coefficients(tokens: LossInputs, rule: UpdateRule) -> Floats:
+    """Return what `g` would be if the rule took no token out, shape (T,). Without a KL penalty."""
+    if isinstance(rule, ClippedSequence):
+        return _under_mask(tokens, _times(tokens.advantages, tokens.compared("sequence_ratio")))
+    if isinstance(rule, Clipped | Masked):
+        return _under_mask(tokens, _times(tokens.advantages, tokens.ratios))
+    return rule.coefficients(tokens)
 
 
 def update_coefficients(tokens: LossInputs, rule: UpdateRule, kl_weight: float = 0.0) -> Floats:

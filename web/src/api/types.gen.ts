@@ -712,7 +712,8 @@ export interface FindReply {
 /**
  * An array of the answer: `length` elements from byte `offset` on, counted from the end of the header.
  *
- * `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`) or `text` (`bytes`, `ends`).
+ * `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`), `text` (`bytes`, `ends`) or `update`
+ * (`coefficients`, `effects`).
  */
 export interface TokenArray {
   kind: string;
@@ -759,6 +760,54 @@ export interface MaskRuleInfo {
   is_of_run: boolean;
 }
 
+/** A rule that says what a step of training does to each token. */
+export interface UpdateRuleInfo {
+  name: string;
+  title: string;
+  about: string;
+  /** By name, with their usual values. */
+  thresholds: Record<string, number>;
+  /** True if the run was trained with it. */
+  is_of_run: boolean;
+}
+
+/**
+ * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+ *
+ * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number.
+ */
+export interface UpdatePush {
+  /** A role, a token string, the id of a sample, a group; empty for a role that the record does not say. */
+  name: string;
+  tokens: number;
+  up: WireNumber;
+  down: WireNumber;
+  taken_out: number;
+  lost: WireNumber;
+}
+
+/** What the step does to one sample, beside the arrays `coefficients` and `effects`. */
+export interface SampleUpdate {
+  rule: string;
+  whole: UpdatePush;
+  by_role: UpdatePush[];
+  /** The token strings that push most, or the ids where the record has no strings. */
+  by_string: UpdatePush[];
+}
+
+/** What a step does to the samples of a group or of a step: those that push most first. */
+export interface UpdateReply {
+  rule: string;
+  whole: UpdatePush;
+  by_sample: UpdatePush[];
+  by_group: UpdatePush[];
+  by_role: UpdatePush[];
+  by_string: UpdatePush[];
+  samples: number;
+  /** Samples whose records do not suffice. */
+  without: number;
+}
+
 /** Tokens `start` to `start + count` of the `total` that sample `id` has. */
 export interface TokensHeader {
   id: string;
@@ -766,8 +815,12 @@ export interface TokensHeader {
   start: number;
   count: number;
   arrays: TokenArray[];
-  /** The rules that the series of the sample suffice for, the run's own first. */
+  /** The rules of masks that the series of the sample suffice for, the run's own first. */
   rules: MaskRuleInfo[];
+  /** The rules of updates that they suffice for, the run's own first. */
+  updates: UpdateRuleInfo[];
+  /** For a request that names a rule. */
+  update: SampleUpdate | null;
 }
 
 /** A record that could not be read. */

@@ -119,15 +119,17 @@ class Reader:
         return _Step(of, KeyedTable(rows, ("grp", "idx")), None if noted is None else KeyedTable(noted, ("uid",)))
 
 
-def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
-    """Yield the samples of a step, read from their files, group by group: all samples in its means.
+def whole(run: OpenRun, split: str, step: int, group: str | None = None) -> Iterator[Sample]:
+    """Yield the samples of a step or of one group, read from their files, group by group: all samples in its means.
 
     A sample's row includes its annotations (advantage, why it was discarded, metrics, tags). Raises `SourceChanged` if
     a file was rewritten meanwhile.
     """
     offset = 0
     while True:
-        query = SampleQuery(splits=(split,), step_min=step, step_max=step, offset=offset, limit=PAGE)
+        query = SampleQuery(
+            splits=(split,), step_min=step, step_max=step, group=group or None, offset=offset, limit=PAGE
+        )
         page = samples(run, query).samples
         yield from _read(run, page)
         offset += len(page)

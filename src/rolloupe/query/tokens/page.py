@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample
-from rolloupe.query.tokens.rules import mask_rules
+from rolloupe.query.tokens.rules import mask_rules, update_names
 from rolloupe.query.tokens.series import Origin, series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
 
@@ -31,6 +31,8 @@ class TokenPage(NamedTuple):
     """Where each series comes from."""
     rules: list[tuple[tokens.MaskRule, str]]
     """The rules of masks that the series suffice for, and the series that each compares."""
+    updates: list[str]
+    """The rules of updates that they suffice for."""
 
 
 def token_count(sample: Sample) -> int:
@@ -56,6 +58,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
         series={one.name: one.values[start:stop] for one in series},
         origins={one.name: one.origin for one in series},
         rules=mask_rules(series),
+        updates=update_names(series),
     )
 
 

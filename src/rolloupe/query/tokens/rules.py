@@ -50,3 +50,15 @@ def loss_inputs(series: Sequence[SampleSeries]) -> tokens.LossInputs | None:
         ref_logprobs=values.get("ref_logprobs"),
         inference_logprobs=sampling,
     )
+
+
+def update_names(series: Sequence[SampleSeries]) -> list[str]:
+    """Return the rules of updates that these series suffice for, by name.
+
+    With the logprobs of one policy alone, every ratio is 1 and all rules are the same.
+    """
+    inputs = loss_inputs(series)
+    if inputs is None:
+        return []
+    is_one_policy = inputs.logprobs is inputs.old_logprobs
+    return ["reinforce"] if is_one_policy else list(tokens.UPDATES)

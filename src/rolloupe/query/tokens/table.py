@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from rolloupe.model import Sample
-from rolloupe.query.tokens.page import TokenPage, token_count, token_page
+from rolloupe.query.tokens.page import token_count, token_page
 from rolloupe.query.tokens.series import trained
+from rolloupe.query.tokens.spans import Places
 from rolloupe.query.tokens.token_strings import readable
 from rolloupe.tokens import Flags
 
@@ -28,7 +29,7 @@ def token_table(sample: Sample) -> pa.Table:
     columns = {
         "id": ids,
         "text": _texts(sample.token_strings, total),
-        "role": _roles(sample, page, mask),
+        "role": roles_of(sample, page.spans.turn, mask),
         "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
     }
     series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
@@ -41,9 +42,8 @@ def _texts(strings: Sequence[str], total: int) -> pa.Array:
     return pa.array([*[None] * (total - len(strings)), *texts], pa.string())
 
 
-def _roles(sample: Sample, page: TokenPage, mask: Flags | None) -> pa.Array:
-    """Of a token without a turn, only that it was sampled says whose it is."""
-    turns = [turn.role.encode("utf-8", "replace").decode() for turn in sample.turns]
-    places = page.spans.turn if mask is None else np.where((page.spans.turn < 0) & mask, len(turns), page.spans.turn)
-    roles = pa.array([*turns, ASSISTANT], pa.string())
-    return roles.take(pa.array(places, mask=places < 0))
+def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
+    """Return the role of each token; of one without a turn, only that it was sampled says whose it is."""
+    roles = [turn.role.encode("utf-8", "replace").decode() for turn in sample.turns]
+    places = turns if mask is None else np.where((turns < 0) & mask, len(roles), turns)
+    return pa.array([*roles, ASSISTANT], pa.string()).take(pa.array(places, mask=places < 0))

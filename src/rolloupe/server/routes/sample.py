@@ -9,7 +9,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server import params, replies, text_places, token_bytes, transcripts, views, wire
+from rolloupe.server import params, replies, text_places, transcripts, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
@@ -17,8 +17,6 @@ from rolloupe.text import images
 RAW_BYTES = 4 * 2**20
 TEXT_CHARS = 4_000_000
 MAX_TOKEN = 200
-MAX_TOKENS = 262_144
-"""Tokens in one answer, each with all its series; a longer sample takes several requests."""
 
 
 async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made]) -> Response:
@@ -142,19 +140,6 @@ async def find(request: Request) -> Response:
     return await answered(
         request, lambda run, key: text_places.find(loaded(request, run, key), wanted, is_cased=is_cased)
     )
-
-
-async def tokens(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md."""
-    parameters = request.query_params
-    start = params.integer(parameters, "start", 0, low=0)
-    count = params.integer(parameters, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
-
-    def make(run: OpenRun, key: SampleKey) -> Reply:
-        page = query.token_page(loaded(request, run, key), start, count)
-        return Reply(token_bytes.encoded(str(key), page), replies.BINARY)
-
-    return await answered(request, make)
 
 
 async def series(request: Request) -> Response:

@@ -92,7 +92,16 @@ from rolloupe.server.wire.state import (
     StateReply,
 )
 from rolloupe.server.wire.texts import FindReply, RawReply, Span, TextReply
-from rolloupe.server.wire.tokens import MaskLimit, MaskRuleInfo, TokenArray, TokensHeader
+from rolloupe.server.wire.tokens import (
+    MaskLimit,
+    MaskRuleInfo,
+    SampleUpdate,
+    TokenArray,
+    TokensHeader,
+    UpdatePush,
+    UpdateReply,
+    UpdateRuleInfo,
+)
 
 PARTS = (
     numbers,
@@ -175,6 +184,7 @@ __all__ = [
     "SameStep",
     "SampleMarkView",
     "SampleReply",
+    "SampleUpdate",
     "SamplesReply",
     "SearchEvent",
     "SearchHit",
@@ -201,5 +211,8 @@ __all__ = [
     "TranscriptHit",
     "TurnView",
     "TurnsReply",
+    "UpdatePush",
+    "UpdateReply",
+    "UpdateRuleInfo",
     "number",
 ]

@@ -4,11 +4,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rolloupe.server.wire.numbers import Number
+
 
 class TokenArray(Struct, kw_only=True):
     """An array of the answer: `length` elements from byte `offset` on, counted from the end of the header.
 
-    `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`) or `text` (`bytes`, `ends`).
+    `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`), `text` (`bytes`, `ends`) or `update`
+    (`coefficients`, `effects`).
     """
 
     kind: str
@@ -56,6 +59,57 @@ class MaskRuleInfo(Struct, kw_only=True):
     """True if the run was trained with it."""
 
 
+class UpdateRuleInfo(Struct, kw_only=True):
+    """A rule that says what a step of training does to each token."""
+
+    name: str
+    title: str
+    about: str
+    thresholds: dict[str, float]
+    """By name, with their usual values."""
+    is_of_run: bool
+    """True if the run was trained with it."""
+
+
+class UpdatePush(Struct, kw_only=True):
+    """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+
+    `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number.
+    """
+
+    name: str
+    """A role, a token string, the id of a sample, a group; empty for a role that the record does not say."""
+    tokens: int
+    up: Number
+    down: Number
+    taken_out: int
+    lost: Number
+
+
+class SampleUpdate(Struct, kw_only=True):
+    """What the step does to one sample, beside the arrays `coefficients` and `effects`."""
+
+    rule: str
+    whole: UpdatePush
+    by_role: list[UpdatePush]
+    by_string: list[UpdatePush]
+    """The token strings that push most, or the ids where the record has no strings."""
+
+
+class UpdateReply(Struct, kw_only=True):
+    """What a step does to the samples of a group or of a step: those that push most first."""
+
+    rule: str
+    whole: UpdatePush
+    by_sample: list[UpdatePush]
+    by_group: list[UpdatePush]
+    by_role: list[UpdatePush]
+    by_string: list[UpdatePush]
+    samples: int
+    without: int
+    """Samples whose records do not suffice."""
+
+
 class TokensHeader(Struct, kw_only=True):
     """Tokens `start` to `start + count` of the `total` that sample `id` has."""
 
@@ -65,4 +119,8 @@ class TokensHeader(Struct, kw_only=True):
     count: int
     arrays: list[TokenArray]
     rules: list[MaskRuleInfo]
-    """The rules that the series of the sample suffice for, the run's own first."""
+    """The rules of masks that the series of the sample suffice for, the run's own first."""
+    updates: list[UpdateRuleInfo]
+    """The rules of updates that they suffice for, the run's own first."""
+    update: SampleUpdate | None
+    """For a request that names a rule."""

@@ -1,0 +1,93 @@
+"""Routes for the tokens of one sample, and for what a step of training does to those of many."""
+
+import math
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import Push, UpdateChoice
+from rolloupe.server import params, replies, token_bytes, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.replies import Reply
+from rolloupe.server.routes.sample import answered, loaded
+
+MAX_TOKENS = 262_144
+"""Tokens in one answer, each with all its series; a longer sample takes several requests."""
+
+MOST_NAMES = 500
+"""Samples, groups or strings in one answer: those that push most."""
+
+WEIGHTS = ("token_mean", "sequence_mean")
+
+
+async def tokens(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md.
+
+    With `rule=` and `threshold.NAME=`, what the step does to these tokens under that rule.
+    """
+    parameters = request.query_params
+    start = params.integer(parameters, "start", 0, low=0)
+    count = params.integer(parameters, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
+    choice = choice_of(parameters) if parameters.get("rule") else None
+
+    def make(run: OpenRun, key: SampleKey) -> Reply:
+        sample = loaded(request, run, key)
+        update = None if choice is None else (choice.rule, query.token_update(sample, choice))
+        return Reply(token_bytes.encoded(str(key), query.token_page(sample, start, count), update), replies.BINARY)
+
+    return await answered(request, make)
+
+
+async def update(request: Request) -> Response:
+    """`GET /api/runs/{run}/update?split=&step=&group=&rule=&weights=`: see `wire.UpdateReply`. Reads these samples."""
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters, choice = request.query_params, choice_of(request.query_params)
+    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
+    group, weights = parameters.get("group"), parameters.get("weights") or WEIGHTS[0]
+    if weights not in WEIGHTS:
+        raise BadQuery(f"weights={weights[:40]!r} is neither {' nor '.join(WEIGHTS)}")
+
+    def make() -> wire.UpdateReply:
+        found = query.grouped_update(query.whole(run, split, step, group), choice, weights)
+        return wire.UpdateReply(
+            rule=choice.rule,
+            whole=token_bytes.pushed("", found.whole),
+            by_sample=_most({str(key): push for key, push in found.by_sample.items()}),
+            by_group=_most(found.by_group),
+            by_role=_most(found.by_role),
+            by_string=_most(found.by_string),
+            samples=len(found.by_sample),
+            without=found.without,
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+def choice_of(parameters: QueryParams) -> UpdateChoice:
+    """Return the rule that an address names, with the thresholds that it gives, and the weight of a KL penalty."""
+    prefix = "threshold."
+    given = {name.removeprefix(prefix): name for name in parameters if name.startswith(prefix)}
+    thresholds = {threshold: _finite(parameters, name) for threshold, name in given.items()}
+    kl_weight = _finite(parameters, "kl_weight") if parameters.get("kl_weight") else 0.0
+    return UpdateChoice(params.word(parameters, "rule"), thresholds, kl_weight)
+
+
+def _finite(parameters: QueryParams, name: str) -> float:
+    value = parameters[name]
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadQuery(f"{name}={value[:40]!r} is not a number")
+    return number
+
+
+def _most(pushes: dict[str, Push]) -> list[wire.UpdatePush]:
+    by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
+    return [token_bytes.pushed(name, push) for name, push in by_size[:MOST_NAMES]]

@@ -1,0 +1,105 @@
+"""What a step does to the tokens of samples: effects, sums, and which share each sample, role and string has."""
+
+import math
+from array import array
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.errors import BadQuery
+from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
+from rolloupe.query import UpdateChoice, token_update
+from rolloupe.query.tokens.update import DOWN, NOTHING, TAKEN_OUT, UNTRAINED, UP
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def made(advantages: list[float], ratios: list[float], mask: list[float], strings: list[str] = []) -> Sample:  # noqa: B006
+    row = SampleRow(split="train", step=0, group="g", index="0", ordinal=0, start=0, length=0)
+    arrays = {
+        "logprobs": [-1.0] * len(ratios), "trainer_logprobs": [-1.0 + math.log(one) for one in ratios],
+        "advantages": advantages, "loss_mask": mask,
+    }  # fmt: skip
+    return Sample(
+        key=SampleKey("train", 0, "g", "0"), row=row, locator=Locator(source="s", start=0, length=0),
+        turns=[Turn(role="assistant", parts=[Part(kind="text", text="".join(strings))], origin="response")],
+        token_strings=strings, series=[TokenSeries(name=n, values=array("d", v)) for n, v in arrays.items()],
+    )  # fmt: skip
+
+
+def test_every_token_is_pushed_up_down_or_not_at_all_and_it_says_why() -> None:
+    sample = made([1, 1, -1, -1, 0, 1], [1.1, 1.25, 0.9, 0.7, 1.0, 1.0], [1, 1, 1, 1, 1, 0], list("abcdaf"))
+    found = token_update(sample, UpdateChoice("ppo"))
+    assert found.effects.tolist() == [UP, TAKEN_OUT, DOWN, TAKEN_OUT, NOTHING, UNTRAINED]
+    np.testing.assert_allclose(found.coefficients, [1.1, 0, -0.9, 0, 0, 0])
+    assert (found.whole.tokens, found.whole.taken_out) == (5, 2)
+    assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((1.1, 0.9, 1.25 + 0.7))
+    assert found.by_role == {"assistant": found.whole}
+    assert list(found.by_string) == ["b", "a", "c", "d"] and found.by_string["a"].tokens == 2
+    higher = token_update(sample, UpdateChoice("dapo"))
+    assert higher.effects.tolist()[1] == UP  # DAPO's upper bound of 1.28 keeps it
+    assert token_update(sample, UpdateChoice("ppo", {"high": 0.3})).effects.tolist()[1] == UP
+
+
+def test_a_penalty_pushes_without_an_advantage() -> None:
+    sample = made([0.0], [1.0], [1])
+    sample.series.append(TokenSeries(name="ref_logprobs", values=array("d", [-2.0])))
+    assert token_update(sample, UpdateChoice("ppo")).effects.tolist() == [NOTHING]
+    pushed = token_update(sample, UpdateChoice("ppo", kl_weight=0.1))
+    assert pushed.effects.tolist() == [DOWN]  # more probable than the reference: pulled back
+    np.testing.assert_allclose(pushed.coefficients, [-0.1 * (1 - math.exp(-1.0))])
+
+
+def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
+    sample = made([1.0], [1.0], [1])
+    for choice, words in (
+        (UpdateChoice("dapoo"), "no rule 'dapoo'; there are: reinforce, ppo, dapo"),
+        (UpdateChoice("cispo", {"low": 1.0}), "CISPO has no threshold 'low'; it has: high"),
+        (UpdateChoice("ppo", kl_weight=1.0), "a KL penalty needs ref_logprobs"),
+    ):
+        with pytest.raises(BadQuery, match=words):
+            token_update(sample, choice)
+    sample.series = []
+    with pytest.raises(BadQuery, match="has no logprobs or no advantage"):
+        token_update(sample, UpdateChoice("ppo"))
+
+
+@pytest.mark.parametrize("rule", ["reinforce", "ppo", "dapo", "gspo", "cispo", "icepop", "dppo", "ipo"])
+def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:
+        (run,) = runs
+        found = run.update(1, rule)
+        samples = [run.sample(item.key) for item in run.samples()]
+        updates = {sample.key: token_update(sample, UpdateChoice(rule)) for sample in samples}
+        assert {key: push.up for key, push in found.by_sample.items()} == pytest.approx(
+            {key: np.maximum(np.nan_to_num(one.coefficients), 0).sum() for key, one in updates.items()}
+        )
+        for field in ("tokens", "up", "down", "taken_out", "lost"):
+            total = sum(getattr(one.whole, field) for one in updates.values())
+            assert getattr(found.whole, field) == pytest.approx(total)
+            for sums in (found.by_sample, found.by_group, found.by_role):
+                assert sum(getattr(one, field) for one in sums.values()) == pytest.approx(total)
+        effects = Counter(np.concatenate([one.effects for one in updates.values()]).tolist())
+        assert found.whole.taken_out == effects[TAKEN_OUT]
+        assert found.whole.tokens == sum(effects.values()) - effects[UNTRAINED]
+        (group, *_) = found.by_group
+        of_group = run.update(1, rule, group=group)
+        assert of_group.whole.up == pytest.approx(found.by_group[group].up)
+        alike = run.update(1, rule, weights="sequence_mean").by_sample
+        for key, push in alike.items():
+            assert push.up == pytest.approx(found.by_sample[key].up / max(1, push.tokens))
+
+
+def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path) -> None:
+    with rolloupe.open(demo_runs / "relax", index_dir=tmp_path) as runs:
+        (run,) = runs
+        (step, *_) = [one.step for one in run.steps("train")]
+        found = run.update(step, "ppo", split="train")
+        assert found.by_sample == {} and found.without == len(list(run.whole(step, "train"))) > 0
+        with pytest.raises(BadQuery, match="no rule"):
+            run.update(step, "nothing", split="train")
+        with pytest.raises(BadQuery, match="no threshold"):
+            run.update(step, "ppo", split="train", hihg=1.0)
