@@ -376,6 +376,18 @@ class MetricRow(Struct, kw_only=True):
     time_s: float | None = None
 
 
+class RunLoss(Struct, frozen=True, kw_only=True):
+    """The loss that a run was trained with, as far as its configuration says."""
+
+    rule: str
+    """A name of `rolloupe.tokens.UPDATES`."""
+    thresholds: dict[str, float] = {}
+    kl_weight: float = 0.0
+    """The weight of a KL penalty to the reference in the loss."""
+    read_from: str
+    """The settings that say so, for a person."""
+
+
 class Checkpoint(Struct, kw_only=True):
     """A saved state of training, with the loop state saved beside it."""
 

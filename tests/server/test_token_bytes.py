@@ -193,7 +193,11 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
     with opened(demo_runs / "tiny_grpo", tmp_path) as library:
         app, sample_id = served(library), "train/0/00/0"
         page = decoded(asked(app, sample_id).body)
-        assert [one["name"] for one in page.header["updates"]][:3] == ["reinforce", "ppo", "dapo"]
+        own, *others = page.header["updates"]
+        assert (own["name"], own["is_of_run"], own["read_from"]) == ("dapo", True, "clip_low, clip_high")
+        assert (own["thresholds"], own["kl_weight"]) == ({"low": 0.2, "high": 0.28}, 0.01)
+        assert others[0]["name"] == "reinforce" and not any(one["is_of_run"] for one in others)
+        assert [rule["is_of_run"] for rule in page.header["rules"]] == [True, False, False, False, False, False]
         update = decoded(asked(app, sample_id, rule="dapo", **{"threshold.high": 0.3}).body)
         assert list(update.arrays) == [("update", "coefficients"), ("update", "effects")]
         assert update.arrays["update", "effects"].tolist() == [0] * 39 + [1] * 62  # an advantage above 0

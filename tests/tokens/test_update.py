@@ -67,6 +67,7 @@ def with_penalty(
 
 RULES = [
     (tokens.Reinforce(), lambda logprobs, now: now.advantages * logprobs),
+    (tokens.ImportanceSampled(), lambda logprobs, now: now.advantages * np.exp(logprobs - now.old_logprobs)),
     (tokens.Clipped(), ppo(0.2, 0.2)),
     (tokens.Clipped(Clip(0.2, 0.28, 3.0)), ppo(0.2, 0.28, 3.0)),
     (tokens.ClippedSequence(tokens.SequenceClip(0.02, 0.03)), gspo(0.02, 0.03)),

@@ -303,7 +303,7 @@ class Run:
 
         Args:
             step: the step.
-            rule: `reinforce`, `ppo`, `dapo`, `gspo`, `cispo`, `icepop`, `dppo` or `ipo`.
+            rule: `reinforce`, `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`, `icepop`, `dppo` or `ipo`.
             split: `train` by default.
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from rolloupe.errors import SourceChanged, defect, words_of
+from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import (
     Checkpoint,
@@ -25,6 +26,7 @@ from rolloupe.model import (
     Problem,
     RunFile,
     RunInfo,
+    RunLoss,
     Sample,
     Scanned,
     Source,
@@ -181,6 +183,10 @@ class Format(ABC):
     def config(self, run: RunInfo) -> dict[str, Any]:
         """Return the run's configuration."""
         return {}
+
+    def loss(self, run: RunInfo) -> RunLoss | None:
+        """Return the loss that the run was trained with; None if its configuration names none that Rolloupe knows."""
+        return run_loss_of(self.config(run))
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         """Return the checkpoints in the order of their creation."""

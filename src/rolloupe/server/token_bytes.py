@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
+from rolloupe.model import RunLoss
 from rolloupe.query import Push, TokenPage, TokenUpdate
 from rolloupe.server import replies, wire
 
@@ -65,22 +66,27 @@ def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
             title=rule.title,
             series=series,
             limits=[wire.MaskLimit(**{**limit._asdict(), "signs": list(limit.signs)}) for limit in rule.limits],
-            is_of_run=False,
+            is_of_run=page.loss is not None and rule.name == page.loss.rule,
         )
         for rule, series in page.rules
     ]
 
 
 def _updates(page: TokenPage) -> list[wire.UpdateRuleInfo]:
-    found = []
-    for name in page.updates:
-        kind = tokens.UPDATES[name]
-        found.append(
-            wire.UpdateRuleInfo(
-                name=name, title=kind.title, about=kind.about, thresholds=dict(kind.thresholds), is_of_run=False
-            )
-        )
-    return found
+    return [_update_rule(name, page.loss) for name in page.updates]
+
+
+def _update_rule(name: str, loss: RunLoss | None) -> wire.UpdateRuleInfo:
+    kind, own = tokens.UPDATES[name], loss if loss is not None and loss.rule == name else None
+    return wire.UpdateRuleInfo(
+        name=name,
+        title=kind.title,
+        about=kind.about,
+        thresholds=kind.thresholds if own is None else kind.thresholds | own.thresholds,
+        kl_weight=0.0 if own is None else own.kl_weight,
+        is_of_run=own is not None,
+        read_from="" if own is None else own.read_from,
+    )
 
 
 def _of_update(page: TokenPage, update: TokenUpdate) -> Iterator[_Column]:

@@ -27,6 +27,14 @@ class Reinforce(NamedTuple):
         return _under_mask(tokens, tokens.advantages)
 
 
+class ImportanceSampled(NamedTuple):
+    """`A * ratio`, which takes no token out. Source: `importance_sampling` of Tinker's API."""
+
+    def coefficients(self, tokens: LossInputs) -> Floats:
+        """Return `g` for each token."""
+        return _under_mask(tokens, _times(tokens.advantages, tokens.ratios))
+
+
 class Clipped(NamedTuple):
     """`A * ratio`, and 0 where `clip` takes the token out. Sources: see `Clip`; GRPO: Shao et al. 2024."""
 
@@ -67,7 +75,7 @@ class Masked(NamedTuple):
         return _without(tokens, tokens.ratios, self.mask.flags(tokens))
 
 
-UpdateRule: TypeAlias = Reinforce | Clipped | ClippedSequence | ClippedWeight | Masked
+UpdateRule: TypeAlias = Reinforce | ImportanceSampled | Clipped | ClippedSequence | ClippedWeight | Masked
 
 
 class UpdateKind(NamedTuple):
@@ -84,6 +92,9 @@ _CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in t
 
 UPDATES: dict[str, UpdateKind] = {
     "reinforce": UpdateKind("REINFORCE", "the advantage alone, as for the policy's own samples", {}, Reinforce),
+    "importance_sampling": UpdateKind(
+        "Importance sampling", "advantage × ratio, without limits", {}, ImportanceSampled
+    ),
     "ppo": UpdateKind(
         "PPO, GRPO", _CLIPPED, {"low": 0.2, "high": 0.2}, lambda low, high: Clipped(Clip(low, high))
     ),

@@ -56,7 +56,7 @@ def test_a_penalty_pushes_without_an_advantage() -> None:
 def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
     sample = made([1.0], [1.0], [1])
     for choice, words in (
-        (UpdateChoice("dapoo"), "no rule 'dapoo'; there are: reinforce, ppo, dapo"),
+        (UpdateChoice("dapoo"), "no rule 'dapoo'; there are: reinforce, importance_sampling, ppo"),
         (UpdateChoice("cispo", {"low": 1.0}), "CISPO has no threshold 'low'; it has: high"),
         (UpdateChoice("ppo", kl_weight=1.0), "a KL penalty needs ref_logprobs"),
     ):
@@ -67,7 +67,9 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
         token_update(sample, UpdateChoice("ppo"))
 
 
-@pytest.mark.parametrize("rule", ["reinforce", "ppo", "dapo", "gspo", "cispo", "icepop", "dppo", "ipo"])
+@pytest.mark.parametrize(
+    "rule", ["reinforce", "importance_sampling", "ppo", "dapo", "gspo", "cispo", "icepop", "dppo", "ipo"]
+)
 def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path) -> None:
     with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:
         (run,) = runs

@@ -765,10 +765,14 @@ export interface UpdateRuleInfo {
   name: string;
   title: string;
   about: string;
-  /** By name, with their usual values. */
+  /** By name: the run's, else the usual ones. */
   thresholds: Record<string, number>;
+  /** The weight of a KL penalty in the run's loss, else 0. */
+  kl_weight: number;
   /** True if the run was trained with it. */
   is_of_run: boolean;
+  /** The settings of the run that say so. */
+  read_from: string;
 }
 
 /**

@@ -9,13 +9,16 @@ from weakref import WeakKeyDictionary
 
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, RunFile
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, RunFile, RunLoss
 from rolloupe.query.near_names import unknown
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.splits import is_asked
 
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
 """Whether a run has a report, and the version checked. A run with a report is not checked again."""
+
+_losses: WeakKeyDictionary[OpenRun, tuple[str, RunLoss | None]] = WeakKeyDictionary()
+"""The loss of a run, and the version in which it was read."""
 
 
 class MetricPoint(NamedTuple):
@@ -45,6 +48,14 @@ def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
 def config(run: OpenRun) -> dict[str, Any]:
     """The configuration; empty without one."""
     return run.format.config(run.info)
+
+
+def loss_of(run: OpenRun) -> RunLoss | None:
+    """The loss that the run was trained with, as far as its configuration says; None if it does not."""
+    known = _losses.get(run)
+    if known is None or known[0] != run.version:
+        known = _losses[run] = run.version, run.format.loss(run.info)
+    return known[1]
 
 
 def checkpoints(run: OpenRun) -> list[Checkpoint]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
-from rolloupe.model import Sample
+from rolloupe.model import RunLoss, Sample
 from rolloupe.query.tokens.rules import mask_rules, update_names
 from rolloupe.query.tokens.series import Origin, series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
@@ -33,6 +33,8 @@ class TokenPage(NamedTuple):
     """The rules of masks that the series suffice for, and the series that each compares."""
     updates: list[str]
     """The rules of updates that they suffice for."""
+    loss: RunLoss | None = None
+    """The loss of the run, whose rules come first."""
 
 
 def token_count(sample: Sample) -> int:
@@ -41,7 +43,7 @@ def token_count(sample: Sample) -> int:
     return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
 
 
-def token_page(sample: Sample, start: int = 0, count: int | None = None) -> TokenPage:
+def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: RunLoss | None = None) -> TokenPage:
     """Return a range of tokens: at most `count` from `start` on. Raises `BadQuery` for one outside the sample."""
     total = token_count(sample)
     if not 0 <= start <= total or (count is not None and count < 0):
@@ -57,8 +59,9 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
         spans=spans_of(sample, total).within(start, stop),
         series={one.name: one.values[start:stop] for one in series},
         origins={one.name: one.origin for one in series},
-        rules=mask_rules(series),
-        updates=update_names(series),
+        rules=mask_rules(series, loss),
+        updates=update_names(series, loss),
+        loss=loss,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.model import RunLoss
 from rolloupe.query.tokens.series import ADVANTAGES, SampleSeries, trained
 
 COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
@@ -19,12 +20,15 @@ def compared_series(rule: tokens.MaskRule, names: Sequence[str] | Mapping[str, o
     return None
 
 
-def mask_rules(series: Sequence[SampleSeries]) -> list[tuple[tokens.MaskRule, str]]:
-    """Return the rules that these series suffice for, and the series that each compares."""
+def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[tuple[tokens.MaskRule, str]]:
+    """Return the rules that these series suffice for, and the series that each compares.
+
+    The rule of the run's loss comes first, with the run's thresholds.
+    """
     names = [one.name for one in series]
     found = []
-    for kind in tokens.MASK_RULES:
-        rule = kind()
+    for kind in sorted(tokens.MASK_RULES, key=lambda kind: loss is None or kind.name != loss.rule):
+        rule = kind(**loss.thresholds) if loss is not None and kind.name == loss.rule else kind()
         name = compared_series(rule, names)
         needs_advantages = any(limit.signs != tokens.ANY_SIGN for limit in rule.limits)
         if name is not None and (ADVANTAGES in names or not needs_advantages):
@@ -52,8 +56,8 @@ def loss_inputs(series: Sequence[SampleSeries]) -> tokens.LossInputs | None:
     )
 
 
-def update_names(series: Sequence[SampleSeries]) -> list[str]:
-    """Return the rules of updates that these series suffice for, by name.
+def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[str]:
+    """Return the rules of updates that these series suffice for, by name, the run's own first.
 
     With the logprobs of one policy alone, every ratio is 1 and all rules are the same.
     """
@@ -61,4 +65,6 @@ def update_names(series: Sequence[SampleSeries]) -> list[str]:
     if inputs is None:
         return []
     is_one_policy = inputs.logprobs is inputs.old_logprobs
-    return ["reinforce"] if is_one_policy else list(tokens.UPDATES)
+    if is_one_policy:
+        return ["reinforce"]
+    return sorted(tokens.UPDATES, key=lambda name: loss is None or name != loss.rule)

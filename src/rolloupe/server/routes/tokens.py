@@ -38,7 +38,8 @@ async def tokens(request: Request) -> Response:
     def make(run: OpenRun, key: SampleKey) -> Reply:
         sample = loaded(request, run, key)
         update = None if choice is None else (choice.rule, query.token_update(sample, choice))
-        return Reply(token_bytes.encoded(str(key), query.token_page(sample, start, count), update), replies.BINARY)
+        page = query.token_page(sample, start, count, query.loss_of(run))
+        return Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
 
     return await answered(request, make)
 

@@ -66,9 +66,13 @@ class UpdateRuleInfo(Struct, kw_only=True):
     title: str
     about: str
     thresholds: dict[str, float]
-    """By name, with their usual values."""
+    """By name: the run's, else the usual ones."""
+    kl_weight: float
+    """The weight of a KL penalty in the run's loss, else 0."""
     is_of_run: bool
     """True if the run was trained with it."""
+    read_from: str
+    """The settings of the run that say so."""
 
 
 class UpdatePush(Struct, kw_only=True):

@@ -1,0 +1,112 @@
+"""The loss that a run was trained with, from its configuration.
+
+Frameworks name their settings differently; a setting that is missing has the framework's default. Sources: verl's
+`actor` configuration and `core_algos.py`, TRL's `GRPOConfig`, the loss functions of Tinker's API, prime-rl's
+`trainer/rl/loss.py`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rolloupe.formats.reading import fields
+from rolloupe.model import RunLoss
+
+MAX_PLACES = 10_000
+"""Objects of a configuration that are looked at."""
+
+Settings = dict[str, Any]
+
+
+def run_loss_of(config: Settings) -> RunLoss | None:
+    """Return the loss that a configuration names; None if it names none that Rolloupe knows."""
+    for settings in _objects(config):
+        for read in (_verl, _trl, _tinker, _prime_rl, _plain):
+            if (loss := read(settings)) is not None:
+                return loss
+    return None
+
+
+def _objects(config: Settings) -> Iterator[Settings]:
+    """Yield every object of a configuration, outer ones first."""
+    waiting: list[Any] = [config]
+    for number, found in enumerate(waiting):
+        if number == MAX_PLACES:
+            return
+        if isinstance(found, dict):
+            yield found
+            waiting += [value for value in found.values() if isinstance(value, dict | list)]
+        elif isinstance(found, list):
+            waiting += [value for value in found if isinstance(value, dict | list)]
+
+
+def _number(settings: Settings, name: str, default: float) -> float:
+    value = fields.number(settings.get(name))
+    return default if value is None else value
+
+
+def _thresholds(settings: Settings, **defaults: tuple[str, float]) -> dict[str, float]:
+    return {name: _number(settings, key, default) for name, (key, default) in defaults.items()}
+
+
+def _verl(settings: Settings) -> RunLoss | None:
+    actor = settings.get("actor")
+    if not isinstance(actor, dict) or "clip_ratio" not in actor:
+        return None
+    both = _number(actor, "clip_ratio", 0.2)
+    low, high = _number(actor, "clip_ratio_low", both), _number(actor, "clip_ratio_high", both)
+    policy = actor.get("policy_loss")
+    mode = policy.get("loss_mode", "vanilla") if isinstance(policy, dict) else "vanilla"
+    rule = {"vanilla": "ppo" if low == high else "dapo", "gspo": "gspo"}.get(mode)
+    kl_weight = _number(actor, "kl_loss_coef", 0.0) if actor.get("use_kl_loss") is True else 0.0
+    return None if rule is None else _loss(rule, {"low": low, "high": high}, kl_weight, "actor.clip_ratio")
+
+
+def _trl(settings: Settings) -> RunLoss | None:
+    kind = settings.get("loss_type")
+    if not isinstance(kind, str) or "epsilon" not in settings:
+        return None
+    low = _number(settings, "epsilon", 0.2)
+    high, kl_weight = _number(settings, "epsilon_high", low), _number(settings, "beta", 0.0)
+    if kind == "cispo":
+        return _loss("cispo", {"high": high}, kl_weight, "loss_type, epsilon_high")
+    if kind not in ("grpo", "bnpo", "dr_grpo", "dapo"):
+        return None
+    rule = "gspo" if settings.get("importance_sampling_level") == "sequence" else "ppo" if low == high else "dapo"
+    return _loss(rule, {"low": low, "high": high}, kl_weight, "loss_type, epsilon, beta")
+
+
+def _tinker(settings: Settings) -> RunLoss | None:
+    name = settings.get("loss_fn")
+    if not isinstance(name, str) or "loss_fn_config" not in settings:
+        return None
+    own = settings["loss_fn_config"] if isinstance(settings["loss_fn_config"], dict) else {}
+    low, high = 1 - _number(own, "clip_low_threshold", 0.8), _number(own, "clip_high_threshold", 1.2) - 1
+    thresholds: dict[str, dict[str, float]] = {
+        "importance_sampling": {}, "ppo": {"low": low, "high": high}, "cispo": {"high": high},
+    }  # fmt: skip
+    return _loss(name, thresholds[name], 0.0, "loss_fn, loss_fn_config") if name in thresholds else None
+
+
+def _prime_rl(settings: Settings) -> RunLoss | None:
+    own = settings.get("loss")
+    if not isinstance(own, dict):
+        return None
+    if own.get("type") == "default" and "dppo_mask_low" in own:
+        thresholds = _thresholds(own, low=("dppo_mask_low", 0.2), high=("dppo_mask_high", 0.2))
+        return _loss("dppo", thresholds, 0.0, "loss.dppo_mask_low, loss.dppo_mask_high")
+    if own.get("type") in ("ipo", "default") and ("ipo_threshold" in own or "eps" in own):
+        return _loss("ipo", {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}, 0.0, "loss")
+    return None
+
+
+def _plain(settings: Settings) -> RunLoss | None:
+    """Names that loops of one's own use."""
+    low, high = fields.number(settings.get("clip_low")), fields.number(settings.get("clip_high"))
+    if low is None or high is None or settings.get("use_ppo_clip") is False:
+        return None
+    rule = "ppo" if low == high else "dapo"
+    return _loss(rule, {"low": low, "high": high}, _number(settings, "kl_weight", 0.0), "clip_low, clip_high")
+
+
+def _loss(rule: str, thresholds: dict[str, float], kl_weight: float, read_from: str) -> RunLoss:
+    return RunLoss(rule=rule, thresholds=thresholds, kl_weight=kl_weight, read_from=read_from)

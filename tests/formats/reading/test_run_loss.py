@@ -1,0 +1,82 @@
+"""The loss of a run, from the configurations that frameworks write."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe import query, tokens
+from rolloupe.formats.reading.run_loss import run_loss_of
+from rolloupe.model import RunLoss
+
+
+@pytest.mark.parametrize(
+    ("config", "rule", "thresholds", "kl_weight"),
+    [
+        ({"actor_rollout_ref": {"actor": {"clip_ratio": 0.2}}}, "ppo", {"low": 0.2, "high": 0.2}, 0.0),
+        (
+            {"actor_rollout_ref": {"actor": {"clip_ratio": 0.2, "clip_ratio_high": 0.28, "use_kl_loss": True,
+                                             "kl_loss_coef": 0.001}}},
+            "dapo", {"low": 0.2, "high": 0.28}, 0.001,
+        ),
+        (
+            {"actor_rollout_ref": {"actor": {"clip_ratio": 0.2, "clip_ratio_low": 3e-4, "clip_ratio_high": 4e-4,
+                                             "policy_loss": {"loss_mode": "gspo"}, "kl_loss_coef": 0.1}}},
+            "gspo", {"low": 3e-4, "high": 4e-4}, 0.0,
+        ),
+        ({"loss_type": "grpo", "epsilon": 0.2, "epsilon_high": None, "beta": 0.04}, "ppo",
+         {"low": 0.2, "high": 0.2}, 0.04),
+        ({"args": [{"loss_type": "dapo", "epsilon": 0.2, "epsilon_high": 0.28}]}, "dapo",
+         {"low": 0.2, "high": 0.28}, 0.0),
+        ({"loss_type": "cispo", "epsilon": 0.2, "epsilon_high": 5.0}, "cispo", {"high": 5.0}, 0.0),
+        ({"loss_type": "grpo", "epsilon": 3e-4, "epsilon_high": 4e-4, "importance_sampling_level": "sequence"}, "gspo",
+         {"low": 3e-4, "high": 4e-4}, 0.0),
+        ({"loss_fn": "importance_sampling", "loss_fn_config": None}, "importance_sampling", {}, 0.0),
+        ({"loss_fn": "ppo", "loss_fn_config": {"clip_low_threshold": 0.9}}, "ppo", {"low": 0.1, "high": 0.2}, 0.0),
+        ({"trainer": {"loss": {"type": "default", "dppo_mask_low": 0.1, "dppo_mask_high": 0.3}}}, "dppo",
+         {"low": 0.1, "high": 0.3}, 0.0),
+        ({"loss": {"type": "ipo", "ipo_threshold": 0.05}}, "ipo", {"threshold": 0.05}, 0.0),
+    ],
+)  # fmt: skip
+def test_the_settings_of_frameworks_name_a_rule(
+    config: dict[str, Any], rule: str, thresholds: dict[str, float], kl_weight: float
+) -> None:
+    found = run_loss_of(config)
+    assert found is not None
+    assert (found.rule, found.kl_weight) == (rule, kl_weight)
+    assert found.thresholds == pytest.approx(thresholds)
+    tokens.update_rule(found.rule, found.thresholds)  # it has these thresholds
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {}, {"actor": {}}, {"actor": 3}, {"loss_type": "sft", "epsilon": 0.2}, {"loss_fn": "own", "loss_fn_config": {}},
+        {"loss": "x"}, {"loss": {"type": "own"}}, {"clip_low": "a", "clip_high": 0.2},
+        {"clip_low": 0.2, "clip_high": 0.2, "use_ppo_clip": False},
+        {"actor": {"clip_ratio": 0.2, "policy_loss": {"loss_mode": "kl-cov"}}},
+    ],
+)  # fmt: skip
+def test_what_names_no_known_loss_is_none(config: dict[str, Any]) -> None:
+    assert run_loss_of(config) is None
+
+
+def test_a_huge_or_deep_configuration_ends() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(20_000):
+        deep = {"a": deep, "b": [deep]}  # shared, so that the number of places doubles with each level
+    assert run_loss_of(deep) is None
+    assert run_loss_of({"many": [{} for _ in range(10**5)]}) is None
+
+
+def test_the_bundled_run_says_what_it_was_trained_with(demo_runs: Path, tmp_path: Path) -> None:
+    with rolloupe.open(demo_runs / "tiny_grpo", index_dir=tmp_path) as runs:
+        loss = query.loss_of(runs[0]._opened())
+        assert loss == RunLoss(
+            rule="dapo", thresholds={"low": 0.2, "high": 0.28}, kl_weight=0.01, read_from="clip_low, clip_high"
+        )
+        page = query.token_page(runs[0].sample("train/0/00/0"), loss=loss)
+        assert page.updates[0] == "dapo"
+        (rule, series) = page.rules[0]
+        assert (rule.name, series) == ("dapo", "importance_ratio")
