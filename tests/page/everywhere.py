@@ -181,6 +181,7 @@ STATES: tuple[State, ...] = (
     State("sample with a note", "runs/rich?sample=train/4/0/1", SAMPLE, noted),
     State("sample that was searched", "runs/rich?sample=train/4/0/0&q=eleven", SAMPLE),
     State("text of a sample", f"{RICH}&view=text", "section[aria-label='Raw text'] pre"),
+    State("tokens", "runs/toy?view=tokens", "main [data-at]"),
     State("raw record", f"{RICH}&view=raw", "section[aria-label='Raw record'] pre"),
     State("find", RICH, SAMPLE, press("F", then="[role=search] input")),
     State("no such sample", "runs/rich?sample=train/4/0/99", "[role=alert]"),

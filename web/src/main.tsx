@@ -19,12 +19,14 @@ import { startScroll } from "./state/place/scrollPositions";
 import { startLogin } from "./state/browser/login";
 import { startSettings } from "./state/browser/settings";
 import { startListView } from "./state/browser/listView";
+import { startTokenView } from "./state/browser/tokenView";
 import { startVisible } from "./state/browser/visibility";
 
 async function draw(root: Element): Promise<void> {
   const session = createSession(placeInAddress());
   startSettings();
   startRender();
+  startTokenView();
   startPersonal();
   session.place.start();
   startScroll(session);
@@ -40,6 +42,8 @@ async function draw(root: Element): Promise<void> {
   session.view.start();
   session.charts.start();
   session.sample.start();
+  session.tokens.start();
+  session.tokenLook.start();
   session.folds.start();
   session.find.start();
   session.search.start();

@@ -155,6 +155,9 @@ export const getTurns = (
   after?: string,
 ): Promise<TurnsReply> => get(["runs", run, "sample", "turns"], { id, after, ...page });
 
+/** The most tokens that the server sends at once. */
+export const MOST_TOKENS = 262_144;
+
 /** A range of a sample's tokens, with all values of each. */
 export const getTokens = async (
   run: string,

@@ -1,6 +1,7 @@
 /** All actions of the page: one list for the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
 
 import type { Session } from "../state/session";
+import type { View } from "../lib/address/address";
 import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { exportOpen } from "../features/export";
 import { FILTER_ID } from "../features/list";
@@ -25,8 +26,9 @@ const doers = (session: Session): Record<Action, () => void> => ({
   previousStep: () => session.steps.goBy(-1),
   firstStep: () => goStep(session, session.steps.reply.peek()?.steps[0] ?? null),
   lastStep: () => goStep(session, session.steps.last.peek()),
-  raw: () => session.place.go({ view: session.place.now.peek().view === "raw" ? "transcript" : "raw" }),
-  group: () => session.place.go({ view: session.place.now.peek().view === "group" ? "transcript" : "group" }),
+  tokens: () => turnView(session, "tokens"),
+  raw: () => turnView(session, "raw"),
+  group: () => turnView(session, "group"),
   difference: () =>
     session.place.go({
       view: "group",
@@ -53,6 +55,11 @@ const doers = (session: Session): Record<Action, () => void> => ({
   },
 });
 
+/** Show the sample in a view, or as a transcript if it has that view. */
+function turnView(session: Session, view: View): void {
+  session.place.go({ view: session.place.now.peek().view === view ? "transcript" : view });
+}
+
 /** Actions on every page. */
 const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
 /** Actions that also apply to a report, which belongs to a step. */
@@ -68,7 +75,16 @@ function can(session: Session, action: Action): boolean {
 }
 
 /** Actions that show or change the sample: a table that covers it, or a list on a narrow screen, makes room first. */
-const OF_SAMPLE: ReadonlySet<Action> = new Set(["raw", "group", "difference", "find", "expand", "bookmark", "note"]);
+const OF_SAMPLE: ReadonlySet<Action> = new Set([
+  "tokens",
+  "raw",
+  "group",
+  "difference",
+  "find",
+  "expand",
+  "bookmark",
+  "note",
+]);
 
 /** Run an action where its effect is visible. A view that is on but covered is not turned off. */
 function act(session: Session, action: Action): void {

@@ -7,6 +7,7 @@ export type Action =
   | "previousStep"
   | "firstStep"
   | "lastStep"
+  | "tokens"
   | "raw"
   | "group"
   | "difference"
@@ -39,6 +40,7 @@ export const KEYS: readonly Key[] = [
   { action: "nextStep", keys: ["]"], label: "]", words: "next step" },
   { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
+  { action: "tokens", keys: ["t"], label: "t", words: "transcript or tokens" },
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
   { action: "group", keys: ["v"], label: "v", words: "samples of the group side by side, or one alone" },
   { action: "difference", keys: ["d"], label: "d", words: "words that differ between two samples of a group" },

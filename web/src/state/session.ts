@@ -26,6 +26,8 @@ import { FoldsStore } from "./sample/folds";
 import { HighlightsStore } from "./sample/highlights";
 import { SampleStore } from "./sample/sample";
 import { SearchStore } from "./search";
+import { TokenLookStore } from "./tokens/look";
+import { TokensStore } from "./tokens/tokens";
 
 export class Session {
   readonly place: PlaceStore;
@@ -48,6 +50,8 @@ export class Session {
   readonly find = new FindStore(this);
   readonly folds = new FoldsStore(this);
   readonly group = new GroupStore(this);
+  readonly tokens = new TokensStore(this);
+  readonly tokenLook = new TokenLookStore(this);
   readonly search = new SearchStore(this);
 
   readonly #ends: (() => void)[] = [];
@@ -71,6 +75,7 @@ export class Session {
     this.list.forget();
     this.steps.forget();
     this.sample.forget();
+    this.tokens.forget();
   }
 }
 

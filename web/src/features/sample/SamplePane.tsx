@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Failure, Missing } from "../../ui/layout/EmptyState";
 import { Raw, WholeText } from "../raw";
 import { MarkedBar } from "../search";
+import { TokensPane } from "../tokens";
 import { FindBar } from "./find/FindBar";
 import { Header } from "./Header";
 import { MiniNav } from "./MiniNav";
@@ -46,15 +47,19 @@ export function SamplePane() {
           )}
           {view === "transcript" && <MarkedBar />}
           {view === "transcript" && <FindBar />}
-          <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
-            {view === "raw" ? (
-              <Raw />
-            ) : view === "text" ? (
-              <WholeText />
-            ) : (
-              <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />
-            )}
-          </div>
+          {view === "tokens" ? (
+            <TokensPane key={`${reply.run} ${reply.id}`} />
+          ) : (
+            <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
+              {view === "raw" ? (
+                <Raw />
+              ) : view === "text" ? (
+                <WholeText />
+              ) : (
+                <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />
+              )}
+            </div>
+          )}
         </>
       ) : id === null ? (
         <h1 class="hidden">Samples</h1>

@@ -179,3 +179,17 @@ describe("a group that stands together", () => {
     expect(moved(place, { step: 2 })).toMatchObject({ view: "group", sample: null });
   });
 });
+
+describe("the view of tokens", () => {
+  it("has its form and its current token in the address, which another sample leaves behind", () => {
+    const query = "split=train&step=1&sample=train/1/g/3&view=tokens&as=table&token=412";
+    const place = parse("runs/r", query);
+    expect(place).toMatchObject({ view: "tokens", tokensAs: "table", token: 412 });
+    expect(format(place)).toBe(`runs/r?${query}`);
+    expect(format({ ...place, view: "transcript" })).not.toContain("token");
+    expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ tokensAs: "table", token: null });
+    expect(moved(place, { sample: "train/1/g/4", token: 7 }).token).toBe(7);
+    expect(moved(place, { token: 8 }).token).toBe(8);
+    expect(parse("runs/r", "view=tokens&token=-1&as=x")).toMatchObject({ tokensAs: "text", token: null });
+  });
+});

@@ -4,18 +4,19 @@ import { type Chart, chartsOf, textOf } from "../charts/chart";
 import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
 import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
+import { readTokensView, type TokensView, WHOLE_TEXT, writeTokensView } from "./tokensAddress";
 
 export { NO_SEARCH, type Search } from "./searchAddress";
 
 export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
-export type View = "transcript" | "text" | "raw" | "group";
+export type View = "transcript" | "tokens" | "text" | "raw" | "group";
 /** How the list presents its scope. */
 export type Mode = "groups" | "samples" | "table";
 /** The steps of the list: the current one, the whole split, or a range from first to last. */
 export type Extent = "step" | "run" | readonly [number | null, number | null];
 
 /** What the page shows. Null leaves the choice to the page. */
-export interface Place extends GroupView {
+export interface Place extends GroupView, TokensView {
   page: Page;
   run: string | null;
   split: string | null;
@@ -61,6 +62,7 @@ export const START: Place = {
   sample: null,
   view: "transcript",
   ...WHOLE_GROUP,
+  ...WHOLE_TEXT,
   sort: "index",
   descending: false,
   discarded: false,
@@ -78,7 +80,7 @@ export const START: Place = {
   search: NO_SEARCH,
 };
 
-const VIEWS: readonly View[] = ["transcript", "text", "raw", "group"];
+const VIEWS: readonly View[] = ["transcript", "tokens", "text", "raw", "group"];
 const MODES: readonly Mode[] = ["groups", "samples", "table"];
 /** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
@@ -147,6 +149,7 @@ export function parse(path: string, query: string): Place {
     sample,
     view: VIEWS.find((view) => view === params.get("view")) ?? "transcript",
     ...readGroupView(params),
+    ...readTokensView(params),
     sort: sort.replace(/^-/, "") || "index",
     descending: sort.startsWith("-"),
     mode: MODES.find((name) => name === params.get("mode")) ?? null,
@@ -187,6 +190,7 @@ export function format(place: Place): string {
   if (place.sample !== null) query.set("sample", place.sample);
   if (place.view !== "transcript") query.set("view", place.view);
   if (place.view === "group") writeGroupView(place, query);
+  if (place.view === "tokens") writeTokensView(place, query);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.mode !== null) query.set("mode", place.mode);
   if (place.extent !== "step")
@@ -207,7 +211,9 @@ export function format(place: Place): string {
 /** The same place with some changes; the page chooses again whatever depended on them. */
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
-  return next.sample === null || next.sample === place.sample ? next : { ...next, ...groupViewFor(next.sample, next) };
+  if (next.sample === place.sample) return next;
+  const there = { ...next, token: change.token ?? null };
+  return next.sample === null ? there : { ...there, ...groupViewFor(next.sample, next) };
 }
 
 function movedTo(place: Place, change: Partial<Place>): Place {

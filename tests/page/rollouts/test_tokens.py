@@ -1,0 +1,168 @@
+"""The view of tokens, with runs of RLLoggingBoard and prime-rl, and one that has what goes wrong."""
+
+import math
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from rolloupe.demo import RUNS
+from rolloupe.record import Recorder
+from tests.page.support import Viewer, go, let_in, viewing
+
+pytestmark = pytest.mark.browser
+
+PRIME = Path(__file__).parents[2] / "data/prime_rl/exports/v6_pr3189"
+TOY_TOKENS = "runs/toy?view=tokens"
+PRIME_TOKENS = "runs/prime?view=tokens"
+LONG_TOKENS = "runs/odd?sample=train/0/long/0&view=tokens"
+STRANGE = ["<script>alert(1)</script>", "\u202eevil", "x" * 5000, "\u0000", "", "العربية", "\n\n", " so"]
+
+
+def odd(folder: Path) -> None:
+    """A run with a long sample, one of strange strings and numbers, and one without tokens."""
+    random = np.random.default_rng(1)
+    long = [f" {n}" if n % 40 else "\n" for n in range(8000)]
+    strange = STRANGE * 20
+    numbers = np.tile([math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, -0.0, 1.0], 20)
+    with Recorder(folder) as recorder:
+        for group, tokens, series in (
+            ("long", long, {"entropy": random.exponential(size=8000)}),
+            ("strange", strange, {"odd\u202e <b>": numbers, "nothing": np.full(160, math.nan)}),
+        ):
+            recorder.sample(step=0, group=group, prompt="p", response="".join(tokens), tokens=tokens, series=series)
+        recorder.sample(step=0, group="none", prompt="p", response="no tokens")
+
+
+@pytest.fixture(scope="module")
+def token_viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("tokens")
+    shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", folder / "runs/toy")
+    shutil.copytree(PRIME, folder / "runs/prime")
+    odd(folder / "runs/odd")
+    state_dir = str(folder / "state")
+    with viewing(folder / "runs", index_dir=folder / "index", state_dir=state_dir, settled=True) as viewer:
+        yield viewer
+
+
+@pytest.fixture
+def tokens(page: Page, token_viewer: Viewer) -> Page:
+    """A page that the viewer lets in."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(reduced_motion="reduce")
+    let_in(page, token_viewer)
+    return page
+
+
+def tints(page: Page) -> list[str]:
+    """The backgrounds of the drawn tokens."""
+    found: list[str] = page.locator("[data-at]").evaluate_all("all => all.map(e => e.style.backgroundColor)")
+    return found
+
+
+def test_tokens_are_text_with_a_tint_and_a_legend(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + "runs/toy")
+    expect(tokens.locator("article footer")).to_be_visible()
+    tokens.keyboard.press("t")
+    expect(tokens).to_have_url(re.compile("view=tokens"))
+    flow = tokens.get_by_role("group", name="Tokens, by arrow keys")
+    expect(flow).to_contain_text("<think>↵")
+    assert "Ġ" not in flow.inner_text() and "Ċ" not in flow.inner_text()
+    expect(tokens.get_by_role("img", name=re.compile("^Tints from"))).to_be_visible()
+    colour = tokens.get_by_role("combobox", name="Colour")
+    expect(colour.locator("option:checked")).to_have_text("KL k3")
+    assert {"Recorded", "Computed"} <= set(colour.locator("optgroup").evaluate_all("all => all.map(e => e.label)"))
+    before = tints(tokens)
+    colour.select_option(label="Value")
+    expect(tokens.locator("[data-at]").nth(3)).not_to_have_attribute("style", before[3])
+    assert tints(tokens) != before
+    tokens.reload()
+    expect(colour.locator("option:checked")).to_have_text("Value")
+
+
+def test_the_scale_is_chosen_and_its_ends_may_be_fixed(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + LONG_TOKENS)
+    legend = tokens.get_by_role("img", name=re.compile("^Tints from"))
+    before = legend.inner_text()
+    tokens.get_by_role("combobox", name="Range").select_option(label="All values")
+    expect(legend).not_to_have_text(before)
+    tokens.get_by_role("combobox", name="Range").select_option(label="Fixed")
+    tokens.get_by_role("spinbutton", name="Low end").fill("1")
+    tokens.get_by_role("spinbutton", name="High end").fill("2.5")
+    expect(legend).to_have_text("12.50")
+    tokens.get_by_role("combobox", name="Scale").select_option(label="Around zero")
+    expect(legend).to_have_text("−2.502.50")
+    tokens.reload()
+    expect(legend).to_have_text("−2.502.50")
+
+
+def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + TOY_TOKENS)
+    card = tokens.get_by_role("tooltip")
+    tokens.locator("[data-at='1']").hover()
+    expect(card).to_contain_text('"\\n"')
+    expect(card).to_contain_text('"Ċ" in the record')
+    expect(card).to_contain_text("#1 · assistant")
+    expect(card.locator("dl > div")).to_have_count(11)
+    tokens.mouse.move(10, 10)
+    expect(card).to_have_count(0)
+    sample = tokens.url
+    tokens.get_by_role("group", name="Tokens, by arrow keys").focus()
+    last = tokens.locator("[data-at]").count() - 1
+    for key, at in (("ArrowRight", 0), ("ArrowRight", 1), ("End", last), ("ArrowLeft", last - 1), ("Home", 0)):
+        tokens.keyboard.press(key)
+        expect(card).to_contain_text(f"#{at} ")
+    tokens.keyboard.press("ArrowDown")
+    expect(card).not_to_contain_text("#0 ")
+    assert tokens.url == sample
+    tokens.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    tokens.keyboard.press("ArrowRight")
+    expect(tokens).not_to_have_url(sample)
+
+
+def test_ids_without_text_are_chips_and_what_is_not_trained_on_is_folded(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + PRIME_TOKENS)
+    folded = tokens.get_by_role("button", name=re.compile("tokens folded"))
+    expect(folded.first).to_have_text(re.compile(r"^prompt\d+ tokens folded$"))
+    many = folded.count()
+    assert many > 1
+    assert re.fullmatch(r"\d+", tokens.locator("[data-at]").first.inner_text())
+    folded.nth(1).press("Enter")
+    expect(folded).to_have_count(many - 1)
+    untrained = tokens.locator("[data-at][class*=off]").first
+    expect(untrained).to_be_visible()
+    assert "gradient" in untrained.evaluate("e => getComputedStyle(e).backgroundImage")
+    untrained.hover()
+    expect(tokens.get_by_role("tooltip")).to_contain_text("not trained")
+    tokens.keyboard.press("e")
+    expect(folded).to_have_count(0)
+
+
+def test_a_link_leads_to_a_token_of_a_long_sample(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}{LONG_TOKENS}&token=7001")
+    expect(tokens.locator("[data-at='7001']")).to_be_in_viewport()
+    expect(tokens.get_by_role("tooltip")).to_contain_text("#7,001")
+    assert tokens.locator("[data-at]").count() < 6000
+    tokens.locator("[data-at='7003']").click()
+    expect(tokens).to_have_url(re.compile("token=7003"))
+
+
+def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.on("dialog", lambda _: pytest.fail("a token ran"))
+    tokens.goto(f"{token_viewer.address}runs/odd?sample=train/0/strange/0&view=tokens")
+    flow = tokens.get_by_role("group", name="Tokens, by arrow keys")
+    expect(flow).to_contain_text("<script>alert(1)</script>⟨U+202E⟩evil")
+    assert max(tokens.locator("[data-at]").evaluate_all("all => all.map(e => e.textContent.length)")) <= 201
+    tokens.locator("[data-at='0']").hover()
+    expect(tokens.get_by_role("tooltip").locator("dd").first).to_have_text("–")
+    for name in ("nothing", "odd⟨U+202E⟩ <b>"):
+        tokens.get_by_role("combobox", name="Colour").select_option(label=name)
+        expect(flow).to_contain_text("evil")
+    expect(tokens.get_by_role("img", name=re.compile("^Tints from"))).to_be_visible()
+    go(tokens, token_viewer, "runs/odd?sample=train/0/none/0&view=tokens")
+    expect(tokens.get_by_role("heading", name="This sample has no tokens")).to_be_visible()

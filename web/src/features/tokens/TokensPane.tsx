@@ -1,0 +1,36 @@
+/** The tokens of a sample: each coloured by one of its values. */
+
+import { useSession } from "../../state/useSession";
+import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
+import { Controls } from "./controls/Controls";
+import { FlowView } from "./flow/FlowView";
+import style from "./TokensPane.module.css";
+
+export function TokensPane() {
+  const { tokens: store } = useSession();
+  const [tokens, error] = [store.now.value, store.error.value];
+  if (tokens === null)
+    return (
+      <div class={style["pane"]}>
+        {error === null ? <Loading /> : <Failure error={error} what="The tokens" again={store.again} />}
+      </div>
+    );
+  if (tokens.count === 0)
+    return (
+      <div class={style["pane"]}>
+        <State title="This sample has no tokens">
+          <p>
+            Its record has neither token ids nor token strings nor a number for each token. Trainers that write them,
+            and how to record them yourself, are in the documentation of formats.
+          </p>
+        </State>
+      </div>
+    );
+  return (
+    <div class={style["pane"]}>
+      {error !== null && <Missing error={error} again={store.again} />}
+      <Controls tokens={tokens} />
+      <FlowView tokens={tokens} />
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+/** All that is known about one token. */
+
+import { useSession } from "../../../state/useSession";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { escaped, SHOWN_CHARS } from "../../../lib/tokens/readable";
+import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import { NARROW } from "../../../ui/hooks/useMatch";
+import { valueOf } from "./words";
+import style from "./Card.module.css";
+
+const GAP_PX = 6;
+/** More rows take two columns. */
+const ROWS = 10;
+
+interface Props {
+  tokens: TokenSample;
+  elementOf: (token: number) => HTMLElement | null;
+  scroller: RefObject<HTMLElement | null>;
+}
+
+export function Card({ tokens, elementOf, scroller }: Props) {
+  const { tokenLook: look } = useSession();
+  const at = look.current.value;
+  const card = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const [element, pane] = [card.current, scroller.current];
+    if (element === null || pane === null || at === null) return undefined;
+    let frame = 0;
+    const place = (): void => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => put(element, elementOf(at.token)));
+    };
+    place();
+    const moved = (): void => {
+      if (at.by === "pointer") look.current.value = null;
+      else place();
+    };
+    addEventListener("scroll", moved, { capture: true, passive: true });
+    addEventListener("resize", place);
+    return () => {
+      cancelAnimationFrame(frame);
+      removeEventListener("scroll", moved, { capture: true });
+      removeEventListener("resize", place);
+    };
+  });
+  if (at === null) return null;
+  return (
+    <div class={style["card"]} ref={card} role="tooltip" data-many={tokens.series.length > ROWS}>
+      <Head tokens={tokens} token={at.token} />
+      <dl>
+        {tokens.series.map(({ name, title, about, values }) => (
+          <div key={name} title={harmless(about)} data-current={name === look.series.value?.name}>
+            <dt>{harmless(title || name)}</dt>
+            <dd>{valueOf(name, values[at.token])}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
+  const [text, raw, id, segment] = [tokens.text(token), tokens.raw(token), tokens.id(token), tokens.segmentOf(token)];
+  const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.slice(0, SHOWN_CHARS)}…` : words);
+  const places = [
+    `#${figure(token)}`,
+    id === null || text === null ? "" : `id ${id}`,
+    segment === null ? "" : harmless(segment.role),
+    tokens.trained[token] === 0 ? "not trained" : "",
+  ];
+  return (
+    <div class={style["head"]}>
+      <b>{text === null ? (id === null ? "no text" : `id ${id}`) : escaped(cut(text))}</b>
+      <span>{places.filter((words) => words !== "").join(" · ")}</span>
+      {raw !== null && raw !== text && <code>{escaped(cut(raw))} in the record</code>}
+    </div>
+  );
+}
+
+/** Put a card below a token, or above it if there is more room. */
+function put(card: HTMLElement, token: HTMLElement | null): void {
+  const box = token?.getClientRects()[0];
+  if (box === undefined || matchMedia(NARROW).matches) {
+    card.style.left = card.style.top = "";
+    return;
+  }
+  const { offsetWidth: width, offsetHeight: height } = card;
+  const isBelow = box.bottom + GAP_PX + height <= innerHeight - GAP_PX || box.top < innerHeight / 2;
+  const top = isBelow ? box.bottom + GAP_PX : box.top - GAP_PX - height;
+  card.style.left = `${Math.max(GAP_PX, Math.min(box.left, innerWidth - width - GAP_PX))}px`;
+  card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
+}

@@ -1,0 +1,21 @@
+/** The tints of the scale from end to end, with the values at its ends. */
+
+import { useSession } from "../../../state/useSession";
+import { figure } from "../../../lib/numbers/numbers";
+import { rampOf } from "../../../lib/tokens/scale";
+import style from "./Controls.module.css";
+
+export function Legend() {
+  const { tokenLook: look } = useSession();
+  const [series, scale] = [look.series.value, look.scale.value];
+  if (series === null || scale === null) return null;
+  if (Number.isNaN(scale.low)) return <span class={style["legend"]}>no values at trained tokens</span>;
+  if (scale.low === scale.high) return <span class={style["legend"]}>all {figure(scale.low)}</span>;
+  return (
+    <span class={style["legend"]} role="img" aria-label={`Tints from ${figure(scale.low)} to ${figure(scale.high)}`}>
+      {figure(scale.low)}
+      <i style={{ backgroundImage: rampOf(scale) }} />
+      {figure(scale.high)}
+    </span>
+  );
+}

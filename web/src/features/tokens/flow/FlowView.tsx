@@ -1,0 +1,152 @@
+/** The tokens as flowing text, with a card for the one that the pointer or the keys are at. */
+
+import { useSession } from "../../../state/useSession";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { tint } from "../../../lib/tokens/scale";
+import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Session } from "../../../state/session";
+import { announce } from "../../../ui/overlay/announce";
+import { Card } from "../card/Card";
+import { words } from "../card/words";
+import { type Paint, TokenFlow, tokenAt } from "./tokenFlow";
+import style from "./Flow.module.css";
+
+export function FlowView({ tokens }: { tokens: TokenSample }) {
+  const session = useSession();
+  const { tokenLook: look, folds } = session;
+  const host = useRef<HTMLDivElement>(null);
+  const body = useRef<HTMLDivElement>(null);
+  const flow = useRef<TokenFlow | null>(null);
+  /** Where the focus was before it came to the tokens. */
+  const origin = useRef<HTMLElement | null>(null);
+
+  useLayoutEffect(() => {
+    const [element, inner] = [host.current, body.current];
+    if (element === null || inner === null) return undefined;
+    const drawn = new TokenFlow(inner, scrollerOf(element), tokens, paintOf(session, tokens));
+    flow.current = drawn;
+    let isFirst = true;
+    const painting = effect(() => {
+      const paint = paintOf(session, tokens);
+      if (!isFirst) drawn.repaint(paint);
+      isFirst = false;
+    });
+    return () => {
+      painting();
+      drawn.end();
+      flow.current = null;
+    };
+  }, [tokens, session]);
+
+  // The current token has an outline, and one that the reader was sent to comes onto the screen.
+  useEffect(() => {
+    let marked: HTMLElement | null = null;
+    return effect(() => {
+      const at = look.current.value;
+      marked?.classList.remove(style["current"] ?? "");
+      marked = at === null || at.by === "pointer" ? null : (flow.current?.elementOf(at.token) ?? null);
+      marked?.classList.add(style["current"] ?? "");
+    });
+  }, [tokens, look]);
+  useEffect(
+    () =>
+      effect(() => {
+        const target = look.target.value;
+        if (target !== null) flow.current?.elementOf(target.token)?.scrollIntoView({ block: "center" });
+      }),
+    [tokens, look],
+  );
+  useEffect(() => {
+    const { round, isOpen } = folds.command.value;
+    if (round > 0) flow.current?.turnAll(isOpen);
+  }, [folds.command.value, tokens]);
+
+  const move = (token: number): void => {
+    look.current.value = { token, by: "keys" };
+    flow.current?.elementOf(token)?.scrollIntoView({ block: "nearest" });
+    announce(words(session, tokens, token));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const drawn = flow.current;
+    if (drawn === null || event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey)
+      return;
+    const token = look.current.peek()?.token ?? null;
+    const next = nextToken(drawn, event.key, token);
+    if (next !== null) move(next);
+    else if (event.key === "Escape") leave(look, origin.current);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- one listener for all tokens
+    <div
+      class={style["flow"]}
+      ref={host}
+      data-scroll="sample"
+      role="group"
+      tabIndex={0}
+      aria-label="Tokens, by arrow keys"
+      onKeyDown={onKeyDown}
+      onFocus={(event) => {
+        if (event.relatedTarget instanceof HTMLElement && !event.currentTarget.contains(event.relatedTarget))
+          origin.current = event.relatedTarget;
+      }}
+      onPointerOver={(event) => {
+        const token = tokenAt(event.target);
+        if (look.current.peek()?.by !== "press" || token === null) hover(look, token);
+      }}
+      onPointerLeave={() => hover(look, null)}
+      onClick={(event) => {
+        const token = tokenAt(event.target);
+        if (token === null) return;
+        look.current.value = { token, by: "press" };
+        session.place.go({ token }, "replace");
+      }}
+    >
+      <div ref={body} />
+      <Card tokens={tokens} elementOf={(token) => flow.current?.elementOf(token) ?? null} scroller={host} />
+    </div>
+  );
+}
+
+type Look = Session["tokenLook"];
+
+/** What the pointer is over has the card, unless the reader chose a token. */
+function hover(look: Look, token: number | null): void {
+  const at = look.current.peek();
+  if (at !== null && at.by !== "pointer") return;
+  if (at?.token !== token) look.current.value = token === null ? null : { token, by: "pointer" };
+}
+
+function leave(look: Look, origin: HTMLElement | null): void {
+  look.current.value = null;
+  if (origin?.isConnected === true) origin.focus();
+  else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+}
+
+/** The token that a key leads to; null for another key. */
+function nextToken(flow: TokenFlow, key: string, token: number | null): number | null {
+  if (key === "Home") return flow.outermost(-1);
+  if (key === "End") return flow.outermost(1);
+  if (!key.startsWith("Arrow")) return null;
+  if (token === null) return flow.outermost(-1);
+  if (key === "ArrowLeft" || key === "ArrowRight") return flow.following(token, key === "ArrowLeft" ? -1 : 1);
+  return flow.beside(token, key === "ArrowUp" ? -1 : 1);
+}
+
+/** The element that scrolls the tokens: themselves, or on a small screen the pane. */
+function scrollerOf(element: HTMLElement): HTMLElement {
+  const isOwn = getComputedStyle(element).overflowY === "auto";
+  return isOwn ? element : (element.closest("main") ?? element);
+}
+
+/** How tokens look now; an effect that calls it runs again when that changes. */
+function paintOf({ tokenLook: look }: Session, tokens: TokenSample): Paint {
+  const [series, scale] = [look.series.value, look.scale.value];
+  return {
+    background: (token) =>
+      series === null || scale === null || tokens.trained[token] === 0 ? "" : tint(scale, series.values[token] ?? NaN),
+  };
+}

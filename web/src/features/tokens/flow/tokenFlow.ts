@@ -1,0 +1,251 @@
+/**
+ * Draws the tokens of a sample as flowing text, without a component for each. Chunks of tokens get their elements when
+ * they come near the screen, and only those near it are painted again when colours change.
+ */
+
+import { cutsOf, type Segment } from "../../../lib/tokens/segments";
+import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import { count } from "../../../lib/numbers/numbers";
+import style from "./Flow.module.css";
+
+/** How tokens look now: a background, empty for none. */
+export interface Paint {
+  background: (token: number) => string;
+}
+
+interface Chunk {
+  from: number;
+  stop: number;
+  element: HTMLElement;
+  /** The number of its elements before those of tokens. */
+  before: number;
+  isNear: boolean;
+  /** The number of the paint that its tokens have; 0 without elements. */
+  painted: number;
+}
+
+interface Section {
+  segment: Segment;
+  element: HTMLElement;
+  button: HTMLButtonElement | null;
+  isOpen: boolean;
+  /** Empty until the section is open for the first time. */
+  chunks: Chunk[];
+}
+
+/** Chunks this far from the screen are ready. */
+const NEAR_PX = 1200;
+/** The size of a chunk without elements is estimated from so many tokens. */
+const MEASURED_TOKENS = 300;
+const CHAR_PX = 7.2;
+const LINE_PX = 26;
+const AT = "data-at";
+
+export class TokenFlow {
+  readonly #host: HTMLElement;
+  readonly #tokens: TokenSample;
+  #paint: Paint;
+  #round = 1;
+  readonly #sections: Section[];
+  readonly #chunkOf = new Map<Element, Chunk>();
+  readonly #observer: IntersectionObserver;
+  readonly #charsOfToken: number;
+
+  constructor(host: HTMLElement, scroller: HTMLElement, tokens: TokenSample, paint: Paint) {
+    this.#host = host;
+    this.#tokens = tokens;
+    this.#paint = paint;
+    this.#charsOfToken = meanLength(tokens);
+    this.#observer = new IntersectionObserver((entries) => this.#seen(entries), {
+      root: scroller,
+      rootMargin: `${NEAR_PX}px 0px`,
+    });
+    const isModelThere = tokens.segments.some(({ isModel }) => isModel);
+    this.#sections = tokens.segments.map((segment) => this.#section(segment, segment.isModel || !isModelThere));
+    host.replaceChildren(...this.#sections.map(({ element }) => element));
+    for (const section of this.#sections) if (section.isOpen) this.#fill(section);
+  }
+
+  /** Paint tokens in another way: those near the screen now, others when they come near. */
+  repaint(paint: Paint): void {
+    this.#paint = paint;
+    this.#round += 1;
+    for (const chunk of this.#chunkOf.values()) if (chunk.isNear) this.#draw(chunk);
+  }
+
+  /** Open or fold all sections that can be folded. */
+  turnAll(isOpen: boolean): void {
+    for (const section of this.#sections) if (section.button !== null) this.#turn(section, isOpen);
+  }
+
+  /** The element of a token, which is drawn first if it has none; null outside the sample. */
+  elementOf(token: number): HTMLElement | null {
+    const section = this.#sections.find(({ segment }) => segment.from <= token && token < segment.stop);
+    if (section === undefined) return null;
+    this.#turn(section, true);
+    const chunk = section.chunks.find(({ from, stop }) => from <= token && token < stop);
+    if (chunk === undefined) return null;
+    this.#draw(chunk);
+    const element = chunk.element.children[token - chunk.from + chunk.before];
+    return element instanceof HTMLElement ? element : null;
+  }
+
+  /** The token that is drawn closest to a place, among those of the line next to a token. */
+  beside(token: number, way: 1 | -1): number {
+    const here = this.elementOf(token)?.getBoundingClientRect();
+    if (here === undefined) return token;
+    const middle = (here.left + here.right) / 2;
+    let best = { token, far: Infinity, top: NaN };
+    for (let other = token + way; other >= 0 && other < this.#tokens.count; other += way) {
+      const box = (this.#isDrawn(other) ? this.elementOf(other) : null)?.getClientRects()[0];
+      if (box === undefined) continue;
+      if (Math.abs(box.top - here.top) < LINE_PX / 2) continue;
+      if (!Number.isNaN(best.top) && Math.abs(box.top - best.top) >= LINE_PX / 2) break;
+      const far = Math.abs((box.left + box.right) / 2 - middle);
+      if (far < best.far) best = { token: other, far, top: box.top };
+    }
+    return best.token;
+  }
+
+  /** The next token that is not folded. */
+  following(token: number, way: 1 | -1): number {
+    for (let other = token + way; other >= 0 && other < this.#tokens.count; other += way)
+      if (this.#isDrawn(other)) return other;
+    return token;
+  }
+
+  /** The first or the last token that is not folded. */
+  outermost(way: 1 | -1): number {
+    return way === -1 ? this.following(-1, 1) : this.following(this.#tokens.count, -1);
+  }
+
+  end(): void {
+    this.#observer.disconnect();
+    this.#host.replaceChildren();
+  }
+
+  #isDrawn(token: number): boolean {
+    return this.#sections.some(({ segment, isOpen }) => isOpen && segment.from <= token && token < segment.stop);
+  }
+
+  #section(segment: Segment, isOpen: boolean): Section {
+    const element = document.createElement("div");
+    element.className = style["section"] ?? "";
+    const section: Section = { segment, element, button: null, isOpen, chunks: [] };
+    if (segment.isModel) return section;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = style["fold"] ?? "";
+    button.addEventListener("click", () => this.#turn(section, !section.isOpen));
+    section.button = button;
+    element.append(button);
+    this.#label(section);
+    return section;
+  }
+
+  #label({ button, element, segment, isOpen }: Section): void {
+    element.dataset["folded"] = String(button !== null && !isOpen);
+    if (button === null) return;
+    const tokens = count(segment.stop - segment.from, "token");
+    button.replaceChildren(chip(segment.role), isOpen ? tokens : `${tokens} folded`);
+    button.setAttribute("aria-expanded", String(isOpen));
+    button.title = isOpen ? "Fold these tokens" : "Show these tokens";
+  }
+
+  #turn(section: Section, isOpen: boolean): void {
+    if (section.isOpen === isOpen) return;
+    section.isOpen = isOpen;
+    this.#label(section);
+    if (isOpen && section.chunks.length === 0) this.#fill(section);
+    for (const { element } of section.chunks) element.hidden = !isOpen;
+  }
+
+  #fill(section: Section): void {
+    const { from, stop } = section.segment;
+    const cuts = cutsOf(from, stop, (token) => this.#tokens.endsLine(token));
+    const width = Math.max(200, this.#host.clientWidth);
+    for (let i = 0; i + 1 < cuts.length; i += 1) {
+      const [begin = 0, end = 0] = [cuts[i], cuts[i + 1]];
+      const element = document.createElement("div");
+      element.className = style["chunk"] ?? "";
+      const height = Math.ceil(((end - begin) * this.#charsOfToken * CHAR_PX) / width) * LINE_PX;
+      element.style.minHeight = `${height}px`;
+      element.style.containIntrinsicHeight = `auto ${height}px`;
+      const chunk = { from: begin, stop: end, element, before: 0, isNear: false, painted: 0 };
+      section.chunks.push(chunk);
+      this.#chunkOf.set(element, chunk);
+      this.#observer.observe(element);
+    }
+    section.element.append(...section.chunks.map(({ element }) => element));
+    const [first] = section.chunks;
+    if (first === undefined || !section.segment.isModel) return;
+    first.element.append(chip(section.segment.role));
+    first.before = 1;
+  }
+
+  #seen(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      const chunk = this.#chunkOf.get(target);
+      if (chunk === undefined) continue;
+      chunk.isNear = isIntersecting;
+      if (isIntersecting) this.#draw(chunk);
+    }
+  }
+
+  #draw(chunk: Chunk): void {
+    if (chunk.painted === 0) {
+      chunk.element.append(...this.#elements(chunk));
+      chunk.element.style.minHeight = "";
+    } else if (chunk.painted !== this.#round)
+      for (let token = chunk.from; token < chunk.stop; token += 1) {
+        const element = chunk.element.children[token - chunk.from + chunk.before];
+        if (element instanceof HTMLElement) this.#paintOne(element, token);
+      }
+    chunk.painted = this.#round;
+  }
+
+  #elements({ from, stop }: Chunk): Node[] {
+    const nodes: Node[] = [];
+    for (let token = from; token < stop; token += 1) {
+      const element = document.createElement("span");
+      const text = this.#tokens.text(token);
+      element.setAttribute(AT, String(token));
+      element.className = this.#classes(token, text);
+      element.append(this.#tokens.label(token));
+      this.#paintOne(element, token);
+      nodes.push(element);
+      if (text === null) nodes.push(document.createTextNode(" "));
+    }
+    return nodes;
+  }
+
+  #classes(token: number, text: string | null): string {
+    const isSign = text !== null && text.trim() === "" && text.includes("\n");
+    const kind = text === null || text === "" ? style["id"] : isSign ? style["sign"] : "";
+    return [style["token"], this.#tokens.trained[token] === 0 ? style["off"] : "", kind].join(" ");
+  }
+
+  #paintOne(element: HTMLElement, token: number): void {
+    element.style.backgroundColor = this.#paint.background(token);
+  }
+}
+
+/** The token that an element shows; null for another element. */
+export function tokenAt(target: EventTarget | null): number | null {
+  const element = target instanceof Element ? target.closest(`[${AT}]`) : null;
+  return element === null ? null : Number(element.getAttribute(AT));
+}
+
+function chip(words: string): HTMLElement {
+  const element = document.createElement("span");
+  element.className = style["chip"] ?? "";
+  element.textContent = words;
+  return element;
+}
+
+function meanLength(tokens: TokenSample): number {
+  let sum = 0;
+  const first = Math.max(0, tokens.count - MEASURED_TOKENS);
+  for (let token = first; token < tokens.count; token += 1) sum += Math.min(200, tokens.label(token).length);
+  return sum / Math.max(1, tokens.count - first);
+}

@@ -1,0 +1,27 @@
+/** How an address describes the view of tokens: its part of `lib/address/address.ts`. */
+
+/** The ways to show tokens: as flowing text, or as a table of their values. */
+export type TokensAs = "text" | "table";
+
+export interface TokensView {
+  tokensAs: TokensAs;
+  /** The current token, counted from the first of the sample. */
+  token: number | null;
+}
+
+export const WHOLE_TEXT: TokensView = { tokensAs: "text", token: null };
+
+const PLACE = /^\d{1,9}$/;
+
+export function readTokensView(params: URLSearchParams): TokensView {
+  const token = params.get("token") ?? "";
+  return {
+    tokensAs: params.get("as") === "table" ? "table" : "text",
+    token: PLACE.test(token) ? Number(token) : null,
+  };
+}
+
+export function writeTokensView({ tokensAs, token }: TokensView, query: URLSearchParams): void {
+  if (tokensAs !== "text") query.set("as", tokensAs);
+  if (token !== null) query.set("token", String(token));
+}

@@ -1,0 +1,100 @@
+/** The stretches of a sample's tokens, one a turn, and the pieces of each that are drawn at once. */
+
+/** A turn of the sample, as far as its tokens are concerned. */
+export interface TurnRole {
+  role: string;
+  /** `prompt` or `response`. */
+  origin: string;
+}
+
+export interface Segment {
+  from: number;
+  stop: number;
+  role: string;
+  /** False for what the model did not write: prompts, and what tools answered. */
+  isModel: boolean;
+}
+
+export interface TokenRun {
+  count: number;
+  turn: Int32Array;
+  /** The first token with a string; `count` without strings. */
+  firstString: number;
+  lossMask: Float64Array | null;
+}
+
+const UNKNOWN_TURN = -1;
+const TOKENS_OF_CHUNK = 512;
+/** A chunk ends behind a line if one ends within so many tokens of its end. */
+const LINE_WITHIN = 128;
+
+const isModelTurn = ({ role, origin }: TurnRole): boolean =>
+  origin === "response" && !["tool", "context", "user", "system", "environment"].includes(role);
+
+/**
+ * The stretches of tokens that share a turn. Tokens of an unknown turn are the prompt's before the first token with a
+ * string, for strings belong to the response, and before the first trained token; afterwards the response's.
+ */
+export function segmentsOf(run: TokenRun, turns: (turn: number) => TurnRole | null): Segment[] {
+  const begin = responseStart(run);
+  const segments: Segment[] = [];
+  let last = NaN;
+  for (let token = 0; token < run.count; token += 1) {
+    const turn = run.turn[token] ?? UNKNOWN_TURN;
+    const isBegin = turn === UNKNOWN_TURN && token === begin;
+    const current = segments.at(-1);
+    if (turn === last && !isBegin && current !== undefined) current.stop = token + 1;
+    else segments.push({ from: token, stop: token + 1, ...described(turn, token < begin, turns) });
+    last = turn;
+  }
+  return segments;
+}
+
+function responseStart({ count, firstString, lossMask }: TokenRun): number {
+  if (firstString < count) return firstString;
+  const trained = lossMask?.findIndex((value) => value > 0) ?? -1;
+  return trained < 0 ? 0 : trained;
+}
+
+function described(
+  turn: number,
+  isPrompt: boolean,
+  turns: (turn: number) => TurnRole | null,
+): Omit<Segment, "from" | "stop"> {
+  const known = turn === UNKNOWN_TURN ? null : turns(turn);
+  if (known !== null) return { role: known.role, isModel: isModelTurn(known) };
+  if (turn !== UNKNOWN_TURN) return { role: `turn ${turn + 1}`, isModel: true };
+  return isPrompt ? { role: "prompt", isModel: false } : { role: "response", isModel: true };
+}
+
+/** Which tokens the update counts: those under the loss mask, or, without one, those that the model wrote. */
+export function trainedOf({ count, lossMask }: TokenRun, segments: readonly Segment[]): Uint8Array {
+  const flags = new Uint8Array(count);
+  if (lossMask !== null)
+    for (let token = 0; token < count; token += 1) flags[token] = (lossMask[token] ?? 0) > 0 ? 1 : 0;
+  else for (const { from, stop, isModel } of segments) if (isModel) flags.fill(1, from, stop);
+  return flags;
+}
+
+/** Where a stretch of tokens is cut: behind a line if there is one near, since a cut shows as a new line. */
+export function cutsOf(from: number, stop: number, endsLine: (token: number) => boolean): number[] {
+  const cuts = [from];
+  for (let at = from; stop - at > TOKENS_OF_CHUNK;) {
+    let cut = at + TOKENS_OF_CHUNK;
+    for (let back = 0; back < LINE_WITHIN; back += 1)
+      if (endsLine(cut - 1 - back)) {
+        cut -= back;
+        break;
+      }
+    cuts.push(cut);
+    at = cut;
+  }
+  return [...cuts, stop];
+}
+
+/** The number of tokens before the padding at the end: equal ids or strings without a value. */
+export function withoutPadding(count: number, isPadding: (token: number) => boolean): number {
+  let stop = count;
+  while (stop > 0 && isPadding(stop - 1)) stop -= 1;
+  return stop === 0 ? count : stop;
+}

@@ -1,0 +1,180 @@
+/** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
+
+import type { MaskRuleInfo, TokenArray } from "../../api/types.gen";
+import { inFlow, type Spelling, spellingOf, textOf } from "./readable";
+import { type Segment, segmentsOf, trainedOf, type TurnRole, withoutPadding } from "./segments";
+import { sorted } from "./scale";
+
+export interface Series extends Pick<TokenArray, "name" | "title" | "about" | "origin" | "scale"> {
+  values: Float64Array;
+}
+
+/** A page of tokens as `api/tokens.ts` decodes it. */
+export interface Page {
+  total: number;
+  start: number;
+  count: number;
+  ids: Int32Array | Float64Array | null;
+  spans: Readonly<Record<"turn", Int32Array>>;
+  series: ReadonlyMap<string, Series>;
+  rules: readonly MaskRuleInfo[];
+  text: ((place: number) => string) | null;
+}
+
+/** Flags that a trainer recorded: numbers, but no values to compare. */
+export const FLAGS: ReadonlySet<string> = new Set(["loss_mask", "is_masked", "is_masked_high", "is_masked_low"]);
+const PAD = /^(<\|?_?pad_?\|?>|\[PAD\]|<PAD>|<\|endoftext\|>|<\|finetune_right_pad_id\|>)$/i;
+/** What the first choice of a series is, as far as a sample has it. */
+const FIRST = ["kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs"];
+
+export class TokenSample {
+  /** Tokens without the padding at the end, which nothing shows. */
+  readonly count: number;
+  readonly segments: readonly Segment[];
+  /** 1 for each token that the update counts. */
+  readonly trained: Uint8Array;
+  readonly series: readonly Series[];
+  readonly rules: readonly MaskRuleInfo[];
+  readonly spelling: Spelling;
+  readonly #ids: Int32Array | Float64Array | null;
+  readonly #text: ((token: number) => string) | null;
+  readonly #ordered = new Map<string, Float64Array>();
+
+  constructor(pages: readonly Page[], turns: (turn: number) => TurnRole | null) {
+    const { ids, text, turn, series, total } = joined(pages);
+    this.#ids = ids;
+    this.#text = text;
+    this.series = series;
+    this.rules = pages[0]?.rules ?? [];
+    this.count = withoutPadding(total, (token) => this.#isPadding(token, total));
+    const firstString = this.#firstString();
+    const lossMask = this.named("loss_mask")?.values ?? null;
+    const run = { count: this.count, turn, firstString, lossMask };
+    this.segments = segmentsOf(run, turns);
+    this.trained = trainedOf(run, this.segments);
+    this.spelling = text === null ? "plain" : spellingOf({ at: text }, firstString, this.count);
+  }
+
+  named(name: string): Series | null {
+    return this.series.find((one) => one.name === name) ?? null;
+  }
+
+  /** The series to begin with: the reader's own, else the one that says most. */
+  usual(wanted: string): Series | null {
+    const names = [wanted, ...FIRST];
+    const found = names.map((name) => this.named(name)).find((one) => one !== null);
+    return found ?? this.series.find(({ name }) => !FLAGS.has(name)) ?? this.series[0] ?? null;
+  }
+
+  /** The finite values of a series at trained tokens, in order. */
+  ordered({ name, values }: Series): Float64Array {
+    const known = this.#ordered.get(name);
+    if (known !== undefined) return known;
+    const result = sorted(values, (token) => this.trained[token] === 1);
+    this.#ordered.set(name, result);
+    return result;
+  }
+
+  id(token: number): number | null {
+    const id = this.#ids?.[token] ?? -1;
+    return id < 0 ? null : id;
+  }
+
+  /** The string of a token as in the record; null without one. */
+  raw(token: number): string | null {
+    return this.#text === null || token < this.#firstString() ? null : this.#text(token);
+  }
+
+  /** The text that a token adds; null if the record does not say. */
+  text(token: number): string | null {
+    return this.#text === null || token < this.#firstString() ? null : textOf({ at: this.#text }, token, this.spelling);
+  }
+
+  /** The token as a label: its text, or its id. */
+  label(token: number, shown: (text: string) => string = inFlow): string {
+    const text = this.text(token);
+    if (text !== null && text !== "") return shown(text);
+    const id = this.id(token);
+    return text === null && id !== null ? String(id) : "◌";
+  }
+
+  /** True for a token that ends a line of the text. */
+  endsLine(token: number): boolean {
+    return /(\n|Ċ|<0x0A>)$/.test(this.raw(token) ?? "");
+  }
+
+  segmentOf(token: number): Segment | null {
+    return this.segments.find(({ from, stop }) => from <= token && token < stop) ?? null;
+  }
+
+  #first: number | null = null;
+
+  /** Strings are those of the last tokens: those before have none. */
+  #firstString(): number {
+    this.#first ??= firstWithString(this.#text, this.count);
+    return this.#first;
+  }
+
+  #isPadding(token: number, total: number): boolean {
+    if (this.series.some(({ name, values }) => name !== "loss_mask" && !Number.isNaN(values[token] ?? NaN)))
+      return false;
+    const text = this.#text?.(token) ?? "";
+    if (PAD.test(text)) return true;
+    const last = total - 1;
+    const isRepeated = token < last || this.#isSame(token - 1, token);
+    return isRepeated && this.#isSame(token, last) && !(text === "" && this.id(token) === null);
+  }
+
+  #isSame(one: number, other: number): boolean {
+    return one >= 0 && this.id(one) === this.id(other) && this.#text?.(one) === this.#text?.(other);
+  }
+}
+
+function firstWithString(text: ((token: number) => string) | null, count: number): number {
+  if (text === null) return count;
+  let token = 0;
+  while (token < count && text(token) === "") token += 1;
+  return token;
+}
+
+interface Joined {
+  total: number;
+  ids: Int32Array | Float64Array | null;
+  turn: Int32Array;
+  series: readonly Series[];
+  text: ((token: number) => string) | null;
+}
+
+/** One page for all. A single page stays as it is, a view of what was sent. */
+function joined(pages: readonly Page[]): Joined {
+  const [first] = pages;
+  if (first === undefined) return { total: 0, ids: null, turn: new Int32Array(), series: [], text: null };
+  const { ids, spans, text } = first;
+  const total = pages.reduce((sum, { count }) => sum + count, 0);
+  if (pages.length === 1) return { total, ids, turn: spans.turn, series: [...first.series.values()], text };
+  const turn = new Int32Array(total);
+  for (const page of pages) turn.set(page.spans.turn, page.start);
+  const all = (values: (page: Page) => ArrayLike<number> | undefined): Float64Array => {
+    const result = new Float64Array(total).fill(NaN);
+    for (const page of pages) result.set(values(page) ?? [], page.start);
+    return result;
+  };
+  const series: Series[] = [];
+  for (const one of first.series.values())
+    series.push({ ...one, values: all((page) => page.series.get(one.name)?.values) });
+  const pageOf = (token: number): Page | undefined =>
+    pages.find(({ start, count }) => start <= token && token < start + count);
+  return {
+    total,
+    ids: ids === null ? null : all((page) => page.ids ?? undefined),
+    turn,
+    series,
+    text:
+      text === null
+        ? null
+        : (token) => {
+            const page = pageOf(token);
+            return page?.text?.(token - page.start) ?? "";
+          },
+  };
+}

@@ -1,0 +1,60 @@
+/** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
+
+import { computed, signal } from "@preact/signals";
+import { type ScaleChoice, scaleOf } from "../../lib/tokens/scale";
+import { chooseScale, chooseTokens, scaleChoice, tokenChoice } from "../browser/tokenView";
+import { Store } from "../store";
+
+/** A token, and how the reader came to it: what the pointer is over goes with the pointer. */
+export interface Current {
+  token: number;
+  by: "pointer" | "keys" | "press";
+}
+
+export class TokenLookStore extends Store {
+  /** The series that colours the tokens. */
+  readonly series = computed(() => this.session.tokens.now.value?.usual(tokenChoice.value.series) ?? null);
+
+  readonly scaleChoice = computed<ScaleChoice | null>(() => {
+    const series = this.series.value;
+    return series === null ? null : scaleChoice(tokenChoice.value, series.name, series.scale);
+  });
+
+  readonly scale = computed(() => {
+    const [tokens, series, choice] = [this.session.tokens.now.value, this.series.value, this.scaleChoice.value];
+    if (tokens === null || series === null || choice === null) return null;
+    return scaleOf(tokens.ordered(series), choice, /(^|_)ratio$/.test(series.name) && !series.name.startsWith("log"));
+  });
+
+  readonly current = signal<Current | null>(null);
+
+  /** The token to bring onto the screen; another record for each time. */
+  readonly target = signal<{ token: number } | null>(null);
+
+  chooseSeries(name: string): void {
+    chooseTokens({ series: name });
+  }
+
+  changeScale(change: Partial<ScaleChoice>): void {
+    const [series, choice] = [this.series.peek(), this.scaleChoice.peek()];
+    if (series !== null && choice !== null) chooseScale(series.name, { ...choice, ...change });
+  }
+
+  /** Show a token, and put it into the address. */
+  readonly goTo = (token: number): void => {
+    this.current.value = { token, by: "press" };
+    this.target.value = { token };
+    this.session.place.go({ token }, "replace");
+  };
+
+  start(): void {
+    // Another sample has other tokens; a link names the one to begin with.
+    this.effect(() => {
+      const tokens = this.session.tokens.now.value;
+      const token = this.session.place.field.token.peek();
+      const isThere = tokens !== null && token !== null && token < tokens.count;
+      this.current.value = isThere ? { token, by: "press" } : null;
+      this.target.value = isThere ? { token } : null;
+    });
+  }
+}
