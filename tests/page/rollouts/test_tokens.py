@@ -166,3 +166,52 @@ def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, to
     expect(tokens.get_by_role("img", name=re.compile("^Tints from"))).to_be_visible()
     go(tokens, token_viewer, "runs/odd?sample=train/0/none/0&view=tokens")
     expect(tokens.get_by_role("heading", name="This sample has no tokens")).to_be_visible()
+
+
+def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + PRIME_TOKENS)
+    masks = tokens.get_by_role("group", name="Taken out of the loss")
+    rule = masks.get_by_role("combobox", name="Mask")
+    expect(rule.locator("option:checked")).to_have_text("Recorded flags")
+    recorded = tokens.locator("[data-at][class*=first]")
+    flagged = recorded.count()
+    assert flagged > 0
+    rule.select_option(label="DPPO")
+    expect(masks).to_contain_text("recorded flags agree 100 %")
+    expect(recorded).to_have_count(flagged)
+    recorded.first.hover()
+    expect(tokens.get_by_role("tooltip")).to_contain_text(
+        re.compile("DPPOtaken out: Probability change .*(above|below)")
+    )
+    masks.get_by_role("spinbutton", name="DPPO: high").fill("0.01")
+    masks.get_by_role("spinbutton", name="DPPO: low").fill("0.01")
+    expect(recorded).not_to_have_count(flagged)
+    masks.get_by_role("combobox", name="and").select_option(label="IPO")
+    expect(tokens.locator("[data-at][class*=second]").first).to_be_visible()
+    expect(masks).to_contain_text(re.compile(r"they agree \d+(\.\d+)? %"))
+    tokens.reload()
+    expect(masks.get_by_role("spinbutton", name="DPPO: high")).to_have_value("0.01")
+    masks.get_by_role("button", name="Reset").click()
+    expect(recorded).to_have_count(flagged)
+
+
+def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + LONG_TOKENS)
+    aside = tokens.get_by_role("complementary", name="Worst tokens")
+    rows = aside.get_by_role("table").first.get_by_role("row")
+    expect(rows).to_have_count(13)
+    values = [float(text) for text in rows.locator("td:nth-child(2)").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    token = int(rows.nth(3).locator("td").last.inner_text().replace(",", ""))
+    rows.nth(3).get_by_role("button").click()
+    expect(tokens.locator(f"[data-at='{token}']")).to_be_in_viewport()
+    expect(tokens.get_by_role("tooltip")).to_contain_text(f"#{token:,} ")
+    expect(rows.nth(3)).to_have_attribute("aria-current", "true")
+    expect(aside.get_by_role("heading", name="Distribution")).to_be_visible()
+    go(tokens, token_viewer, PRIME_TOKENS)
+    by_rule = aside.get_by_role("row", name=re.compile("^IcePop"))
+    expect(by_rule).to_have_text(re.compile(r"^IcePop 0\.2/5\d+[\d.]+ %[\d.]+ %$"))
+    tokens.set_viewport_size({"width": 390, "height": 844})
+    expect(aside).to_have_count(0)
+    tokens.get_by_text("Worst tokens, rules and distribution").click()
+    expect(tokens.get_by_role("heading", name="Worst tokens")).to_be_visible()

@@ -27,6 +27,7 @@ import { HighlightsStore } from "./sample/highlights";
 import { SampleStore } from "./sample/sample";
 import { SearchStore } from "./search";
 import { TokenLookStore } from "./tokens/look";
+import { TokenMasksStore } from "./tokens/masks";
 import { TokensStore } from "./tokens/tokens";
 
 export class Session {
@@ -52,6 +53,7 @@ export class Session {
   readonly group = new GroupStore(this);
   readonly tokens = new TokensStore(this);
   readonly tokenLook = new TokenLookStore(this);
+  readonly tokenMasks = new TokenMasksStore(this);
   readonly search = new SearchStore(this);
 
   readonly #ends: (() => void)[] = [];

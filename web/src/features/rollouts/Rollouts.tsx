@@ -11,6 +11,7 @@ import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";
 import { SamplePane } from "../sample";
+import { TokensAside } from "../tokens";
 import style from "./Rollouts.module.css";
 
 export function Rollouts() {
@@ -24,6 +25,7 @@ export function Rollouts() {
     session.place.field.list.value || (isNarrow && session.place.field.sample.value === null && hasNothing(session));
   const isTable =
     session.place.field.mode.value === "table" && leftOpen && session.view.isWide.value && (isList || !isNarrow);
+  const isTokens = session.place.field.view.value === "tokens";
   const isAlone = isTable || (isNarrow && isList);
   return (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
@@ -58,11 +60,15 @@ export function Rollouts() {
       )}
       {session.place.field.view.value === "group" ? <GroupPane /> : <SamplePane />}
       {isSlim ? null : rightOpen ? (
-        <aside class={style["right"]} style={{ width: `${rightWidth}px` }} aria-label="Charts">
-          {session.place.field.discarded.value && <Reasons />}
-          <Charts />
+        <aside
+          class={style["right"]}
+          style={{ width: `${rightWidth}px` }}
+          aria-label={isTokens ? "Worst tokens" : "Charts"}
+        >
+          {session.place.field.discarded.value && !isTokens && <Reasons />}
+          {isTokens ? <TokensAside /> : <Charts />}
           <Divider
-            label="Width of the charts"
+            label={isTokens ? "Width of the worst tokens" : "Width of the charts"}
             width={rightWidth}
             limits={RIGHT}
             way={-1}
@@ -70,7 +76,11 @@ export function Rollouts() {
           />
         </aside>
       ) : (
-        <Folded label="Show the charts" side="right" open={() => choose({ rightOpen: true })} />
+        <Folded
+          label={isTokens ? "Show the worst tokens" : "Show the charts"}
+          side="right"
+          open={() => choose({ rightOpen: true })}
+        />
       )}
     </div>
   );

@@ -2,12 +2,16 @@
 
 import { useSession } from "../../state/useSession";
 import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
+import { SLIM, useMatch } from "../../ui/hooks/useMatch";
+import { TokensAside } from "./aside/TokensAside";
 import { Controls } from "./controls/Controls";
+import { Masks } from "./controls/Masks";
 import { FlowView } from "./flow/FlowView";
 import style from "./TokensPane.module.css";
 
 export function TokensPane() {
   const { tokens: store } = useSession();
+  const isSlim = useMatch(SLIM);
   const [tokens, error] = [store.now.value, store.error.value];
   if (tokens === null)
     return (
@@ -30,6 +34,13 @@ export function TokensPane() {
     <div class={style["pane"]}>
       {error !== null && <Missing error={error} again={store.again} />}
       <Controls tokens={tokens} />
+      <Masks />
+      {isSlim && (
+        <details class={style["more"]}>
+          <summary>Worst tokens, rules and distribution</summary>
+          <TokensAside isBelow />
+        </details>
+      )}
       <FlowView tokens={tokens} />
     </div>
   );

@@ -3,10 +3,12 @@
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { figure } from "../../../lib/numbers/numbers";
+import { figure, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
+import { exceeded } from "../../../lib/tokens/masks";
 import { escaped, SHOWN_CHARS } from "../../../lib/tokens/readable";
 import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
 import { valueOf } from "./words";
 import style from "./Card.module.css";
@@ -58,8 +60,35 @@ export function Card({ tokens, elementOf, scroller }: Props) {
           </div>
         ))}
       </dl>
+      <Verdicts tokens={tokens} token={at.token} />
     </div>
   );
+}
+
+/** What each chosen rule does to the token. */
+function Verdicts({ tokens, token }: { tokens: TokenSample; token: number }) {
+  const { tokenMasks: masks } = useSession();
+  if (masks.chosen.value.length === 0 || tokens.trained[token] === 0) return null;
+  return (
+    <dl class={style["verdicts"]}>
+      {masks.chosen.value.map((mask) => (
+        <div key={mask.name} data-current={mask.flags[token] === 1}>
+          <dt>{harmless(mask.title)}</dt>
+          <dd>{verdict(tokens, token, mask)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Mask): string {
+  if (flags[token] !== 1) return "left in";
+  const series = rule === null ? null : tokens.named(rule.series);
+  if (series === null) return "taken out";
+  const value = series.values[token] ?? NaN;
+  const bound = exceeded(bounds, value, tokens.named("advantages")?.values[token] ?? null);
+  const side = bound?.side === "high" ? "above" : "below";
+  return `taken out: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
 }
 
 function Head({ tokens, token }: { tokens: TokenSample; token: number }) {

@@ -143,10 +143,13 @@ function scrollerOf(element: HTMLElement): HTMLElement {
 }
 
 /** How tokens look now; an effect that calls it runs again when that changes. */
-function paintOf({ tokenLook: look }: Session, tokens: TokenSample): Paint {
+function paintOf({ tokenLook: look, tokenMasks }: Session, tokens: TokenSample): Paint {
   const [series, scale] = [look.series.value, look.scale.value];
+  const [first, second] = tokenMasks.chosen.value;
   return {
     background: (token) =>
       series === null || scale === null || tokens.trained[token] === 0 ? "" : tint(scale, series.values[token] ?? NaN),
+    isFirst: (token) => first?.flags[token] === 1,
+    isSecond: (token) => second?.flags[token] === 1,
   };
 }

@@ -7,6 +7,7 @@ const TURNS = [
   { role: "assistant", origin: "response" },
 ];
 const MANY = 2000;
+const NO_MARKS = { isFirst: () => false, isSecond: () => false };
 
 /** What the flow watches, and the function that says what is near. */
 let see: (isNear: (element: Element) => boolean) => void;
@@ -32,7 +33,7 @@ function drawn(background = "red"): { host: HTMLElement; flow: TokenFlow } {
   document.body.replaceChildren(host);
   const text = Array.from({ length: MANY }, (_, token) => ` ${token}`);
   const tokens = tokenSample({ text, turn: text.map((_, token) => (token < 10 ? 0 : 1)) }, TURNS);
-  return { host, flow: new TokenFlow(host, host, tokens, { background: () => background }) };
+  return { host, flow: new TokenFlow(host, host, tokens, { ...NO_MARKS, background: () => background }) };
 }
 
 const colours = (host: HTMLElement): Set<string> =>
@@ -53,7 +54,7 @@ describe("the flow of tokens", () => {
     const { host, flow } = drawn();
     see(() => true);
     see((element) => element === host.querySelector("[class*=chunk]"));
-    flow.repaint({ background: () => "blue" });
+    flow.repaint({ ...NO_MARKS, background: () => "blue" });
     expect(colours(host)).toEqual(new Set(["red", "blue"]));
     see(() => true);
     expect(colours(host)).toEqual(new Set(["blue"]));

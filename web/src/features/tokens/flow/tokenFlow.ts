@@ -8,9 +8,11 @@ import type { TokenSample } from "../../../lib/tokens/tokenSample";
 import { count } from "../../../lib/numbers/numbers";
 import style from "./Flow.module.css";
 
-/** How tokens look now: a background, empty for none. */
+/** How tokens look now: a background, empty for none, and whether the first and the second rule take them out. */
 export interface Paint {
   background: (token: number) => string;
+  isFirst: (token: number) => boolean;
+  isSecond: (token: number) => boolean;
 }
 
 interface Chunk {
@@ -40,6 +42,8 @@ const MEASURED_TOKENS = 300;
 const CHAR_PX = 7.2;
 const LINE_PX = 26;
 const AT = "data-at";
+const FIRST = style["first"] ?? "first";
+const SECOND = style["second"] ?? "second";
 
 export class TokenFlow {
   readonly #host: HTMLElement;
@@ -227,6 +231,8 @@ export class TokenFlow {
 
   #paintOne(element: HTMLElement, token: number): void {
     element.style.backgroundColor = this.#paint.background(token);
+    element.classList.toggle(FIRST, this.#paint.isFirst(token));
+    element.classList.toggle(SECOND, this.#paint.isSecond(token));
   }
 }
 

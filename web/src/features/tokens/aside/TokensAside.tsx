@@ -1,0 +1,168 @@
+/** Beside the tokens: those with the largest values, what each rule takes out, and how values are distributed. */
+
+import { useSession } from "../../../state/useSession";
+import { choose } from "../../../state/browser/settings";
+import { figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { inColumn } from "../../../lib/tokens/readable";
+import { agreement } from "../../../lib/tokens/masks";
+import { tint, valueAt } from "../../../lib/tokens/scale";
+import { distribution, worst } from "../../../lib/tokens/worst";
+import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import { useComputed } from "@preact/signals";
+import { valueOf } from "../card/words";
+import { percent } from "../controls/percent";
+import style from "./Aside.module.css";
+
+const MOST_WORST = 12;
+const BARS = 40;
+const RATIO = "importance_ratio";
+/** A token in the column has at most so many characters. */
+const LABEL_CHARS = 40;
+
+/** `isBelow`: there is no room beside the tokens. */
+export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
+  const session = useSession();
+  const tokens = session.tokens.now.value;
+  return (
+    <div class={style["aside"]}>
+      {!isBelow && (
+        <button
+          type="button"
+          class={`action ${style["hide"]}`}
+          aria-label="Hide the worst tokens"
+          title="Hide the worst tokens"
+          onClick={() => choose({ rightOpen: false })}
+        >
+          ›
+        </button>
+      )}
+      {tokens !== null && tokens.count > 0 && (
+        <>
+          <Worst tokens={tokens} />
+          <Rules />
+          <Distribution tokens={tokens} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Worst({ tokens }: { tokens: TokenSample }) {
+  const { tokenLook: look } = useSession();
+  const rows = useComputed(() => {
+    const [series, scale] = [look.series.value, look.scale.value];
+    return series === null || scale === null ? [] : worst(series.values, scale, tokens.trained, MOST_WORST);
+  });
+  const series = look.series.value;
+  const ratio = series?.name === RATIO ? null : tokens.named(RATIO);
+  const here = look.current.value?.by === "pointer" ? null : look.current.value?.token;
+  if (series === null) return null;
+  return (
+    <section aria-labelledby="worst">
+      <h2 id="worst">
+        Worst tokens <small>in this sample</small>
+      </h2>
+      {rows.value.length === 0 ? (
+        <p class="quiet">No trained token has a value.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th>token</th>
+              <th>{harmless(series.title)}</th>
+              {ratio !== null && <th>ratio</th>}
+              <th>at</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.value.map((token) => (
+              <tr key={token} aria-current={token === here ? "true" : undefined}>
+                <td>
+                  <button type="button" onClick={() => look.goTo(token)} title="Go to this token">
+                    {cut(tokens.label(token, inColumn))}
+                  </button>
+                </td>
+                <td>{valueOf(series.name, series.values[token])}</td>
+                {ratio !== null && <td>{valueOf(ratio.name, ratio.values[token])}</td>}
+                <td>{figure(token)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+const cut = (label: string): string => (label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label);
+
+/** What each rule takes out, and how far it agrees with the first chosen one. */
+function Rules() {
+  const { tokenMasks: masks } = useSession();
+  const all = masks.all.value;
+  const [first] = masks.chosen.value;
+  if (all.length === 0) return null;
+  return (
+    <section aria-labelledby="by-rule">
+      <h2 id="by-rule">
+        By rule <small>share of trained tokens</small>
+      </h2>
+      <table>
+        <thead>
+          <tr>
+            <th>rule</th>
+            <th>taken out</th>
+            <th>share</th>
+            {first !== undefined && (
+              <th title={`Of the tokens that it or ${first.title} takes out, the share that both take out`}>agrees</th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((mask) => (
+            <tr key={mask.name}>
+              <td>
+                {harmless(mask.title)}{" "}
+                <small>{mask.thresholds.map(({ value }) => Number(value.toPrecision(4))).join("/")}</small>
+              </td>
+              <td>{figure(mask.count)}</td>
+              <td>{percent(mask.count / masks.trained.value)}</td>
+              {first !== undefined && <td>{mask === first ? "–" : percent(agreement(first.flags, mask.flags))}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Distribution({ tokens }: { tokens: TokenSample }) {
+  const { tokenLook: look } = useSession();
+  const [series, scale] = [look.series.value, look.scale.value];
+  if (series === null || scale === null || !(scale.low < scale.high)) return null;
+  const bars = distribution(tokens.ordered(series), scale, BARS);
+  return (
+    <section aria-labelledby="distribution">
+      <h2 id="distribution">
+        Distribution <small>{harmless(series.title)}</small>
+      </h2>
+      <svg viewBox={`0 0 ${BARS} 40`} preserveAspectRatio="none" class={style["bars"]} aria-hidden="true">
+        {bars.map(({ place, height }) => (
+          <rect
+            key={place}
+            x={place * BARS - 0.5}
+            y={40 - height * 39}
+            width={0.85}
+            height={height * 39}
+            style={{ fill: tint(scale, valueAt(scale, place)) || "var(--line-2)" }}
+          />
+        ))}
+      </svg>
+      <p class={style["ends"]}>
+        <span>{figure(scale.low)}</span>
+        <span>{figure(scale.high)}</span>
+      </p>
+    </section>
+  );
+}

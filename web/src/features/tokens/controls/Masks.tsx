@@ -1,0 +1,92 @@
+/** Up to two rules that mark tokens as taken out of the loss, with thresholds to move. */
+
+import { useSession } from "../../../state/useSession";
+import type { Mask } from "../../../state/tokens/masks";
+import { agreement, stepOf } from "../../../lib/tokens/masks";
+import { figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { NumberField } from "./NumberField";
+import { percent } from "./percent";
+import style from "./Controls.module.css";
+
+const AGREES = "Of the tokens that either takes out, the share that both take out";
+
+export function Masks() {
+  const { tokenMasks: masks } = useSession();
+  if (masks.all.value.length === 0) return null;
+  const [first, second] = masks.chosen.value;
+  return (
+    <div class={style["controls"]} role="group" aria-label="Taken out of the loss">
+      <RuleField place={0} label="Mask" mask={first} />
+      {first !== undefined && <Outcome mask={first} mark="first" />}
+      {first !== undefined && <RuleField place={1} label="and" mask={second} />}
+      {second !== undefined && <Outcome mask={second} mark="second" />}
+      {first !== undefined && second !== undefined && (
+        <span class={style["outcome"]} title={AGREES}>
+          they agree {percent(agreement(first.flags, second.flags))}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function RuleField({ place, label, mask }: { place: number; label: string; mask: Mask | undefined }) {
+  const { tokenMasks: masks } = useSession();
+  const other = masks.chosen.value[1 - place];
+  return (
+    <>
+      <label>
+        {label}{" "}
+        <select
+          class="field"
+          value={mask?.name ?? ""}
+          onChange={(event) => masks.choose(place, event.currentTarget.value)}
+        >
+          <option value="">{place === 0 ? "None" : "no other"}</option>
+          {masks.all.value
+            .filter((one) => one !== other)
+            .map(({ name, title, rule }) => (
+              <option key={name} value={name}>
+                {harmless(title)}
+                {rule?.is_of_run === true ? " (the run's)" : ""}
+              </option>
+            ))}
+        </select>
+      </label>
+      {mask?.thresholds.map(({ name, value }) => (
+        <label key={name}>
+          {harmless(name)}{" "}
+          <NumberField
+            label={`${mask.title}: ${name}`}
+            value={value}
+            step={stepOf(value)}
+            choose={(next) => masks.move(mask, name, next)}
+          />
+        </label>
+      ))}
+      {mask !== undefined && masks.isMoved(mask) && (
+        <button
+          type="button"
+          class="action"
+          title="Thresholds of the run or the paper"
+          onClick={() => masks.reset(mask)}
+        >
+          Reset
+        </button>
+      )}
+    </>
+  );
+}
+
+function Outcome({ mask, mark }: { mask: Mask; mark: "first" | "second" }) {
+  const { tokenMasks: masks } = useSession();
+  const trained = masks.trained.value;
+  const recorded = masks.withRecorded(mask);
+  return (
+    <span class={style["outcome"]}>
+      <i class={style[mark]} />
+      {figure(mask.count)} of {figure(trained)} · {percent(mask.count / trained)}
+      {recorded !== null && <span title={AGREES}> · recorded flags agree {percent(recorded)}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,92 @@
+/** Rules that take tokens out of the loss, computed from their thresholds, which the reader may move. */
+
+import type { MaskLimit, MaskRuleInfo } from "../../api/types.gen";
+
+export interface Threshold {
+  name: string;
+  value: number;
+}
+
+type Sign = MaskLimit["signs"][number];
+
+/** The thresholds of a rule, each once: several limits may share one. */
+export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => number | undefined): Threshold[] {
+  const names = [...new Set(limits.map(({ threshold }) => threshold))];
+  return names.map((name) => ({
+    name,
+    value: moved(name) ?? limits.find(({ threshold }) => threshold === name)?.value ?? NaN,
+  }));
+}
+
+/** The ends of a rule with thresholds: a token beyond one of them is taken out. */
+export interface Bound {
+  threshold: string;
+  side: MaskLimit["side"];
+  signs: ReadonlySet<Sign>;
+  end: number;
+}
+
+export function boundsOf({ limits }: MaskRuleInfo, thresholds: readonly Threshold[]): Bound[] {
+  return limits.map(({ threshold, value, side, signs, base, factor }) => ({
+    threshold,
+    side,
+    signs: new Set(signs),
+    end: base + factor * (thresholds.find(({ name }) => name === threshold)?.value ?? value),
+  }));
+}
+
+const ALL_SIGNS = 3;
+
+/** The bound beyond which a token is, under an advantage; null if the rule leaves the token in. */
+export function exceeded(bounds: readonly Bound[], value: number, advantage: number | null): Bound | null {
+  for (const bound of bounds) {
+    const isBeyond = bound.side === "high" ? value > bound.end : value < bound.end;
+    if (!isBeyond) continue;
+    const sign: Sign =
+      advantage !== null && advantage > 0 ? "up" : advantage !== null && advantage < 0 ? "down" : "zero";
+    if (bound.signs.size === ALL_SIGNS || (advantage !== null && bound.signs.has(sign))) return bound;
+  }
+  return null;
+}
+
+/** 1 for each trained token that is beyond a bound. NaN is beyond nothing. */
+export function takenOut(
+  bounds: readonly Bound[],
+  values: Float64Array,
+  advantages: Float64Array | null,
+  trained: Uint8Array,
+): Uint8Array {
+  const flags = new Uint8Array(trained.length);
+  for (let token = 0; token < flags.length; token += 1)
+    if (trained[token] === 1 && exceeded(bounds, values[token] ?? NaN, advantages?.[token] ?? null) !== null)
+      flags[token] = 1;
+  return flags;
+}
+
+/** The flags that a trainer recorded, of trained tokens. */
+export function recordedFlags(values: Float64Array, trained: Uint8Array): Uint8Array {
+  return trained.map((isTrained, token) => (isTrained === 1 && (values[token] ?? 0) > 0 ? 1 : 0));
+}
+
+export function countOf(flags: Uint8Array): number {
+  let sum = 0;
+  for (const flag of flags) sum += flag;
+  return sum;
+}
+
+/** Of the tokens that either takes out, the share that both take out; 1 if neither takes out any. */
+export function agreement(one: Uint8Array, other: Uint8Array): number {
+  let [both, either] = [0, 0];
+  for (let token = 0; token < one.length; token += 1) {
+    const sum = (one[token] ?? 0) + (other[token] ?? 0);
+    if (sum > 0) either += 1;
+    if (sum > 1) both += 1;
+  }
+  return either === 0 ? 1 : both / either;
+}
+
+/** A step by which a threshold is moved: a hundredth of its size, or a twentieth of small ones. */
+export function stepOf(value: number): number {
+  const size = Math.abs(value);
+  return size === 0 ? 0.01 : 10 ** (Math.floor(Math.log10(size)) - 1);
+}
