@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe import wire
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
-from rolloupe.server import replies, wire
+from rolloupe.server import replies
 from rolloupe.server.app import App
-from rolloupe.server.transcripts import pretty
+from rolloupe.wire import encoding
+from rolloupe.wire.views.transcripts import pretty
 from tests.server.support import HUGE, ask, get, lines, opened, relax_run, row, run_path, served
 
 MARKS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -29,7 +31,7 @@ def read_back(value: object) -> object:
 @given(st.one_of(st.floats(), st.integers(), st.none()))
 def test_a_number_crosses_unchanged(number: float | None) -> None:
     reply = wire.Fact(name="x", kind="metric", value=wire.number(number))
-    value = json.loads(replies.encode(reply))["value"]
+    value = json.loads(encoding.encode(reply))["value"]
     if isinstance(value, int):
         assert abs(value) <= 2**53
     back = read_back(value)
@@ -42,7 +44,7 @@ def test_an_item_of_a_list_keeps_numbers_that_json_lacks() -> None:
         turns=1, prompt_tokens=None, response_tokens=LargeInteger(2**60), total_tokens=2, response_chars=0, env="",
         discarded="", prompt="", response="\ud800", response_end="", values=[],
     )  # fmt: skip
-    item = json.loads(replies.encode(known))
+    item = json.loads(encoding.encode(known))
     assert [item[name] for name in ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens")] == [
         "-Infinity", 0.5, None, str(2**60), 2,
     ]  # fmt: skip
@@ -58,8 +60,8 @@ def test_an_item_of_a_list_keeps_numbers_that_json_lacks() -> None:
 )
 def test_any_json_of_a_file_becomes_json_for_the_browser(value: object) -> None:
     reply = wire.Event(kind="x")
-    reply.run = replies.plain({"v": value})
-    body = replies.encode(reply)
+    reply.run = encoding.plain({"v": value})
+    body = encoding.encode(reply)
     json.loads(body, parse_constant=lambda word: pytest.fail(f"{word} in {body!r}"))
 
 
@@ -67,7 +69,7 @@ def test_nesting_without_end_is_told() -> None:
     value: object = 1
     for _ in range(5000):
         value = [value]
-    assert "nested deeper" in json.dumps(replies.plain(value))
+    assert "nested deeper" in json.dumps(encoding.plain(value))
 
 
 def test_arguments_of_a_call_keep_their_numbers() -> None:

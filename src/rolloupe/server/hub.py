@@ -10,11 +10,13 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from rolloupe import wire
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import replies, views, wire
 from rolloupe.server.replies import InThread
 from rolloupe.state import State
+from rolloupe.wire import encoding
+from rolloupe.wire.views import items
 
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
@@ -161,10 +163,10 @@ class Hub:
     async def _described(self, what: str, run: OpenRun | None) -> bytes:
         if run is None:
             return message(wire.Event(kind="state" if what == STATE else "runs"))
-        item = await self._in_thread(lambda: views.run_item(run))
+        item = await self._in_thread(lambda: items.run_item(run))
         return message(wire.Event(kind="run", run=item))
 
 
 def message(event: wire.Event) -> bytes:
     """Encode an event for the stream. JSON contains no bare newline, so one `data:` is enough."""
-    return b"data: " + replies.encode(event) + b"\n\n"
+    return b"data: " + encoding.encode(event) + b"\n\n"

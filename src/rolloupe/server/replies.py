@@ -1,8 +1,5 @@
 """Replies: records as JSON bytes, errors as `ErrorReply`, a cache, validation by ETag, compression.
 
-msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `wire.number` or `plain` before
-they enter a record, or are marked as `NonFinite`; lone surrogates in texts are replaced.
-
 Encoded replies stay in memory, bounded by bytes and by number; the least recently used goes first. A key contains the
 run's version, so a cached reply is never wrong, only unused. `clear` frees memory only: the index on disk is not a
 cache of replies, and without it every source would need a new scan.
@@ -10,9 +7,8 @@ cache of replies, and without it every source would need a new scan.
 
 import gzip
 import hashlib
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -20,9 +16,9 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import text
+from rolloupe import wire
 from rolloupe.lru import Lru
-from rolloupe.server import wire
+from rolloupe.wire import encoding
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -35,9 +31,6 @@ PLAIN_BYTES_LOOPBACK = 64 * 1024
 
 ENTRY_BYTES = 512
 """Memory of a cached reply in addition to its body."""
-
-MAX_DEPTH = 100
-"""A note replaces deeper nesting: encoders and browsers recurse."""
 
 
 T = TypeVar("T")
@@ -169,58 +162,14 @@ class Replies:
 
 def encoded(record: Made) -> Reply:
     """Encode a record as a reply."""
-    return record if isinstance(record, Reply) else Reply(encode(record), JSON)
-
-
-def encode(record: msgspec.Struct) -> bytes:
-    """Encode a record as JSON."""
-    try:
-        return _encoder.encode(record)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(record, enc_hook=_named)))
-
-
-def _named(value: object) -> wire.Number:
-    """Write a number that JSON lacks: a `NonFinite` or a `LargeInteger`."""
-    if isinstance(value, float | int):
-        return wire.number(value)
-    raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_named)
-
-
-def cleaned(value: Any) -> Any:
-    """Return a JSON value with every lone surrogate replaced."""
-    if isinstance(value, str):
-        return text.clean(value)
-    if isinstance(value, dict):
-        return {cleaned(key): cleaned(item) for key, item in value.items()}
-    return [cleaned(item) for item in value] if isinstance(value, list) else value
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """Convert a file's value to JSON that a browser reads unchanged: numbers as in `wire.number`, bools unchanged."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int | float):
-        return wire.number(value)
-    if depth >= MAX_DEPTH:
-        return f"(nested deeper than {MAX_DEPTH} levels: look at the raw record)"
-    if isinstance(value, Mapping):
-        return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list) and set(map(type, value)) == {float} and math.isfinite(sum(value)):
-        return value  # a long array of numbers that need no conversion
-    if isinstance(value, list | tuple):
-        return [plain(item, depth + 1) for item in value]
-    return str(value)
+    return record if isinstance(record, Reply) else Reply(encoding.encode(record), JSON)
 
 
 def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    body = encode(wire.ErrorReply(error=error, next=what_next, place=place))
+    body = encoding.encode(wire.ErrorReply(error=error, next=what_next, place=place))
     return Response(body, status, dict(headers or {}), media_type=JSON)
 
 
@@ -268,8 +217,3 @@ def float32(values: Sequence[float]) -> bytes:
 
     with np.errstate(over="ignore"):
         return np.asarray(values, dtype=np.float64).astype("<f4").tobytes()
-
-
-def is_finite(value: float | None) -> bool:
-    """True for a finite number."""
-    return value is not None and math.isfinite(value)

@@ -11,12 +11,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from rolloupe import wire
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.query.search import Found, FoundRow, Hit, Search
-from rolloupe.server import replies, views, wire
 from rolloupe.server.process.console import say_failure
+from rolloupe.wire import encoding
+from rolloupe.wire.views import items
 
 RUNNING = 4
 """Searches that run at a time: all share the threads that read."""
@@ -69,10 +71,10 @@ class Running:
         with self._lock:
             self._progress[number] = found.progress
             room = max(0, TOLD - len(self._hits))
-            self._new_hits += [views.search_hit(run.id, hit) for hit in found.hits[:room]]
+            self._new_hits += [items.search_hit(run.id, hit) for hit in found.hits[:room]]
             some = found.transcripts[: self._transcripts_left]
             self._transcripts_left -= len(some)
-            self._new_transcripts += [views.transcript_hit(run.id, one) for one in some]
+            self._new_transcripts += [items.transcript_hit(run.id, one) for one in some]
             new: list[Hit | FoundRow] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
@@ -135,7 +137,7 @@ class Running:
             of_search = [(n, row) for n, of, row in rows if of is search]
             hits = search.look_up([row for _, row in of_search])
             shown |= {n: hit for (n, _), hit in zip(of_search, hits, strict=True)}
-        return [views.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
+        return [items.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
 
 
 class Searches:
@@ -174,7 +176,7 @@ class Searches:
             is_last = False
             while not is_last:
                 event, is_last = running.event()
-                yield replies.encode(event) + b"\n"
+                yield encoding.encode(event) + b"\n"
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(over.wait(), QUIET_S)
         finally:

@@ -5,9 +5,9 @@ It finds only plain text, in linear time whatever the sample contains. The searc
 
 import re
 
+from rolloupe import wire
 from rolloupe.model import Sample
-from rolloupe.server import wire
-from rolloupe.server.transcripts import named_texts
+from rolloupe.wire.views.transcripts import named_texts
 
 MAX_SPANS = 5000
 """Places to send; further ones are only counted."""

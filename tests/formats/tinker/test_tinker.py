@@ -17,8 +17,8 @@ from rolloupe.formats.tinker.format import Tinker
 from rolloupe.index import Library
 from rolloupe.model import LogNode, Problem, SampleKey
 from rolloupe.query import sample
-from rolloupe.server import transcripts
 from rolloupe.server.routes.trainer_files import report_node
+from rolloupe.wire.views import transcripts
 from tests.formats.support import as_line, items, only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[2] / "data/tinker"

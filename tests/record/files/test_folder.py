@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rolloupe import wire
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats import discover
 from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
-from rolloupe.server import views, wire
+from rolloupe.wire.views import items
 from tests.record.support import opened, recorder
 
 
@@ -160,6 +161,6 @@ def test_ranges_reach_the_page(tmp_path: Path) -> None:
         record.sample(step=0, metrics={"length": 100})
     recorder(tmp_path / "run").close()  # one that says nothing of ranges leaves them
     with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
-        item = views.run_item(library.runs[0])
+        item = items.run_item(library.runs[0])
     ranges = item.reward_range, item.metric_ranges
     assert ranges == ((0, 2), [wire.MetricRange(name="length", worst=400, best=0)])

@@ -7,10 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.index import Library, OpenRun
 from rolloupe.record import Recorder
-from rolloupe.server import wire
 from rolloupe.server.app import App
 from tests.index.support import eventually
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served

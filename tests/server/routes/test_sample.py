@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.model import Part, Sample, SampleKey, SampleRow, Turn
-from rolloupe.server import text_places, transcripts
+from rolloupe.server import text_places
 from rolloupe.server.app import App
+from rolloupe.wire.views import transcripts
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 from tests.text.test_images import png, uri
 

@@ -5,6 +5,7 @@ import pytest
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from rolloupe.server.security.headers import HEADERS
+from rolloupe.wire.views import items
 from tests.server.support import BEARER, WRITE, ask, served
 
 
@@ -37,12 +38,11 @@ def test_every_reply_has_them(app: App, method: str, target: str, headers: dict[
 def test_a_defect_has_them_too_and_tells_nothing(
     library: Library, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from rolloupe.server import views
 
     def broken(_: object) -> object:
         raise RuntimeError("secret \x1b[2J")
 
-    monkeypatch.setattr(views, "run_item", broken)
+    monkeypatch.setattr(items, "run_item", broken)
     answer = ask(served(library), "GET", "/api/runs", BEARER)
     assert answer.status == 500
     assert b"secret" not in answer.body

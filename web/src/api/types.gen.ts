@@ -1,4 +1,4 @@
-// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
+// Generated from src/rolloupe/wire: `python -m rolloupe.wire.typescript`. Do not edit.
 
 /** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one. */
 export type WireNumber = number | string | null;

@@ -3,8 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rolloupe import wire
 from rolloupe.index import Library
-from rolloupe.server import wire
 from rolloupe.server.context import Context, context_of
 
 

@@ -5,14 +5,14 @@ import hashlib
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveOptions, CurveQuery
-from rolloupe.server import params, wire
+from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.params import body_of
-from rolloupe.server.wire import number
+from rolloupe.wire import number
 
 MAX_CURVES = 512
 """Maximum number of curves in one answer, counted for each run separately."""

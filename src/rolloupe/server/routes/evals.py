@@ -6,11 +6,11 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.errors import BadQuery
-from rolloupe.server import params, wire
+from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.server.wire import number
+from rolloupe.wire import number
 
 LIMIT = 100
 MAX_LIMIT = 500

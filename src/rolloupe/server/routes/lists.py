@@ -8,13 +8,14 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import export, query
+from rolloupe import export, query, wire
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleQuery
-from rolloupe.server import params, replies, views, wire
+from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.wire import number
+from rolloupe.wire import number
+from rolloupe.wire.views import items
 
 LIMIT = 200
 MAX_LIMIT = 5000
@@ -90,7 +91,7 @@ async def groups(request: Request) -> Response:
             stamp=page.stamp,
             pending=page.pending,
             columns=columns,
-            groups=[views.group_item(spread(group, present, columns)) for group in page.groups],
+            groups=[items.group_item(spread(group, present, columns)) for group in page.groups],
         )
 
     return await context.replies.answer(request, version, make)

@@ -4,8 +4,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe.server import replies, wire
+from rolloupe import wire
+from rolloupe.server import replies
 from rolloupe.server.security.auth import NEXT, Gate, refuse_for_now
+from rolloupe.wire import encoding
 
 
 async def login(request: Request) -> Response:
@@ -21,5 +23,5 @@ async def login(request: Request) -> Response:
         return refuse_for_now(wait_s)
     if not is_right:
         return replies.error_reply(401, "that is not the token of this server", NEXT)
-    body = replies.encode(wire.LoginReply(ok=True))
+    body = encoding.encode(wire.LoginReply(ok=True))
     return Response(body, headers={"set-cookie": gate.set_cookie(request.scope)}, media_type=replies.JSON)

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, text
+from rolloupe import query, text, wire
 from rolloupe.errors import NotFound
 from rolloupe.query import Compared, GroupAnswer, Recurrence, TextPiece
 from rolloupe.query.sample.same_prompt import MOST
-from rolloupe.server import params, wire
+from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.server.wire import number
+from rolloupe.wire import number
 
 CHARS = 20_000
 LEAD = 600

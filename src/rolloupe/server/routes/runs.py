@@ -6,14 +6,15 @@ from pathlib import PurePosixPath
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
-from rolloupe.server import params, replies, views, wire
+from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.wire import number
+from rolloupe.wire import number
+from rolloupe.wire.views import items
 
 PROGRAM = f"rolloupe {__version__}"
 EXCERPT_BYTES = 240
@@ -36,7 +37,7 @@ async def runs(request: Request) -> Response:
 
     def make() -> wire.RunsReply:
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
-        return wire.RunsReply(runs=[views.run_item(run) for run in library.runs], notes=notes, program=PROGRAM)
+        return wire.RunsReply(runs=[items.run_item(run) for run in library.runs], notes=notes, program=PROGRAM)
 
     return await context.replies.fresh(request, make)
 

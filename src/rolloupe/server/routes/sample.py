@@ -5,14 +5,15 @@ from collections.abc import Callable, Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, text
+from rolloupe import query, text, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server import params, replies, text_places, transcripts, views, wire
+from rolloupe.server import params, replies, text_places
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
+from rolloupe.wire.views import items, transcripts
 
 RAW_BYTES = 4 * 2**20
 TEXT_CHARS = 4_000_000
@@ -49,7 +50,7 @@ def _size(sample_and_group: tuple[Sample, Sequence[SampleKey]]) -> int:
 
 async def sample(request: Request) -> Response:
     """`GET /api/runs/{run}/sample?id=&after=`."""
-    return await answered(request, lambda run, key: views.sample_reply(run.id, *_in_group(request, run, key)))
+    return await answered(request, lambda run, key: items.sample_reply(run.id, *_in_group(request, run, key)))
 
 
 async def turns(request: Request) -> Response:
@@ -76,7 +77,7 @@ async def raw(request: Request) -> Response:
         stop = block_end(record, start, RAW_BYTES)
         return wire.RawReply(
             id=str(key),
-            source=views.source_info(locator),
+            source=items.source_info(locator),
             text=record[start:stop].decode("utf-8", "replace"),
             size_bytes=len(record),
             start=min(start, len(record)),

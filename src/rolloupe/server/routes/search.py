@@ -7,18 +7,19 @@ from itertools import islice
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from rolloupe import wire
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Turn
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, speaks, utf16_length
-from rolloupe.server import params, wire
+from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
-from rolloupe.server.transcripts import shown_text
+from rolloupe.wire.views.transcripts import shown_text
 
 MAX_PAGE = 500
 NDJSON = "application/x-ndjson"

@@ -6,12 +6,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import params, replies, wire
+from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.state import Change, LocatedMark, Mark, RunMark, SampleMark, State, Written, found, marks_of
+from rolloupe.wire import encoding
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Compare both versions, and keep one."
@@ -43,10 +44,10 @@ async def change(request: Request) -> Response:
     written = await context.in_thread(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
-        body = replies.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
+        body = encoding.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
         return Response(body, 409, media_type=replies.JSON)
     context.hub.state_changed()
-    return Response(replies.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
+    return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 
 async def marked(request: Request) -> Response:
@@ -107,7 +108,7 @@ def state_item(item: Mark) -> wire.StateItem:
         changed_s=item.changed_s,
         run_mark=wire.RunMarkView(**fields) if isinstance(value, RunMark) else None,
         sample_mark=wire.SampleMarkView(**fields) if isinstance(value, SampleMark) else None,
-        setting=replies.plain(value) if isinstance(value, dict) else None,
+        setting=encoding.plain(value) if isinstance(value, dict) else None,
     )
 
 

@@ -6,15 +6,16 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Push, UpdateChoice
-from rolloupe.server import params, replies, token_bytes, wire
+from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
+from rolloupe.wire.views import token_bytes
 
 MAX_TOKENS = 262_144
 """Tokens in one answer, each with all its series; a longer sample takes several requests."""

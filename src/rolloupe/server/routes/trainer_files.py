@@ -5,12 +5,13 @@ from collections import defaultdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query
+from rolloupe import query, wire
 from rolloupe.index import OpenRun
 from rolloupe.model import LogNode
-from rolloupe.server import params, transcripts, wire
+from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.server.replies import plain
+from rolloupe.wire.encoding import plain
+from rolloupe.wire.views import transcripts
 
 MAX_FILES = 2000
 MAX_DIFF_CHARS = 2_000_000

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rolloupe.server.wire.runs import RunItem
+from rolloupe.wire.records.runs import RunItem
 
 
 class LoginRequest(Struct, kw_only=True):

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from rolloupe.query import SampleItem
-from rolloupe.server.wire.numbers import Number
+from rolloupe.wire.records.numbers import Number
 
 
 class SamplesReply(Struct, kw_only=True):

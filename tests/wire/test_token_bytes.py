@@ -17,8 +17,8 @@ from rolloupe import tokens
 from rolloupe.index import Library
 from rolloupe.query import TokenPage, TokenSpans
 from rolloupe.record import Recorder
-from rolloupe.server import token_bytes
 from rolloupe.server.app import App
+from rolloupe.wire.views import token_bytes
 from tests.server.support import Answer, get, lines, opened, row, run_path, served
 
 GOLDEN = Path(__file__).parents[1] / "data/wire/tokens.bin"

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import tokens
+from rolloupe import tokens, wire
 from rolloupe.model import RunLoss
 from rolloupe.query import Push, TokenPage, TokenUpdate
-from rolloupe.server import replies, wire
+from rolloupe.wire import encoding
 
 MAGIC = b"RLTK\x02\0\0\0"
 """The layout and its version, padded to 8 bytes."""
@@ -51,7 +51,7 @@ def encoded(id: str, page: TokenPage, update: tuple[str, TokenUpdate] | None = N
         updates=_updates(page),
         update=_sample_update(update),
     )
-    text = replies.encode(header)
+    text = encoding.encode(header)
     text += b" " * (_padded(len(text)) - len(text))
     pieces: list[bytes | memoryview] = [MAGIC, len(text).to_bytes(8, "little"), text]
     for _, _, values in columns:

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from rolloupe import text
+from rolloupe import text, wire
 from rolloupe.model import Part, Sample, ToolCall, Turn
-from rolloupe.server import wire
-from rolloupe.server.replies import plain
-from rolloupe.server.wire import number
 from rolloupe.text import images
+from rolloupe.wire import number
+from rolloupe.wire.encoding import plain
 
 PAGE_TURNS = 2000
 PAGE_CHARS = 10_000_000

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rolloupe.server.wire.numbers import Number
+from rolloupe.wire.records.numbers import Number
 
 
 class CallView(Struct, kw_only=True):

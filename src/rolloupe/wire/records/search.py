@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from rolloupe.server.wire.numbers import Number
-from rolloupe.server.wire.texts import Span
+from rolloupe.wire.records.numbers import Number
+from rolloupe.wire.records.texts import Span
 
 
 class TextSearch(Struct, kw_only=True):

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rolloupe.server.wire.numbers import Number
+from rolloupe.wire.records.numbers import Number
 
 
 class MemberPiece(Struct, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rolloupe.server.wire.numbers import Number
+from rolloupe.wire.records.numbers import Number
 
 
 class TokenArray(Struct, kw_only=True):

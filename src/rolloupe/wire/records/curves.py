@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rolloupe.server.wire.numbers import Number
+from rolloupe.wire.records.numbers import Number
 
 
 class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):

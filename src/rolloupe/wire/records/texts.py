@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rolloupe.server.wire.sample import SourceInfo
+from rolloupe.wire.records.sample import SourceInfo
 
 
 class RawReply(Struct, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rolloupe.server.wire.sample import TurnView
+from rolloupe.wire.records.sample import TurnView
 
 
 class ProblemItem(Struct, kw_only=True):

@@ -1,11 +1,11 @@
-"""The replies of the HTTP interface as typed records, one module for each subject.
+"""What the server and the report send to a browser: typed records, one module for each subject.
 
-`rolloupe.server.wire.typescript` generates the page's TypeScript types from these records, so each field is named once.
+`rolloupe.wire.typescript` generates the page's TypeScript types from these records, so each field is named once.
 Numbers that JSON cannot represent become the strings "NaN", "Infinity" and "-Infinity", and integers past 2**53 their
 digits: see `number`.
 """
 
-from rolloupe.server.wire import (
+from rolloupe.wire.records import (
     about,
     curves,
     evals,
@@ -21,7 +21,7 @@ from rolloupe.server.wire import (
     texts,
     tokens,
 )
-from rolloupe.server.wire.about import (
+from rolloupe.wire.records.about import (
     AboutReply,
     CheckpointItem,
     FileItem,
@@ -32,19 +32,19 @@ from rolloupe.server.wire.about import (
     ReportReply,
     ReportSteps,
 )
-from rolloupe.server.wire.curves import CurveData, CurveOptionsView, CurveRecord, CurvesReply, CurvesRequest
-from rolloupe.server.wire.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
-from rolloupe.server.wire.groups import DiscardsReply, GroupItem, GroupsReply
-from rolloupe.server.wire.lists import (
+from rolloupe.wire.records.curves import CurveData, CurveOptionsView, CurveRecord, CurvesReply, CurvesRequest
+from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
+from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
+from rolloupe.wire.records.lists import (
     ColumnItem,
     ColumnsReply,
     CompleteReply,
     SamplesReply,
     SuggestionItem,
 )
-from rolloupe.server.wire.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
-from rolloupe.server.wire.numbers import SAFE_INTEGER, Number, number
-from rolloupe.server.wire.runs import (
+from rolloupe.wire.records.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
+from rolloupe.wire.records.numbers import SAFE_INTEGER, Number, number
+from rolloupe.wire.records.runs import (
     ConfigItem,
     ConfigsReply,
     CurveReply,
@@ -56,7 +56,7 @@ from rolloupe.server.wire.runs import (
     SplitItem,
     StepsReply,
 )
-from rolloupe.server.wire.sample import (
+from rolloupe.wire.records.sample import (
     CallView,
     Fact,
     PartView,
@@ -67,7 +67,7 @@ from rolloupe.server.wire.sample import (
     TurnsReply,
     TurnView,
 )
-from rolloupe.server.wire.search import (
+from rolloupe.wire.records.search import (
     SearchEvent,
     SearchHit,
     SearchHitsReply,
@@ -79,8 +79,8 @@ from rolloupe.server.wire.search import (
     TextSearch,
     TranscriptHit,
 )
-from rolloupe.server.wire.session import CacheStats, ErrorReply, Event, LoginReply, LoginRequest
-from rolloupe.server.wire.state import (
+from rolloupe.wire.records.session import CacheStats, ErrorReply, Event, LoginReply, LoginRequest
+from rolloupe.wire.records.state import (
     ConflictReply,
     MarkedReply,
     MarkedSample,
@@ -91,8 +91,8 @@ from rolloupe.server.wire.state import (
     StateOwner,
     StateReply,
 )
-from rolloupe.server.wire.texts import FindReply, RawReply, Span, TextReply
-from rolloupe.server.wire.tokens import (
+from rolloupe.wire.records.texts import FindReply, RawReply, Span, TextReply
+from rolloupe.wire.records.tokens import (
     MaskLimit,
     MaskRuleInfo,
     SampleUpdate,

@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rolloupe.server import wire
-from rolloupe.server.wire import typescript
+from rolloupe import wire
+from rolloupe.wire import typescript
 
 FILE = Path(__file__).parents[2] / "web/src/api/types.gen.ts"
 
 
 def test_the_committed_types_are_the_generated_ones() -> None:
     assert FILE.read_text(encoding="utf-8") == typescript.generate(), (
-        "python -m rolloupe.server.wire.typescript --write web/src/api/types.gen.ts"
+        "python -m rolloupe.wire.typescript --write web/src/api/types.gen.ts"
     )
 
 

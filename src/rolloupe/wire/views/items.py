@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
-from rolloupe import query, text
+from rolloupe import query, text, wire
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group
 from rolloupe.query.search import Hit, Snippet, Transcript
-from rolloupe.server import wire
-from rolloupe.server.policy_version import policy
-from rolloupe.server.replies import is_finite, plain
-from rolloupe.server.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
-from rolloupe.server.wire import number
 from rolloupe.text import images
+from rolloupe.wire import number
+from rolloupe.wire.encoding import is_finite, plain
+from rolloupe.wire.views.policy_version import policy
+from rolloupe.wire.views.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
 
 MAX_GROUP_IDS = 1000
 MAX_RANGES = 1000

@@ -1,8 +1,8 @@
 """The TypeScript types of the page, generated from the records of `wire`, `SampleItem`, and the table of columns.
 
-python -m rolloupe.server.wire.typescript                     print them
-python -m rolloupe.server.wire.typescript --write FILE        write them to FILE
-python -m rolloupe.server.wire.typescript --check FILE        exit with 1 if FILE differs
+python -m rolloupe.wire.typescript                     print them
+python -m rolloupe.wire.typescript --write FILE        write them to FILE
+python -m rolloupe.wire.typescript --check FILE        exit with 1 if FILE differs
 """
 
 import ast
@@ -17,12 +17,12 @@ from types import ModuleType
 from msgspec import Struct
 from msgspec import inspect as types
 
+from rolloupe import wire
 from rolloupe.columns import COLUMNS
 from rolloupe.query import records
 from rolloupe.query.records import SampleItem
-from rolloupe.server import wire
 
-HEAD = """// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
+HEAD = """// Generated from src/rolloupe/wire: `python -m rolloupe.wire.typescript`. Do not edit.
 """
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
@@ -153,9 +153,7 @@ def main(arguments: list[str]) -> int:
     if arguments[0] == "--write":
         file.write_text(generate(), encoding="utf-8")
     elif not file.is_file() or file.read_text(encoding="utf-8") != generate():
-        sys.stderr.write(
-            f"{file} differs from server/wire. Next: python -m rolloupe.server.wire.typescript --write {file}\n"
-        )
+        sys.stderr.write(f"{file} differs from wire. Next: python -m rolloupe.wire.typescript --write {file}\n")
         return 1
     return 0
 

@@ -1,0 +1,1 @@
+"""Turns records of `model` and `query` into records and bytes of `wire`."""
