@@ -345,7 +345,9 @@ class Sample(Struct, kw_only=True):
     """The reference model's response."""
     ref_reward: float | None = None
     token_strings: list[str] = []
-    """Token strings of the response as the framework stored them, if it did."""
+    """Token strings of the response as the framework stored them, if it did; where `is_decoded`, of all tokens."""
+    is_decoded: bool = False
+    """True if a tokenizer made the texts and the token strings of the ids, for the record holds nothing else."""
     token_ids: list[int] = []
     series: list[TokenSeries] = []
     extra: dict[str, Any] = {}

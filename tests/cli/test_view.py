@@ -45,7 +45,8 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
     words = "--host 0.0.0.0 --port 9 --base-path /x --cache-memory 1 --cache-entries 2 --no-browser --token secret "
     words += "--no-token --rotate-token --allow-host a --allow-host b --cors * --cors http://c --index-dir d "
     words += (
-        "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --index-budget 20GB --map "
+        "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --index-budget 20GB "
+        "--tokenizer own/tiny --download-tokenizer --map "
     )
     assert rolloupe("view", "some", "other", *words.split(), fields).code == 0
     assert asked == [
@@ -58,7 +59,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
                 "budget_bytes": 20_000_000_000, "state_dir": None,
                 "reading": Reading(
                     format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
-                    fields=(("prompt", "a.b"),),
+                    fields=(("prompt", "a.b"),), tokenizer="own/tiny", download_tokenizer=True,
                 ),
             },
         )

@@ -42,6 +42,8 @@ class Built(NamedTuple):
     size: int
     byte_tokens: range = range(0)
     """Tokens of single bytes that the library decodes in another way where they are no UTF-8."""
+    data: bytes = b""
+    """Its file."""
 
 
 def loaded(data: bytes, name: str = "tokenizer.json") -> tokenizer.Tokenizer:
@@ -59,7 +61,8 @@ def _hugging_face(model: Tokenizer, byte_tokens: range = range(0)) -> Built:
     def decode(ids: Sequence[int]) -> str:
         return str(model.decode([*ids], skip_special_tokens=False))
 
-    return Built(loaded(model.to_str().encode()), encode, decode, model.get_vocab_size(), byte_tokens)
+    data = model.to_str().encode()
+    return Built(loaded(data), encode, decode, model.get_vocab_size(), byte_tokens, data)
 
 
 def _byte_level(split: Any, *, added: Sequence[str] = (), decoder: Any = None) -> Built:
@@ -131,8 +134,8 @@ def _sentence_piece(kind: str, **options: Any) -> Built:
     model = sentencepiece.SentencePieceProcessor(model_proto=file.getvalue())
     first = model.piece_to_id("<0x00>")
     return Built(
-        loaded(file.getvalue(), "tokenizer.model"),
-        model.encode, lambda ids: str(model.decode([*ids])), model.get_piece_size(), range(first, first + 256),
+        loaded(file.getvalue(), "tokenizer.model"), model.encode, lambda ids: str(model.decode([*ids])),
+        model.get_piece_size(), range(first, first + 256), file.getvalue(),
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Opens runs: turns options into what to read, and how."""
 
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -22,6 +23,8 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     fields: Mapping[str, str] | AnyPath | None = None,
     reward_key: str = "",
     reward_range: tuple[float, float] | None = None,
+    tokenizer: AnyPath = "",
+    download_tokenizer: bool = False,
     index_dir: AnyPath | None = None,
     state_dir: AnyPath | None = None,
     follow: bool = False,
@@ -37,14 +40,18 @@ def open(  # noqa: A001 - users call it as rolloupe.open
             with such a mapping. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
         reward_key: the sample metric, or the part of a reward object, that counts as the reward.
         reward_range: the lowest and the highest possible reward, for colours.
+        tokenizer: what makes text of token ids, for runs that hold these alone: a `tokenizer.json`, a SentencePiece
+            model, a tiktoken file, a folder with one, or the name of a model in the local Hugging Face cache; by
+            default what the run holds or names.
+        download_tokenizer: fetch a tokenizer that the cache lacks: data files, never code.
         index_dir: a folder for the index, instead of the user's cache directory.
         state_dir: a folder for bookmarks and notes, instead of the user's data directory.
         follow: keep reading files that grow; otherwise each file is read once.
         follow_symlinks: follow links that lead out of `path`.
         wait: wait with each answer until the run is indexed; if False, answers cover only what is indexed so far.
 
-    Raises `UnreadablePath` if a path does not exist, `NotRecognised` if a given format does not fit, `BadQuery` for
-    fields that do not exist.
+    Raises `UnreadablePath` if a path or the tokenizer does not exist, `NotRecognised` if a given format does not fit,
+    `BadQuery` for fields that do not exist.
     """
     from rolloupe.formats import checked_fields, read_fields
 
@@ -53,6 +60,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     reading = Reading(
         format=format or "", follow_symlinks=follow_symlinks, fields=named,
         reward_key=reward_key, reward_range=reward_range,
+        tokenizer=os.fspath(tokenizer), download_tokenizer=download_tokenizer,
     )  # fmt: skip
     return runs_at(paths, index_dir=index_dir, state_dir=state_dir, reading=reading, follow=follow, wait=wait)
 

@@ -144,6 +144,18 @@ def reading(command: F) -> F:
             help="Use this sample metric, or this part of a reward object, as the reward.",
         ),
         click.option(
+            "--download-tokenizer",
+            is_flag=True,
+            help="Fetch a tokenizer that is not on this machine from the Hugging Face hub: its data, never code.",
+        ),
+        click.option(
+            "--tokenizer",
+            default="",
+            metavar="PATH|NAME",
+            help="Decode token ids with this: a file or folder of a tokenizer, or the name of a model in the local "
+            "Hugging Face cache. Default: what the run holds or names.",
+        ),
+        click.option(
             "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and the highest possible reward."
         ),
     ):

@@ -164,6 +164,8 @@ def convert(
     def counted(samples: Iterator[Sample]) -> Iterator[Sample]:
         nonlocal done
         for sample in samples:
+            if sample.is_decoded:  # other layouts have strings of the response alone
+                sample.token_strings, sample.is_decoded = sample.token_strings[sample.row.prompt_tokens :], False
             yield sample
             done += 1
             advanced(done, total)

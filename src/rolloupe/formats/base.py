@@ -19,6 +19,7 @@ from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import (
     Checkpoint,
+    Location,
     Locator,
     LoggedTranscript,
     LogNode,
@@ -107,6 +108,13 @@ class Format(ABC):
     """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
     takes_field_map: ClassVar[bool] = False
     """True if a person may map the keys of its rows (`--map`, `Reading.fields`)."""
+
+    decodes_ids: ClassVar[bool] = False
+    """True if its records hold token ids and no text: `RunInfo.tokenizer`, if there is one, makes text of them."""
+
+    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+        """Return what may be the run's tokenizer, best first: files of the run, and names of models that it gives."""
+        return []
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """Return the bytes of the record at `locator`, as stored. Raises `SourceChanged`."""

@@ -20,7 +20,8 @@ from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
-from rolloupe.model import AS_FOUND, Reading, RunInfo
+from rolloupe.formats.tokenizer_choice import TokenizerChoice
+from rolloupe.model import AS_FOUND, Location, Reading, RunInfo
 from rolloupe.storage import is_file, is_folder, path_state, printable, real_path
 
 MAX_DEPTH = 6
@@ -51,9 +52,10 @@ class Discovery(NamedTuple):
 def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
     """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
 
-    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` if the requested format
-    does not exist or reads nothing there. A field map applies to the generic format.
+    Raises `UnreadablePath` for a path that is missing or may not be read, or such a tokenizer, and `NotRecognised` if
+    the requested format does not exist or reads nothing there. A field map applies to the generic format.
     """
+    choice = TokenizerChoice(reading)
     formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
     walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
     single: list[RunInfo] = []
@@ -71,7 +73,8 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     notes = [
         Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
     ]
-    return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], notes + walk.notes)
+    runs = [msgspec.structs.replace(run, reading=reading, tokenizer=choice.of(run)) for run in runs]
+    return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
 
 def _candidates(reading: Reading) -> tuple[Format, ...]:
@@ -216,6 +219,7 @@ class _Walk:
                 folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
                 self._claimed.update(paths, map(os.path.dirname, paths))
+                self._claimed.update(one.path for one in reader.tokenizers(run) if isinstance(one, Location))
                 self._whole.update(path for path in paths if is_folder(path))
 
     @contextlib.contextmanager

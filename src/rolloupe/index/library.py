@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
@@ -157,10 +158,12 @@ class Library:
         self.close()
 
     def _folder(self, info: RunInfo) -> Path:
-        reading = [info.reading.reward_key, repr(info.reading.fields)] if info.reading != AS_FOUND else []
-        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading])
-        digest = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-        return self.index_dir / f"v{LAYOUT}" / digest
+        asked = msgspec.structs.replace(info.reading, tokenizer="", download_tokenizer=False)
+        reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
+        digest = [f"tokenizer {info.tokenizer.digest}"] if info.tokenizer else []
+        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
+        name = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+        return self.index_dir / f"v{LAYOUT}" / name
 
     def _changed(self, run: OpenRun) -> None:
         self._tell("run", run)

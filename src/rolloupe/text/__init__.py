@@ -11,7 +11,7 @@ from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
-from rolloupe.text.templates import begins_turn, is_bare, split_prompt, split_response, turn_starts
+from rolloupe.text.templates import begins_any_turn, begins_turn, is_bare, split_prompt, split_response, turn_starts
 from rolloupe.text.tool_calls import call_of, is_broken
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Whole",
     "after",
     "alike",
+    "begins_any_turn",
     "begins_turn",
     "call_of",
     "clean",

@@ -5,6 +5,7 @@ a header that only asks for the next answer belongs to the turn before it.
 """
 
 import re
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,14 +77,25 @@ class Start(NamedTuple):
     body: int
 
 
-def split_prompt(text: str) -> list[Turn]:
-    """Cut a templated prompt into turns; one turn of the user where no template is recognised."""
-    return _split(text, first_role="user", origin_response=False)
+def split_prompt(text: str, places: Collection[int] | None = None) -> list[Turn]:
+    """Cut a templated prompt into turns; one turn of the user where no template is recognised.
+
+    If the tokens are known, `places` has the positions of the special ones: a turn begins nowhere else.
+    """
+    return _split(text, places, first_role="user", origin_response=False)
 
 
-def split_response(text: str) -> list[Turn]:
-    """Cut a response into turns: one of the assistant, and more where a template begins new turns within it."""
-    return _split(text, first_role="assistant", origin_response=True)
+def split_response(text: str, places: Collection[int] | None = None) -> list[Turn]:
+    """Cut a response into turns: one of the assistant, and more where a template begins new turns within it.
+
+    `places` is as for `split_prompt`.
+    """
+    return _split(text, places, first_role="assistant", origin_response=True)
+
+
+def begins_any_turn(text: str, places: Iterable[int]) -> bool:
+    """True if a template begins a turn at one of these places of a text."""
+    return any(begins_turn(text, at) for at in places)
 
 
 def begins_turn(text: str, at: int) -> bool:
@@ -96,8 +108,8 @@ def turn_starts(text: str, first: int) -> list[Start]:
     return _found(text, _template(text, first), first)
 
 
-def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
-    pattern, starts = _starts(text)
+def _split(text: str, places: Collection[int] | None, *, first_role: str, origin_response: bool) -> list[Turn]:
+    pattern, starts = _starts(text, places)
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
@@ -113,22 +125,24 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
     return turns
 
 
-def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
+def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] | None, list[Start]]:
     """All turn starts of the template whose first one comes first."""
-    first = _first_start(text)
-    if first is None and not is_bare(text):
+    first = _first_start(text) if places is None else min((at for at in places if begins_turn(text, at)), default=None)
+    if first is None and (places is not None or not is_bare(text)):
         return None, []
     pattern = BARE if first is None else _template(text, first)
-    return pattern, _found(text, pattern, first or 0)
+    return pattern, _found(text, pattern, first or 0, places)
 
 
 def _template(text: str, first: int) -> re.Pattern[str]:
     return next(one for one in STARTS if one.match(text, first))
 
 
-def _found(text: str, pattern: re.Pattern[str], first: int) -> list[Start]:
+def _found(text: str, pattern: re.Pattern[str], first: int, places: Collection[int] | None = None) -> list[Start]:
     found: list[Start] = []
     for match in pattern.finditer(text, first):
+        if places is not None and match.start() not in places:
+            continue
         if not found and match["role"].startswith("[/"):  # ends a turn that never began
             continue
         found.append(Start(match.start(), _role(match["role"]), match.end()))

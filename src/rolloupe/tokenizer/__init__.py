@@ -5,7 +5,16 @@ It reads what decoding needs, a table of bytes and a few rules, and runs nothing
 """
 
 from rolloupe.tokenizer.decode import decode_tokens
-from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_unchanged
+from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_named, load_unchanged
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder
 
-__all__ = ["Tokenizer", "decode_tokens", "find_tokenizer", "load", "load_at", "load_unchanged", "placeholder"]
+__all__ = [
+    "Tokenizer",
+    "decode_tokens",
+    "find_tokenizer",
+    "load",
+    "load_at",
+    "load_named",
+    "load_unchanged",
+    "placeholder",
+]

@@ -43,13 +43,17 @@ def load(place: str | Path, *, download: bool = False) -> Tokenizer:
             return _load_folder(path)
     except ValueError as error:  # a null byte
         raise UnreadablePath(f"{place!r} is no path: {error}. Next: name {KINDS} or a folder that holds one") from None
-    name = str(place)
+    return load_named(str(place), download=download)
+
+
+def load_named(name: str, *, download: bool = False) -> Tokenizer:
+    """Load a tokenizer by the name of its model, as `load` does; a path is no such name. Raises `UnreadablePath`."""
     folder = hub.cached(name) if hub.is_name(name) else None
     if folder is None and download and hub.is_name(name):
         folder = hub.fetched(name, lambda names: [*_vocabularies(names)[:1], *({CONFIG} & {*names})], MAX_BYTES)
     if folder is None:
         raise UnreadablePath(
-            f"the tokenizer {name[:200]} is neither a path nor a model in the local Hugging Face cache. "
+            f"there is no tokenizer {name[:200]}: no such file or folder, nor a model in the local Hugging Face cache. "
             f"Next: name {KINDS} or a folder that holds one, or fetch a model's with --download-tokenizer"
         )
     return _load_folder(folder)

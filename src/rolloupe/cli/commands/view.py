@@ -95,6 +95,8 @@ def view(
     fields: tuple[tuple[str, str], ...],
     reward_key: str,
     reward_range: tuple[float, float] | None,
+    tokenizer: str,
+    download_tokenizer: bool,
     **server: Any,
 ) -> None:
     """Show runs in the browser, live.
@@ -104,6 +106,6 @@ def view(
     """
     place = options.place_of(
         paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,
-        reward_range=reward_range,
+        reward_range=reward_range, tokenizer=tokenizer, download_tokenizer=download_tokenizer,
     )  # fmt: skip
     start(place, **server)

@@ -7,17 +7,19 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.formats.prime_rl.own_tokenizer import EXPORTS, tokenizers_of
 from rolloupe.formats.prime_rl.token_columns import (
     ARRAYS,
     AT_SAMPLING,
+    BY_MASK,
     COUNTS,
     MEANS,
-    NO_TEXT,
     NUMBERS,
     SERIES,
     absences_of,
@@ -34,6 +36,8 @@ from rolloupe.formats.reading.files import FolderEntry, alone, entries, files, f
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, step_of
+from rolloupe.formats.token_texts import note_of, note_without_tokenizer, strings_of, tokenizer_of
+from rolloupe.formats.token_texts import turns_of as turns_of_tokens
 from rolloupe.model import (
     Location,
     Locator,
@@ -41,11 +45,11 @@ from rolloupe.model import (
     RunPart,
     Sample,
     SampleRow,
+    Scanned,
     Source,
 )
 from rolloupe.storage import is_file, path_state
 
-EXPORTS = "token_exports"
 STABLE = "STABLE"
 QUIET_S = 600.0
 """A step without `STABLE` that has not changed for this long is never going to be finished."""
@@ -77,7 +81,10 @@ class PrimeRL(JsonlFormat):
         "branch of a rollout, not always a whole one."
     )
     reads = (
-        ("`token_ids`, `position_ids`", "the tokens, shown as ids: this version reads no tokenizer"),
+        (
+            "`token_ids`, `position_ids`",
+            "the tokens: with a tokenizer prompt, response and turns as text, else shown as ids",
+        ),
         ("`loss_mask`", "the sampled, trained tokens: turns are its spans, and all means are over it"),
         ("`rewards`", "the reward, until June 2026; later versions store none"),
         ("`advantages`", "the advantage, and a token series"),
@@ -98,8 +105,10 @@ class PrimeRL(JsonlFormat):
         ("any other key", "extra"),
     )
     limits = (
-        "The files hold no text, no group, no reward from June 2026 on, no reference logprobs. Index 0 of a packed "
-        "sequence holds garbage by design; it lies outside the mask."
+        "The files hold no text: name a tokenizer, unless the run has one (`tokenizer.json`, `tokenizer/`, "
+        "`weights/step_{N}/`) or names in `configs/` one that the local Hugging Face cache has. They hold no group, no "
+        "reward from June 2026 on, no reference logprobs. Index 0 of a packed sequence holds garbage by design; it "
+        "lies outside the mask."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -138,6 +147,40 @@ class PrimeRL(JsonlFormat):
         return found
 
     series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
+
+    decodes_ids = True
+
+    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+        """See `Format`."""
+        return tokenizers_of(run)
+
+    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`; decodes the texts."""
+        found = super().rows_of(run, source, record, start, length)
+        strings = strings_of(run, columns_of(record).ids) if run.tokenizer else None
+        for row in found:
+            if strings is not None and isinstance(row, SampleRow):
+                row.prompt, row.response = "".join(strings[: row.prompt_tokens]), "".join(strings[row.prompt_tokens :])
+        return found
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        tokenizer_of(run)  # if its file changed, that concerns the whole part and no record
+        return super().scan(run, source, start, stop)
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `JsonlFormat`: decode the tokens."""
+        if run.tokenizer is None:
+            return
+        columns = columns_of(record)
+        strings = strings_of(run, columns.ids)
+        by_template = (
+            [] if strings is None else turns_of_tokens(run, columns.ids, strings, sample.row.prompt_tokens or 0)
+        )
+        sample.turns = by_template or turns_of(columns, strings)
+        sample.token_strings, sample.is_decoded = strings or [], strings is not None
+        origin = note_of(run, columns.ids, strings)
+        sample.notes[0] = origin if by_template else f"{origin}; {BY_MASK}"
 
     def may_cut(self, key: str) -> bool:
         """See `JsonlFormat`."""
@@ -178,7 +221,7 @@ class PrimeRL(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         columns = columns_of(record)
-        notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
+        notes = [f"{note_without_tokenizer(columns.ids)}; {BY_MASK}", *columns.notes, *absences_of(columns)]
         return Sample(
             key=row.key,
             row=row,

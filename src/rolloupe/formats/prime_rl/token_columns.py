@@ -4,13 +4,14 @@ A value belongs to the token at its index, and only under the loss mask: elsewhe
 the first token a probability across a packing boundary. Neither is ever shown or averaged.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Part, TokenSeries, Turn
@@ -38,10 +39,7 @@ OF_TRAINER = (
 MAX_TURNS = 5_000
 """Maximum number of mask spans that become turns; the rest of a sequence is one turn."""
 
-NO_TEXT = (
-    "the file holds token ids and no text: ids are shown, for this version reads no tokenizer; a turn for each span of "
-    "the loss mask"
-)
+BY_MASK = "a turn for each span of the loss mask"
 MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
 COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
@@ -173,8 +171,8 @@ def first_of(values: tokens.Floats | None) -> float | None:
     return float(values[np.isfinite(values)][0])
 
 
-def turns_of(columns: TokenColumns) -> list[Turn]:
-    """A turn for each span of the mask: sampled tokens, and the tokens around them."""
+def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> list[Turn]:
+    """A turn for each span of the mask: sampled tokens, and the tokens around them. Shows the ids without `strings`."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
     edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
     turns = []
@@ -182,10 +180,12 @@ def turns_of(columns: TokenColumns) -> list[Turn]:
         if start == stop:
             continue
         sampled = bool(columns.mask[start])
+        role = "assistant" if sampled else "prompt" if start == 0 else "context"
+        ids = [Part(kind="text", text=shown(columns.ids[start:stop]))]
         turns.append(
             Turn(
-                role="assistant" if sampled else "prompt" if start == 0 else "context",
-                parts=[Part(kind="text", text=shown(columns.ids[start:stop]))],
+                role=role,
+                parts=ids if strings is None else text.parts("".join(strings[start:stop]), role),
                 origin="response" if sampled or start else "prompt",
                 tokens=stop - start,
                 token_start=start,

@@ -48,7 +48,10 @@ class _Piece(NamedTuple):
 
 
 def spans_of(sample: Sample, total: int) -> TokenSpans:
-    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones."""
+    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones.
+
+    Decoded strings are those of all tokens, and all turns consist of them.
+    """
     spans = TokenSpans(*(np.full(total, UNKNOWN, dtype=np.int32) for _ in TokenSpans._fields))
     for number, turn in enumerate(sample.turns):
         _place_turn(spans, sample, number, turn)
@@ -73,7 +76,9 @@ def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> N
 
 
 def _place_strings(spans: TokenSpans, sample: Sample, first: int) -> None:
-    turns = [(number, turn) for number, turn in enumerate(sample.turns) if turn.origin == "response"]
+    turns = [
+        (number, turn) for number, turn in enumerate(sample.turns) if sample.is_decoded or turn.origin == "response"
+    ]
     text = "".join(_verbatim(part) for _, turn in turns for part in turn.parts)
     lengths = lengths_within(sample.token_strings, text)
     if lengths is None:

@@ -52,12 +52,16 @@ def serve(
 ) -> None:
     """Show the runs at some paths until interrupted.
 
-    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a missing path, `NotRecognised` if a given
-    format does not fit, `BadQuery` for invalid options (such as a port in use).
+    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a missing path or tokenizer,
+    `NotRecognised` if a given format does not fit, `BadQuery` for invalid options (such as a port in use).
     """
     for path in paths:
         if not os.path.exists(os.path.expanduser(path)):
             raise UnreadablePath(f"{path} does not exist. Next: check the path")
+    if reading.tokenizer:  # kept for the library, which opens after the address is printed
+        from rolloupe import tokenizer
+
+        tokenizer.load(reading.tokenizer, download=reading.download_tokenizer)
     access = access_of(token, no_token=no_token, rotate=rotate_token)
     settings = Settings(
         host=host,

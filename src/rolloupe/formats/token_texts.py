@@ -1,0 +1,69 @@
+"""Texts of token ids, for formats whose records hold nothing else: what each token adds, and whose turns they are."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate, compress
+
+from rolloupe import text, tokenizer
+from rolloupe.model import RunInfo, Turn
+from rolloupe.tokenizer import Tokenizer
+
+MAX_CHARS = 64 * 2**20
+"""Maximum length of the text of one record: a few ids of long tokens must not fill the memory."""
+
+
+def tokenizer_of(run: RunInfo) -> Tokenizer | None:
+    """Return the tokenizer of a run; None without one. Raises `UnreadablePath` if its file changed."""
+    return tokenizer.load_unchanged(run.tokenizer) if run.tokenizer else None
+
+
+def strings_of(run: RunInfo, ids: Sequence[int]) -> list[str] | None:
+    """Return the text that each token adds; None without a tokenizer, and for a text that is too long."""
+    decoder = tokenizer_of(run)
+    if decoder is None:
+        return None
+    strings = tokenizer.decode_tokens(decoder, ids)
+    return strings if sum(map(len, strings)) <= MAX_CHARS else None
+
+
+def turns_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str], first: int) -> list[Turn]:
+    """Return the turns of a sequence whose response begins at the token `first`; empty without a known template.
+
+    A turn begins only at a special token: a model that writes out `<|im_start|>` in other tokens begins none.
+    """
+    decoder = tokenizer_of(run)
+    if decoder is None:
+        return []
+    starts = [0, *accumulate(map(len, strings))]
+    special = set(compress(starts, map(decoder.special.__contains__, ids)))
+    edge = starts[first]
+    prompt, response = "".join(strings[:first]), "".join(strings[first:])
+    of_prompt = {at for at in special if at < edge}
+    of_response = {at - edge for at in special if at >= edge}
+    if not (text.begins_any_turn(prompt, of_prompt) or text.begins_any_turn(response, of_response)):
+        return []
+    turns = text.split_prompt(prompt, of_prompt) if prompt else []
+    turns += text.split_response(response, of_response) if response else []
+    stop = 0
+    for turn, end in zip(turns, accumulate(len(text.verbatim(turn)) for turn in turns), strict=True):
+        turn.token_start, stop = stop, bisect_left(starts, end, 0, len(ids))
+        turn.token_stop, turn.tokens = stop, stop - turn.token_start
+    return turns
+
+
+def note_without_tokenizer(ids: Sequence[int]) -> str:
+    """Say what is shown while no tokenizer is known, and what to do next."""
+    return f"the file holds token ids and no text: {len(ids):,} ids, no tokenizer. Next: open it with --tokenizer"
+
+
+def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> str:
+    """Say where the text of a sequence comes from, and where it is not what the tokens say."""
+    count = f"{len(ids):,} token id{'' if len(ids) == 1 else 's'}"
+    decoder = tokenizer_of(run)
+    if decoder is None:
+        return note_without_tokenizer(ids)
+    if strings is None:
+        return f"{count} are a text of more than {MAX_CHARS // 2**20} Mi characters: ids are shown"
+    unknown = sum(one not in decoder for one in ids)
+    shown = f"; {unknown:,} of them are not in its vocabulary, and shown as <token ID>" if unknown else ""
+    return f"the text is decoded from {count} with {decoder.file.path}{shown}"
