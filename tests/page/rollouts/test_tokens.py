@@ -215,3 +215,31 @@ def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Pag
     expect(aside).to_have_count(0)
     tokens.get_by_text("Worst tokens, rules and distribution").click()
     expect(tokens.get_by_role("heading", name="Worst tokens")).to_be_visible()
+
+
+def test_the_strip_goes_to_a_token_and_selects_a_range(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + LONG_TOKENS)
+    strip = tokens.get_by_role("slider", name="Entropy by position")
+    expect(strip).to_be_visible()
+    box = strip.bounding_box()
+    assert box is not None
+    blank = "c => !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(part => part !== 0)"
+    assert not strip.locator("canvas").evaluate(blank)
+    tokens.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    expect(tokens).to_have_url(re.compile(r"token=(39|40)\d\d"))
+    expect(tokens.locator("[data-at][class*=current]")).to_be_in_viewport()
+    tokens.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 20)
+    tokens.mouse.down()
+    tokens.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 20, steps=4)
+    tokens.mouse.up()
+    expect(tokens.get_by_text(re.compile("^tokens (5,99|6,00).* to (6,39|6,40)"))).to_be_visible()
+    expect(tokens.locator("[data-at='6001']")).to_be_in_viewport()
+    places = tokens.get_by_role("complementary", name="Worst tokens").locator("tbody tr td:last-child")
+    expect(tokens.get_by_role("heading", name="Worst tokens in the selected range")).to_be_visible()
+    assert all(5990 <= int(text.replace(",", "")) <= 6410 for text in places.all_inner_texts()[:12])
+    strip.focus()
+    tokens.keyboard.press("Escape")
+    expect(tokens.get_by_role("heading", name="Worst tokens in this sample")).to_be_visible()
+    tokens.keyboard.press("End")
+    expect(strip).to_have_attribute("aria-valuenow", "7999")
+    expect(tokens.locator("[data-at='7999']")).to_be_in_viewport()

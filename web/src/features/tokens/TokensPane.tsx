@@ -7,6 +7,7 @@ import { TokensAside } from "./aside/TokensAside";
 import { Controls } from "./controls/Controls";
 import { Masks } from "./controls/Masks";
 import { FlowView } from "./flow/FlowView";
+import { StripView } from "./strip/StripView";
 import style from "./TokensPane.module.css";
 
 export function TokensPane() {
@@ -41,6 +42,7 @@ export function TokensPane() {
           <TokensAside isBelow />
         </details>
       )}
+      <StripView tokens={tokens} />
       <FlowView tokens={tokens} />
     </div>
   );

@@ -96,15 +96,21 @@ export function valueAt({ kind, low, high }: TokenScale, place: number): number 
 }
 
 /**
- * The strength of the tint, up to `LEVELS`; below zero on the lower side of a scale with two. Where nothing is above
- * zero, as with log-probabilities, the tint grows towards the low end.
+ * The strength of the tint, from 0 to 1, or from -1 on a scale with two sides; NaN for a value without one. Where
+ * nothing is above zero, as with log-probabilities, the tint grows towards the low end.
  */
-export function levelOf(scale: TokenScale, value: number): number {
+export function strengthOf(scale: TokenScale, value: number): number {
   const place = placeOf(scale, value);
-  if (Number.isNaN(place)) return NO_LEVEL;
+  if (Number.isNaN(place)) return NaN;
   if (scale.low === scale.high) return 0;
-  if (scale.middle !== null) return Math.round((2 * place - 1) * LEVELS);
-  return Math.round((scale.high <= 0 ? 1 - place : place) * LEVELS);
+  if (scale.middle !== null) return 2 * place - 1;
+  return scale.high <= 0 ? 1 - place : place;
+}
+
+/** The strength in steps, up to `LEVELS`. */
+export function levelOf(scale: TokenScale, value: number): number {
+  const strength = strengthOf(scale, value);
+  return Number.isNaN(strength) ? NO_LEVEL : Math.round(strength * LEVELS);
 }
 
 /** The background of a level; empty for none. */

@@ -17,6 +17,9 @@ describe("the worst tokens", () => {
     const ratios = Float64Array.of(2, 0.1, 1);
     expect(worst(ratios, { kind: "log", low: 0.1, high: 10, middle: 1 }, ALL(3), 2)).toEqual([1, 0]);
   });
+  it("may be those of a range", () => {
+    expect(worst(Float64Array.of(9, 1, 2, 9), LINEAR, ALL(4), 5, { from: 1, stop: 3 })).toEqual([2, 1]);
+  });
   it("are trained ones", () => {
     expect(worst(Float64Array.of(9, 1), LINEAR, Uint8Array.of(0, 1), 5)).toEqual([1]);
   });

@@ -10,9 +10,15 @@ export function distance(scale: TokenScale, value: number): number {
 }
 
 /** The trained tokens with the largest values, the largest first; of equal ones the first. NaN is never among them. */
-export function worst(values: Float64Array, scale: TokenScale, trained: Uint8Array, most: number): number[] {
+export function worst(
+  values: Float64Array,
+  scale: TokenScale,
+  trained: Uint8Array,
+  most: number,
+  range = { from: 0, stop: trained.length },
+): number[] {
   const found: { token: number; far: number }[] = [];
-  for (let token = 0; token < trained.length; token += 1) {
+  for (let token = range.from; token < range.stop; token += 1) {
     if (trained[token] !== 1) continue;
     const far = distance(scale, values[token] ?? NaN);
     const last = found.length < most ? -Infinity : (found.at(-1)?.far ?? -Infinity);

@@ -31,6 +31,21 @@ export class TokenLookStore extends Store {
   /** The token to bring onto the screen; another record for each time. */
   readonly target = signal<{ token: number } | null>(null);
 
+  /** The selected range; null for all tokens. */
+  readonly range = signal<{ from: number; stop: number } | null>(null);
+
+  /** Select the tokens between two, in either order, and both of them. */
+  select(one: number, other: number): void {
+    this.range.value = { from: Math.min(one, other), stop: Math.max(one, other) + 1 };
+  }
+
+  /** Move the end of the range that a token is at, or begin a range there. */
+  extend(from: number, to: number): void {
+    const range = this.range.peek();
+    const start = range === null ? from : range.from === from ? range.stop - 1 : range.from;
+    this.select(start, to);
+  }
+
   chooseSeries(name: string): void {
     chooseTokens({ series: name });
   }
@@ -55,6 +70,7 @@ export class TokenLookStore extends Store {
       const isThere = tokens !== null && token !== null && token < tokens.count;
       this.current.value = isThere ? { token, by: "press" } : null;
       this.target.value = isThere ? { token } : null;
+      this.range.value = null;
     });
   }
 }

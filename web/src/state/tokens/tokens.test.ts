@@ -62,6 +62,21 @@ it("says what failed, and tries again", async () => {
   expect([session.tokens.error.value, session.tokens.now.value?.count]).toEqual([null, 3]);
 });
 
+it("selects a range from either end, which another sample leaves behind", async () => {
+  const look = session.tokenLook;
+  session.place.go({ view: "tokens" });
+  await settled();
+  look.select(2, 1);
+  expect(look.range.value).toEqual({ from: 1, stop: 3 });
+  look.extend(1, 0);
+  expect(look.range.value).toEqual({ from: 0, stop: 3 });
+  look.extend(2, 1);
+  expect(look.range.value).toEqual({ from: 0, stop: 2 });
+  session.sample.now.value = reply({ turns, reward: 0.5 });
+  await settled();
+  expect(look.range.value).toBeNull();
+});
+
 it("begins at the token of the address, and goes to another", async () => {
   session.place.go({ view: "tokens", token: 2 });
   await settled();

@@ -52,16 +52,18 @@ function Worst({ tokens }: { tokens: TokenSample }) {
   const { tokenLook: look } = useSession();
   const rows = useComputed(() => {
     const [series, scale] = [look.series.value, look.scale.value];
-    return series === null || scale === null ? [] : worst(series.values, scale, tokens.trained, MOST_WORST);
+    return series === null || scale === null
+      ? []
+      : worst(series.values, scale, tokens.trained, MOST_WORST, look.range.value ?? undefined);
   });
-  const series = look.series.value;
+  const [series, range] = [look.series.value, look.range.value];
   const ratio = series?.name === RATIO ? null : tokens.named(RATIO);
   const here = look.current.value?.by === "pointer" ? null : look.current.value?.token;
   if (series === null) return null;
   return (
     <section aria-labelledby="worst">
       <h2 id="worst">
-        Worst tokens <small>in this sample</small>
+        Worst tokens <small>{range === null ? "in this sample" : "in the selected range"}</small>
       </h2>
       {rows.value.length === 0 ? (
         <p class="quiet">No trained token has a value.</p>

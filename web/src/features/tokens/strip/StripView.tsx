@@ -1,0 +1,136 @@
+/** The current series along the position: a press goes to a token, a drag selects a range. */
+
+import { useSession } from "../../../state/useSession";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { peakNear, tokenAtPlace } from "../../../lib/tokens/strip";
+import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Session } from "../../../state/session";
+import { useScheme } from "../../../ui/hooks/useScheme";
+import { words } from "../card/words";
+import { drawStrip } from "./drawStrip";
+import style from "./Strip.module.css";
+
+/** A shorter way is a press. */
+const DRAG_PX = 4;
+/** A press means the peak within so many pixels. */
+const REACH_PX = 3;
+/** The share of the tokens that an arrow key moves by. */
+const STEP = 1 / 200;
+
+export function StripView({ tokens }: { tokens: TokenSample }) {
+  const session = useSession();
+  const { tokenLook: look, tokenMasks: masks } = session;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  const scheme = useScheme();
+  const [series, scale, chosen] = [look.series.value, look.scale.value, masks.chosen.value];
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (canvas.current === null || series === null || scale === null) return;
+    const flags = chosen.map((mask) => mask.flags);
+    drawStrip(canvas.current, { values: series.values, trained: tokens.trained, scale, flags });
+  }, [tokens, series, scale, chosen, width, scheme]);
+  if (series === null || scale === null) return null;
+  const at = look.current.value?.by === "pointer" ? null : (look.current.value?.token ?? null);
+  return (
+    <div class={style["strip"]}>
+      <div
+        class={style["plot"]}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${harmless(series.title)} by position`}
+        aria-valuemin={0}
+        aria-valuemax={tokens.count - 1}
+        aria-valuenow={at ?? 0}
+        aria-valuetext={at === null ? "no token" : words(session, tokens, at)}
+        title="Press to go to a token, drag to select a range"
+        onPointerDown={(event) => press(session, tokens, event)}
+        onKeyDown={(event) => {
+          if (byKey(session, tokens, event)) event.preventDefault();
+        }}
+      >
+        <canvas ref={canvas} />
+        <Range count={tokens.count} session={session} />
+        {at !== null && <i class={style["here"]} style={{ left: `${((at + 0.5) / tokens.count) * 100}%` }} />}
+      </div>
+      <p class={style["words"]}>
+        <span>0</span>
+        <span>{selection(look.range.value, harmless(series.title))}</span>
+        <span>token {figure(tokens.count - 1)}</span>
+      </p>
+    </div>
+  );
+}
+
+function selection(range: { from: number; stop: number } | null, title: string): string {
+  if (range === null) return `${title} by position · drag to select`;
+  return `tokens ${figure(range.from)} to ${figure(range.stop - 1)} · Esc selects all`;
+}
+
+function Range({ count, session: { tokenLook: look } }: { count: number; session: Session }) {
+  const range = look.range.value;
+  if (range === null) return null;
+  const place = { left: `${(range.from / count) * 100}%`, width: `${((range.stop - range.from) / count) * 100}%` };
+  return <i class={style["range"]} style={place} />;
+}
+
+/** Follow a press until it ends. */
+function press({ tokenLook: look }: Session, tokens: TokenSample, event: PointerEvent): void {
+  const plot = event.currentTarget;
+  if (!(plot instanceof HTMLElement) || event.button !== 0) return;
+  plot.setPointerCapture(event.pointerId);
+  const box = plot.getBoundingClientRect();
+  const place = (at: PointerEvent): number => (at.clientX - box.left) / box.width;
+  const isDrag = (at: PointerEvent): boolean => Math.abs(at.clientX - event.clientX) >= DRAG_PX;
+  const move = (at: PointerEvent): void => {
+    if (isDrag(at)) look.select(tokenAtPlace(place(event), tokens.count), tokenAtPlace(place(at), tokens.count));
+  };
+  const end = (at: PointerEvent): void => {
+    plot.removeEventListener("pointermove", move);
+    plot.removeEventListener("pointerup", end);
+    plot.removeEventListener("pointercancel", end);
+    if (at.type === "pointercancel") return;
+    const { series, scale, range } = look;
+    if (isDrag(at)) look.target.value = { token: range.peek()?.from ?? 0 };
+    else if (series.value !== null && scale.value !== null)
+      look.goTo(peakNear(series.value.values, tokens.trained, scale.value, place(at), REACH_PX / box.width));
+  };
+  plot.addEventListener("pointermove", move);
+  plot.addEventListener("pointerup", end);
+  plot.addEventListener("pointercancel", end);
+}
+
+/** Move the current token, or with Shift the end of the range. False for another key. */
+function byKey({ tokenLook: look }: Session, tokens: TokenSample, event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.altKey || event.metaKey) return false;
+  if (event.key === "Escape" && look.range.peek() !== null) {
+    look.range.value = null;
+    return true;
+  }
+  const last = tokens.count - 1;
+  const here = look.current.peek()?.token ?? 0;
+  const step = Math.max(1, Math.round(tokens.count * STEP));
+  const ways: Readonly<Record<string, number>> = {
+    ArrowLeft: here - step,
+    ArrowDown: here - step,
+    ArrowRight: here + step,
+    ArrowUp: here + step,
+    Home: 0,
+    End: last,
+  };
+  const to = ways[event.key];
+  if (to === undefined) return false;
+  const token = Math.max(0, Math.min(last, to));
+  if (event.shiftKey) look.extend(here, token);
+  look.current.value = { token, by: "keys" };
+  look.target.value = { token };
+  return true;
+}

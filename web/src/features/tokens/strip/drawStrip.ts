@@ -1,0 +1,80 @@
+/** Draws a strip into a canvas, in the colours of the theme. */
+
+import { columnOf, flaggedColumns, stripOf } from "../../../lib/tokens/strip";
+import type { TokenScale } from "../../../lib/tokens/scale";
+
+interface Drawn {
+  values: Float64Array;
+  trained: Uint8Array;
+  scale: TokenScale;
+  /** The flags of the first and of the second rule. */
+  flags: readonly Uint8Array[];
+}
+
+/** Room for the marks of rules, below the bars. */
+const MARKS_PX = 10;
+const MARK_PX = 3;
+const LEAST_PX = 1;
+const INKS = ["--seq-full", "--div-pos", "--div-neg", "--line-2", "--accent", "--warn"] as const;
+
+type Ink = (typeof INKS)[number];
+
+function inksOf(element: HTMLElement): (name: Ink) => string {
+  const probe = document.createElement("i");
+  element.append(probe);
+  const inks = new Map(
+    INKS.map((name) => {
+      probe.style.color = `var(${name})`;
+      return [name, getComputedStyle(probe).color];
+    }),
+  );
+  probe.remove();
+  return (name) => inks.get(name) ?? "";
+}
+
+export function drawStrip(canvas: HTMLCanvasElement, { values, trained, scale, flags }: Drawn): void {
+  const { clientWidth: width, clientHeight: height, parentElement: parent } = canvas;
+  const context = canvas.getContext("2d");
+  if (context === null || parent === null || width === 0) return;
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  context.scale(ratio, ratio);
+  const ink = inksOf(parent);
+  const { up, down } = stripOf(values, trained, scale, width);
+  const base = scale.middle === null ? height - MARKS_PX : (height - MARKS_PX) / 2;
+  const bar = Math.max(1, width / trained.length - (width > 3 * trained.length ? 1 : 0));
+  for (let column = 0; column < width; column += 1) {
+    const strength = up[column] ?? NaN;
+    const below = down[column] ?? 0;
+    if (Number.isNaN(strength)) continue;
+    context.fillStyle = ink(scale.middle === null ? "--seq-full" : "--div-pos");
+    const above = Math.max(LEAST_PX, strength * base);
+    context.fillRect(column, base - above, bar, above);
+    context.fillStyle = ink("--div-neg");
+    if (below > 0) context.fillRect(column, base, bar, Math.max(LEAST_PX, below * base));
+  }
+  context.fillStyle = ink("--line-2");
+  for (const { from, stop } of absent(trained)) {
+    const x = columnOf(from, trained.length, width);
+    context.fillRect(x, height - MARKS_PX, Math.max(1, columnOf(stop - 1, trained.length, width) - x + 1), 1);
+  }
+  for (const [place, taken] of flags.entries()) {
+    context.fillStyle = ink(place === 0 ? "--accent" : "--warn");
+    const y = height - MARKS_PX + 2 + place * (MARK_PX + 1);
+    for (const column of flaggedColumns(taken, width))
+      context.fillRect(Math.max(0, column + bar / 2 - MARK_PX / 2), y, MARK_PX, MARK_PX);
+  }
+}
+
+/** Stretches of tokens that are not trained. */
+function absent(trained: Uint8Array): { from: number; stop: number }[] {
+  const found: { from: number; stop: number }[] = [];
+  for (let token = 0; token < trained.length; token += 1) {
+    if (trained[token] === 1) continue;
+    const last = found.at(-1);
+    if (last !== undefined && last.stop === token) last.stop = token + 1;
+    else found.push({ from: token, stop: token + 1 });
+  }
+  return found;
+}
