@@ -135,6 +135,7 @@ BROKEN = {
     "text": b"This is a text.\n", "ranks that break off": b"YQ== 0\nYg== x\n",
     "a rank of many digits": b"YQ== 0\nYg== 99999999999\n",
     "base64 that breaks off": b"YQ== 0\nYg= 1\n", "a cut protocol buffer": b"\x0a\xff\xff\xff\xff\x0f",
+    "another protocol buffer": b"\x08\x01" * 9, "many fields": b"\x0a\xca\x01" + b"\x18\x01" * 101,
     "an endless number": b"\x0a" + b"\xff" * 100, "a group": b"\x0b\x0c", "the field 0": b"\x02\x01a",
 }  # fmt: skip
 
@@ -182,7 +183,7 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
 
 def test_more_entries_than_any_tokenizer_has_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
-    path.write_bytes(b'{"model": {"vocab": [' + b"[]," * 2**22 + b"[]]}}")
+    path.write_bytes(b'{"model": {"vocab": [' + b"[]," * 2**21 + b"[]]}}")
     assert "entries" in refused(path)
 
 

@@ -5,7 +5,7 @@ import re
 
 from rolloupe.tokenizer.vocabulary import BadTokenizer, Vocabulary
 
-MAX_TOKENS = 2**22
+MAX_TOKENS = 2**21
 LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (\d{1,10})\r?")
 
 

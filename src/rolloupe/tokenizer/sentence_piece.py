@@ -17,10 +17,13 @@ DUMMY_PREFIX = 3
 """A field of the normalizer: whether a blank is put before each text."""
 UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
 """Types of pieces."""
-NUMBER, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
-"""Kinds of values."""
+NUMBER, BYTES = 0, 2
+SIZES = {1: 8, 5: 4}
+"""Kinds of values; those of a fixed size with it."""
 
-MAX_PIECES = 2**22
+MAX_PIECES = 2**21
+MAX_FIELDS = 100
+"""Maximum number of fields of anything but the model: a piece has three."""
 
 
 def read(data: bytes) -> Vocabulary:
@@ -28,16 +31,17 @@ def read(data: bytes) -> Vocabulary:
     spellings: dict[int, str | bytes] = {}
     special = set()
     is_prefixed = True
-    for field, value in _fields(data):
-        if field == PIECES and isinstance(value, bytes):
-            if len(spellings) == MAX_PIECES:
-                raise BadTokenizer(f"it has more than {MAX_PIECES:,} pieces")
+    for field, value in _fields(data, MAX_PIECES):
+        if not isinstance(value, bytes):
+            raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
+        if field == PIECES:
             spelling, kind = _piece(value)
             if kind in (UNKNOWN, CONTROL, USER_DEFINED):
                 special.add(len(spellings))
             spellings[len(spellings)] = spelling
-        elif field == NORMALIZER and isinstance(value, bytes):
-            is_prefixed = all(setting != 0 for number, setting in _fields(value) if number == DUMMY_PREFIX)
+        elif field == NORMALIZER:
+            settings = [setting for number, setting in _fields(value, MAX_FIELDS) if number == DUMMY_PREFIX]
+            is_prefixed = settings[-1:] != [0]
     if not spellings:
         raise BadTokenizer("it has no pieces")
     return Vocabulary(spellings=spellings, special=frozenset(special), strip=(" ", 1) if is_prefixed else ("", 0))
@@ -46,7 +50,7 @@ def read(data: bytes) -> Vocabulary:
 def _piece(message: bytes) -> tuple[bytes, int]:
     """Return what a piece spells, and its type."""
     spelling, kind = b"", 1
-    for field, value in _fields(message):
+    for field, value in _fields(message, MAX_FIELDS):
         if field == PIECE and isinstance(value, bytes):
             spelling = value
         elif field == TYPE and isinstance(value, int):
@@ -56,22 +60,23 @@ def _piece(message: bytes) -> tuple[bytes, int]:
     return spelling if kind in (UNKNOWN, CONTROL) else spelling.replace("▁".encode(), b" "), kind
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message: their numbers and values. Raises `BadTokenizer`."""
-    at, end = 0, len(message)
+def _fields(message: bytes, most: int) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the fields of a message: their numbers and values. Raises `BadTokenizer`, also for too many."""
+    at, end, count = 0, len(message), 0
     while at < end:
+        count += 1
         tag, at = _number(message, at)
         field, kind = tag >> 3, tag & 7
-        if kind == NUMBER:
+        if count > most:
+            raise BadTokenizer(f"it has more than {most:,} fields")
+        if field and kind == NUMBER:
             value, at = _number(message, at)
             yield field, value
             continue
         if kind == BYTES:
             size, at = _number(message, at)
-        elif kind in (FOUR_BYTES, EIGHT_BYTES):
-            size = 4 if kind == FOUR_BYTES else 8
         else:
-            raise BadTokenizer(f"at byte {at} it is no protocol buffer")
+            size = SIZES.get(kind, end)
         if not field or size > end - at:
             raise BadTokenizer(f"at byte {at} it is cut, or no protocol buffer")
         yield field, message[at : at + size]

@@ -14,7 +14,7 @@ from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Vocabulary
 
 MAX_STEPS = 32
 """Tokenizers have up to five."""
-MAX_ENTRIES = 2**22
+MAX_ENTRIES = 2**21
 """Maximum number of entries, counted in the file before it is parsed: Gemma 3 has 0.9 million."""
 
 MAX_STRIPPED = 16

@@ -16,6 +16,7 @@ from rolloupe.formats import discover, token_texts
 from rolloupe.index import Library
 from rolloupe.model import Reading, Sample
 from rolloupe.query.tokens.page import token_page
+from rolloupe.query.tokens.table import token_table
 from tests.formats.support import items, only_run, samples
 from tests.tokenizer.built import built
 
@@ -119,6 +120,11 @@ def test_every_token_has_its_place_in_the_text(run: Path, qwen: Path) -> None:
                 assert units.decode("utf-16-le") == string
                 shown += 1
         assert shown > len(one.token_ids) / 2
+
+
+def test_letters_of_a_spelling_that_the_text_has_stay(tmp_path: Path, qwen: Path) -> None:
+    (one,) = decoded(write(tmp_path / "run", record([("Ġa", 0), ("ĠbĊ", 1)])), qwen)
+    assert "".join(token_table(one).column("text").to_pylist()) == "ĠaĠbĊ"
 
 
 def test_what_a_sample_is_called_does_not_depend_on_the_tokenizer(run: Path, qwen: Path) -> None:

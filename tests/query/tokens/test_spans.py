@@ -14,11 +14,12 @@ from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSer
 from rolloupe.query import token_page
 from rolloupe.query.tokens.series import values_between
 from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.token_strings import _BYTES, lengths_within, readable
+from rolloupe.query.tokens.token_strings import lengths_within, readable
+from rolloupe.tokenizer.spellings import BYTES
 from tests.index.support import opened
 
 DATA = Path(__file__).parents[2] / "data"
-LETTERS = {byte: letter for letter, byte in _BYTES.items()}
+LETTERS = {byte: letter for letter, byte in BYTES.items()}
 KEY = SampleKey("train", 0, "g", "0")
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("aé😀 \n<think>"), max_size=40)
 
@@ -33,7 +34,7 @@ def sample(turns: list[Turn], strings: list[str], **more: object) -> Sample:
 
 def test_the_alphabet_of_bytes_is_that_of_gpt_2() -> None:
     assert (LETTERS[32], LETTERS[10], LETTERS[0xC3], LETTERS[0x00]) == ("Ġ", "Ċ", "Ã", "Ā")
-    assert len(_BYTES) == 256
+    assert len(BYTES) == 256
 
 
 @given(texts, st.data())

@@ -9,7 +9,7 @@ from rolloupe.model import Sample
 from rolloupe.query.tokens.page import token_count, token_page
 from rolloupe.query.tokens.series import trained
 from rolloupe.query.tokens.spans import Places
-from rolloupe.query.tokens.token_strings import readable
+from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import Flags
 
 ASSISTANT = "assistant"
@@ -28,7 +28,7 @@ def token_table(sample: Sample) -> pa.Table:
     mask = trained(page.series) if page.series else None
     columns = {
         "id": ids,
-        "text": _texts(sample.token_strings, total),
+        "text": _texts(texts_of_tokens(sample), total),
         "role": roles_of(sample, page.spans.turn, mask),
         "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
     }
@@ -38,7 +38,7 @@ def token_table(sample: Sample) -> pa.Table:
 
 def _texts(strings: Sequence[str], total: int) -> pa.Array:
     """The strings belong to the last tokens."""
-    texts = (one.encode("utf-8", "replace").decode() for one in readable(strings))
+    texts = (one.encode("utf-8", "replace").decode() for one in strings)
     return pa.array([*[None] * (total - len(strings)), *texts], pa.string())
 
 

@@ -4,10 +4,13 @@ Some frameworks store the text of a token; others store the vocabulary's own spe
 (`Ġ` for a blank, `Ċ` for a line break, a letter for every other byte) or that of SentencePiece (`▁` for a blank).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rolloupe.model import Sample
+from rolloupe.tokenizer.spellings import BYTES
 
 Lengths = NDArray[np.int64]
 
@@ -42,6 +45,11 @@ def _without_left_out(pieces: list[bytes], text: str) -> list[bytes] | None:
     return kept
 
 
+def texts_of_tokens(sample: Sample) -> list[str]:
+    """Return the token strings of a sample as text; those that a tokenizer decoded are text already."""
+    return sample.token_strings if sample.is_decoded else readable(sample.token_strings)
+
+
 def readable(strings: Sequence[str]) -> list[str]:
     """Return the token strings of a sample as text: those in the spelling of a vocabulary as what they stand for.
 
@@ -57,7 +65,7 @@ def readable(strings: Sequence[str]) -> list[str]:
 
 def _from_bytes(string: str) -> str:
     try:
-        return bytes(map(_BYTES.__getitem__, string)).decode()
+        return bytes(map(BYTES.__getitem__, string)).decode()
     except (KeyError, UnicodeDecodeError):
         return string
 
@@ -84,7 +92,7 @@ def _plain(strings: Sequence[str]) -> list[bytes]:
 
 def _byte_level(strings: Sequence[str]) -> list[bytes] | None:
     try:
-        return [bytes(map(_BYTES.__getitem__, one)) for one in strings]
+        return [bytes(map(BYTES.__getitem__, one)) for one in strings]
     except KeyError:  # a special token with a blank in it, or another alphabet
         return None
 
@@ -93,14 +101,5 @@ def _sentence_piece(strings: Sequence[str]) -> list[bytes]:
     return [one.replace("▁", " ").encode("utf-8", "surrogatepass") for one in strings]
 
 
-def _byte_letters() -> Iterator[tuple[str, int]]:
-    """The letter of each byte. Source: `bytes_to_unicode` of GPT-2's encoder."""
-    itself = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
-    others = iter(range(256, 512))
-    for byte in range(256):
-        yield (chr(byte) if byte in itself else chr(next(others))), byte
-
-
-_BYTES = dict(_byte_letters())
-_BLANKS = {letter for letter, byte in _BYTES.items() if byte in b" \n"}
+_BLANKS = {letter for letter, byte in BYTES.items() if byte in b" \n"}
 _SPELLINGS: tuple[Callable[[Sequence[str]], list[bytes] | None], ...] = (_plain, _byte_level, _sentence_piece)

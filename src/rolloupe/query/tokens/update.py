@@ -15,7 +15,7 @@ from rolloupe.query.tokens.rules import loss_inputs
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.table import roles_of
-from rolloupe.query.tokens.token_strings import readable
+from rolloupe.query.tokens.token_strings import texts_of_tokens
 
 UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT = range(5)
 """What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule."""
@@ -138,7 +138,7 @@ class _Table:
 
 def _strings(sample: Sample, total: int) -> NDArray[np.object_]:
     names = np.full(total, "", dtype=object)
-    strings = readable(sample.token_strings) or list(map(str, sample.token_ids))
+    strings = texts_of_tokens(sample) or list(map(str, sample.token_ids))
     if strings and sample.token_strings:
         names[total - len(strings) :] = strings
     elif strings:
