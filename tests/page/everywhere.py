@@ -182,6 +182,7 @@ STATES: tuple[State, ...] = (
     State("sample that was searched", "runs/rich?sample=train/4/0/0&q=eleven", SAMPLE),
     State("text of a sample", f"{RICH}&view=text", "section[aria-label='Raw text'] pre"),
     State("tokens", "runs/toy?view=tokens", "main [data-at]"),
+    State("table of tokens", "runs/toy?view=tokens&as=table", "main [data-token]"),
     State("raw record", f"{RICH}&view=raw", "section[aria-label='Raw record'] pre"),
     State("find", RICH, SAMPLE, press("F", then="[role=search] input")),
     State("no such sample", "runs/rich?sample=train/4/0/99", "[role=alert]"),

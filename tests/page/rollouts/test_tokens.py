@@ -243,3 +243,36 @@ def test_the_strip_goes_to_a_token_and_selects_a_range(tokens: Page, token_viewe
     tokens.keyboard.press("End")
     expect(strip).to_have_attribute("aria-valuenow", "7999")
     expect(tokens.locator("[data-at='7999']")).to_be_in_viewport()
+
+
+def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(token_viewer.address + TOY_TOKENS)
+    form = tokens.get_by_role("group", name="Form")
+    form.get_by_role("button", name="Table").click()
+    expect(tokens).to_have_url(re.compile("view=tokens&as=table"))
+    table = tokens.get_by_role("table", name="Values of tokens, by arrow keys")
+    names = table.get_by_role("rowheader").all_inner_texts()
+    assert names[:4] == ["Token reward", "Log ratio to the reference", "KL", "Value"]
+    assert names[4:8] == [
+        "Logprob at sampling", "Logprob of the reference", "Probability", "Probability of the reference",
+    ]  # fmt: skip
+    head = table.get_by_role("columnheader")
+    expect(head.nth(1)).to_have_text("0 - <think>")
+    expect(head.nth(2)).to_have_text("1 - ↵")
+    kl = table.get_by_role("row").nth(3).get_by_role("cell")
+    assert all(re.fullmatch(r"[−\d.e]+|–", text) for text in kl.all_inner_texts())
+    assert len(set(kl.evaluate_all("all => all.map(e => e.style.backgroundColor)"))) > 2
+    go(tokens, token_viewer, f"{LONG_TOKENS}&as=table&token=7000")
+    expect(table.locator("[class*=current]")).to_have_text(re.compile("^7000 -"))
+    expect(table.locator("[class*=current]")).to_be_in_viewport()
+    table.focus()
+    tokens.keyboard.press("End")
+    expect(head.last).to_have_text("7999 - ·7999")
+    expect(head.last).to_be_in_viewport()
+    assert head.count() < 60
+    tokens.keyboard.press("Home")
+    expect(head.nth(1)).to_have_text("0 - ↵")
+    head.nth(4).click()
+    expect(tokens).to_have_url(re.compile("token=3$"))
+    form.get_by_role("button", name="Text").click()
+    expect(tokens.locator("[data-at='3'][class*=current]")).to_be_in_viewport()

@@ -8,10 +8,12 @@ import { Controls } from "./controls/Controls";
 import { Masks } from "./controls/Masks";
 import { FlowView } from "./flow/FlowView";
 import { StripView } from "./strip/StripView";
+import { TableView } from "./table/TableView";
 import style from "./TokensPane.module.css";
 
 export function TokensPane() {
-  const { tokens: store } = useSession();
+  const { tokens: store, place } = useSession();
+  const form = place.field.tokensAs.value;
   const isSlim = useMatch(SLIM);
   const [tokens, error] = [store.now.value, store.error.value];
   if (tokens === null)
@@ -43,7 +45,7 @@ export function TokensPane() {
         </details>
       )}
       <StripView tokens={tokens} />
-      <FlowView tokens={tokens} />
+      {form === "table" ? <TableView tokens={tokens} /> : <FlowView tokens={tokens} />}
     </div>
   );
 }

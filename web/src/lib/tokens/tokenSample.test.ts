@@ -30,6 +30,10 @@ describe("the tokens of a sample", () => {
     expect(tokenSample({ series: { loss_mask: [1], other: [1] } }).usual("")?.name).toBe("other");
     expect(tokenSample({ ids: [1] }).usual("")).toBeNull();
   });
+  it("are a table whose first rows are those that people compare most", () => {
+    const tokens = tokenSample({ series: { odd: [1], logprobs: [1], kl: [1], token_rewards: [1], entropy: [1] } });
+    expect(tokens.rows().map(({ name }) => name)).toEqual(["token_rewards", "kl", "logprobs", "odd", "entropy"]);
+  });
   it("have a scale of trained tokens alone", () => {
     const tokens = tokenSample({ series: { loss_mask: [0, 1, 1], kl: [99, 2, 1] } });
     const [, kl] = tokens.series;

@@ -27,6 +27,18 @@ const PAD = /^(<\|?_?pad_?\|?>|\[PAD\]|<PAD>|<\|endoftext\|>|<\|finetune_right_p
 /** What the first choice of a series is, as far as a sample has it. */
 const FIRST = ["kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs"];
 
+/** The order of a table's rows, as far as a sample has them; the others follow. */
+const ROWS = [
+  "token_rewards",
+  "log_ratio",
+  "kl",
+  "values",
+  "logprobs",
+  "ref_logprobs",
+  "probability",
+  "ref_probability",
+];
+
 export class TokenSample {
   /** Tokens without the padding at the end, which nothing shows. */
   readonly count: number;
@@ -64,6 +76,12 @@ export class TokenSample {
     const names = [wanted, ...FIRST];
     const found = names.map((name) => this.named(name)).find((one) => one !== null);
     return found ?? this.series.find(({ name }) => !FLAGS.has(name)) ?? this.series[0] ?? null;
+  }
+
+  /** All series in the order of a table. */
+  rows(): Series[] {
+    const first = ROWS.flatMap((name) => this.named(name) ?? []);
+    return [...first, ...this.series.filter((one) => !first.includes(one))];
   }
 
   /** The finite values of a series at trained tokens, in order. */

@@ -1,7 +1,8 @@
 /** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
 
 import { computed, signal } from "@preact/signals";
-import { type ScaleChoice, scaleOf } from "../../lib/tokens/scale";
+import { type ScaleChoice, scaleOf, type TokenScale } from "../../lib/tokens/scale";
+import type { Series } from "../../lib/tokens/tokenSample";
 import { chooseScale, chooseTokens, scaleChoice, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
 
@@ -21,10 +22,20 @@ export class TokenLookStore extends Store {
   });
 
   readonly scale = computed(() => {
-    const [tokens, series, choice] = [this.session.tokens.now.value, this.series.value, this.scaleChoice.value];
-    if (tokens === null || series === null || choice === null) return null;
-    return scaleOf(tokens.ordered(series), choice, /(^|_)ratio$/.test(series.name) && !series.name.startsWith("log"));
+    const series = this.series.value;
+    return series === null ? null : this.scaleOf(series);
   });
+
+  /** The scale of a series: the reader's own, else the suggested one. */
+  scaleOf(series: Series): TokenScale {
+    const { name, scale, values } = series;
+    const ordered = this.session.tokens.now.value?.ordered(series) ?? values;
+    return scaleOf(
+      ordered,
+      scaleChoice(tokenChoice.value, name, scale),
+      /(^|_)ratio$/.test(name) && !name.startsWith("log"),
+    );
+  }
 
   readonly current = signal<Current | null>(null);
 

@@ -1,6 +1,6 @@
 /**
- * Rows of equal height in a list of any length: which of them to draw, and where. `lib/list/scroll.ts` has the
- * arithmetic.
+ * Rows of equal height in a list of any length, or columns of equal width: which of them to draw, and where.
+ * `lib/list/scroll.ts` has the arithmetic.
  */
 
 import type { RefObject } from "preact";
@@ -11,12 +11,18 @@ const OVER = 8;
 /** After this time without a scroll event the scroll bar moves to the rows. */
 const SETTLE_MS = 200;
 
+const SIDES = {
+  rows: { scroll: "scrollTop", size: "clientHeight" },
+  columns: { scroll: "scrollLeft", size: "clientWidth" },
+} as const;
+
 interface Options {
   count: number;
   rowPx: number;
   scroller: RefObject<HTMLElement | null>;
-  /** The height of sticky content above the rows, which hides them. */
+  /** The height of sticky content above the rows, which hides them; for columns, the width beside them. */
   abovePx: number;
+  of?: keyof typeof SIDES;
 }
 
 export interface DrawnRows {
@@ -27,7 +33,8 @@ export interface DrawnRows {
   reveal: (row: number) => void;
 }
 
-export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows {
+export function useRows({ count, rowPx, scroller, abovePx, of = "rows" }: Options): DrawnRows {
+  const side = SIDES[of];
   const [, draw] = useReducer((n: number) => n + 1, 0);
   const at = useRef({ top: 0, real: 0, viewPx: 0 });
   const now = at.current;
@@ -39,8 +46,8 @@ export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows
     const element = scroller.current;
     if (element === null) return;
     now.real = real;
-    element.scrollTop = topOf(latest.current.space, real);
-    now.top = element.scrollTop;
+    element[side.scroll] = topOf(latest.current.space, real);
+    now.top = element[side.scroll];
     draw(undefined);
   };
 
@@ -52,7 +59,7 @@ export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows
       if (isScaled(latest.current.space)) go(now.real);
     };
     const onScroll = (): void => {
-      const top = element.scrollTop;
+      const top = element[side.scroll];
       if (top === now.top) return;
       now.real = realOf(latest.current.space, top, now.top, now.real);
       now.top = top;
@@ -61,7 +68,7 @@ export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows
       draw(undefined);
     };
     const measure = (): void => {
-      const viewPx = Math.max(0, element.clientHeight - latest.current.abovePx);
+      const viewPx = Math.max(0, element[side.size] - latest.current.abovePx);
       if (viewPx === now.viewPx) return;
       now.viewPx = viewPx;
       draw(undefined);

@@ -4,6 +4,8 @@ import { useSession } from "../../../state/useSession";
 import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
 import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
+import type { TokensAs } from "../../../lib/address/tokensAddress";
+import { Segments } from "../../../ui/controls/Segments";
 import { Legend } from "./Legend";
 import { NumberField } from "./NumberField";
 import style from "./Controls.module.css";
@@ -12,6 +14,10 @@ const ORIGINS: readonly { origin: Series["origin"]; words: string }[] = [
   { origin: "recorded", words: "Recorded" },
   { origin: "derived", words: "Computed" },
   { origin: "difference", words: "Recorded minus computed" },
+];
+const FORMS: readonly { value: TokensAs; label: string; title: string }[] = [
+  { value: "text", label: "Text", title: "Tokens as flowing text" },
+  { value: "table", label: "Table", title: "A column for each token, a row for each series" },
 ];
 const KINDS: readonly { value: ScaleKind; words: string }[] = [
   { value: "linear", words: "Linear" },
@@ -25,7 +31,8 @@ const ENDS: readonly { value: EndsKind; words: string }[] = [
 ];
 
 export function Controls({ tokens }: { tokens: TokenSample }) {
-  const { tokenLook: look } = useSession();
+  const { tokenLook: look, place } = useSession();
+  const form = place.field.tokensAs.value;
   const series = look.series.value;
   return (
     <div class={style["controls"]} role="group" aria-label="Colours">
@@ -41,6 +48,7 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
           </p>
         </>
       )}
+      <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
     </div>
   );
 }
