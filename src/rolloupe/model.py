@@ -249,6 +249,8 @@ class SampleRow(Struct, kw_only=True):
     tags: dict[str, str] = {}
     series: dict[str, SeriesFacts] = {}
     """Facts of the token series that `Sample.series` holds, by name, as far as a scan has them."""
+    has_series: bool = False
+    """True if the sample has token series of which a scan has no facts."""
     prompt: str = ""
     """The whole prompt as text (messages are joined), for search and preview; in the index only its beginning."""
     response: str = ""
@@ -454,6 +456,8 @@ class Annotation(Struct, kw_only=True):
     """Why the sample was not trained on; empty if it was, None if the record does not say."""
     metrics: dict[str, float] = {}
     tags: dict[str, str] = {}
+    series: tuple[str, ...] = ()
+    """The token series for which the record holds values."""
 
 
 Scanned = SampleRow | Annotation | Problem

@@ -1,4 +1,5 @@
-"""Derived sample metrics: numbers and tags that follow from a sample's texts, turns and what the record says of it.
+"""Derived sample metrics: numbers and tags that follow from a sample's texts, turns, token series, and what the
+record says of it.
 
 Pure functions; a module in `metrics/` each, found by itself. Their columns are called `derived.NAME`, apart from what
 a trainer wrote.
@@ -6,11 +7,22 @@ a trainer wrote.
 
 from rolloupe.derive.base import BatchValues, DerivedMetric, Value
 from rolloupe.derive.batch import SampleBatch, SampleView
-from rolloupe.derive.registry import METRICS, PREFIX, describe, values_of_batch, values_of_sample, values_of_siblings
+from rolloupe.derive.registry import (
+    METRICS,
+    PREFIX,
+    TEXT_METRICS,
+    TOKEN_METRICS,
+    describe,
+    values_of_batch,
+    values_of_sample,
+    values_of_siblings,
+)
 
 __all__ = [
     "METRICS",
     "PREFIX",
+    "TEXT_METRICS",
+    "TOKEN_METRICS",
     "BatchValues",
     "DerivedMetric",
     "SampleBatch",

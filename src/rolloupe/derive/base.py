@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.tokens import Floats, TokenBatch
 
 Value: TypeAlias = float | str | None
 """A number, the text of a tag, or None where the metric says nothing about a sample."""
@@ -14,7 +15,7 @@ BatchValues: TypeAlias = NDArray[Any] | Sequence[Value]
 
 
 class DerivedMetric(NamedTuple):
-    """A derived metric. Give `of_sample`, `of_batch` or `of_siblings`, or the first two, which then must agree."""
+    """A derived metric. Give one of the functions, or `of_sample` and `of_batch`, which then must agree."""
 
     name: str
     """Letters, digits and `_`; people ask for `derived.NAME`."""
@@ -29,5 +30,7 @@ class DerivedMetric(NamedTuple):
     """The same for many samples at once, a value each, NaN for None: for what is quicker over arrays."""
     of_siblings: Callable[[Sequence[SampleView]], Sequence[Value]] | None = None
     """Of the samples of a group at a step, a value each. A group that lies in several parts of a file has none."""
+    of_tokens: Callable[[TokenBatch], Floats] | None = None
+    """Of the token series of many samples, a value each, NaN for None. A pass of its own computes them."""
     reads_turns: bool = False
     """True if `of_batch` reads `SampleBatch.blocks` alone: the samples in `SampleBatch.apart` go to `of_sample`."""

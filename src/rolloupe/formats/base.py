@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from rolloupe import tokens
 from rolloupe.errors import SourceChanged, defect, words_of
 from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.formats.reading.stream import open_binary
@@ -34,6 +35,7 @@ from rolloupe.model import (
     Texts,
     Turn,
 )
+from rolloupe.tokens import SampleTokens
 
 BUFFER_BYTES = 2**13
 """Most records are shorter than the default buffer."""
@@ -159,6 +161,20 @@ class Format(ABC):
         """Load a sample with its annotations. `annotations` are their places, oldest first. See `load`."""
         return self.load(run, source, locator)
 
+    series_are_annotated: ClassVar[bool] = False
+    """True if token series of samples may lie in annotations, which scans do not see."""
+
+    def token_arrays(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[SampleTokens | Problem]:
+        """Yield the tokens of the samples at `places`, which are in file order: for each one, or why there are none.
+
+        As `load` gives them, without annotations. Override it if there is a quicker way than to load every sample.
+        """
+        for place in places:
+            try:
+                yield tokens.tokens_of(self.load(run, source, place))
+            except Exception as error:  # must not cost the samples after it
+                yield no_tokens(source, place, error)
+
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return `being written` or `incomplete` for each split and step that is not finished."""
         return {}
@@ -242,6 +258,12 @@ class Format(ABC):
     reads: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Pairs: keys, and their meaning in Rolloupe."""
     limits: ClassVar[str] = ""
+
+
+def no_tokens(source: Source, place: Locator, error: Exception) -> Problem:
+    """Return the problem of a sample whose tokens could not be read."""
+    reason = f"its tokens could not be read: {words_of(error)}"
+    return Problem(source=source.name, reason=reason, start=place.start, stop=place.start + place.length)
 
 
 def changed(source: Source, start: int, reason: str) -> SourceChanged:

@@ -1,33 +1,38 @@
-"""Writes texts and derived metrics after the numbers of a run, newest step first, as far as there is room."""
+"""Writes what lies behind the numbers (texts, derived metrics, tokens), newest step first, as far as there is room."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import BackfillJob, Executor, InlineExecutor, JobReply
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
-from rolloupe.index.segments.kind import SegmentKind
+from rolloupe.index.segments.kind import SegmentKind, Stage
 from rolloupe.index.segments.kinds import KINDS
+from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
+from rolloupe.index.token_stats.files import tokens_file_of
 from rolloupe.model import Problem, RunInfo, Source
 
 WAIT_S = 0.5
 PUBLISH_S = 1.0
 """The interval at which new derived metrics are published: each time, answers change and viewers load lists again."""
 
+BYTES_A_VALUE = 8
+
 INLINE_BYTES = 8 * 2**20
 """The number of bytes that this process handles itself: small runs start no other."""
 
 
 class Backfill:
-    """Writes missing kinds of segments. Only the thread of one `OpenRun` uses it."""
+    """Writes the missing kinds of one pass. Only the thread of one `OpenRun` uses it."""
 
-    def __init__(self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget) -> None:
+    def __init__(self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget, stage: Stage) -> None:
         self._catalog = catalog
+        self._stage: Stage = stage
         self._info = info
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
@@ -96,7 +101,7 @@ class Backfill:
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment)
+            missing = missing_of(segment, self._stage)
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
@@ -105,7 +110,7 @@ class Backfill:
             if source is None or not kinds:
                 continue
             meta = segment.meta
-            cost = meta.stop - meta.start + source.texts_bytes
+            cost = max(meta.stop - meta.start + source.texts_bytes, self._token_bytes(meta))
             job = BackfillJob(
                 folder=str(self._catalog.folder), run=self._info, source=source, meta=meta, kinds=kinds, cost=cost
             )
@@ -130,8 +135,15 @@ class Backfill:
         return [
             kind.name
             for kind in missing
-            if not kind.is_budgeted or self._budget.has_room(lambda: map(_text, segments), age_of(segment))
+            if not kind.is_budgeted or self._budget.has_room(lambda: _budgeted(segments), age_of(segment))
         ]
+
+    def _token_bytes(self, meta: SegmentMeta) -> int:
+        """The size of the token series to read, which may lie in other files."""
+        if self._stage != "tokens":
+            return 0
+        counts = (one.moments.count for stats in meta.step_stats for one in stats.series.values())
+        return BYTES_A_VALUE * sum(counts)
 
     def _land(self, timeout_s: float) -> None:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
@@ -142,34 +154,41 @@ class Backfill:
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        for file in (text_of(path), derived_of(path), about_of(path)):
+        own = text_of(path) if self._stage == "texts" else tokens_file_of(path)
+        for file in (own, derived_of(path), about_of(path)):
             self._budget.wrote(file)
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
         if reply.derived is not None:
             self._derived.append((segment, reply.derived))
         if reply.error:
-            what = "texts" if reply.derived is None else "derived metrics"
+            what = self._stage if reply.derived is None else "derived metrics"
             self._failed[path] = Problem(source=meta.source, reason=f"{what} of part {meta.part}: {reply.error}")
         elif path == self._probe:
             self.forget(self._failed)
 
     def _is_done(self, segment: Segment) -> bool:
         path, meta = segment.path, segment.meta
-        if meta.rows and segment.derived is None and (derived := read_derived(path, meta)) is not None:
+        known = segment.derived
+        is_new = known is None or (self._stage == "tokens" and known.tokens is None)
+        if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment)
+        is_done = not meta.rows or not missing_of(segment, self._stage)
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
 
 
-def missing_of(segment: Segment) -> list[SegmentKind]:
-    """The kinds that a segment lacks."""
+def missing_of(segment: Segment, stage: Stage) -> list[SegmentKind]:
+    """The kinds of a pass that a segment lacks."""
     path, meta = segment.path, segment.meta
-    return [kind for kind in KINDS if kind.backfilled and not kind.backfilled.is_written(path, meta)]
+    of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]
+    return [kind for kind, one in of_stage if not one.is_written(path, meta)]
 
 
-def _text(segment: Segment) -> Text:
-    return Text(age_of(segment), text_of(segment.path))
+def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:
+    """The files of some segments that may be deleted."""
+    for segment in segments:
+        for path in (text_of(segment.path), tokens_file_of(segment.path)):
+            yield Text(age_of(segment), path)

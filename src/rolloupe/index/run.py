@@ -87,7 +87,9 @@ class OpenRun:
         self._stop = threading.Event()
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
-        self._backfill = Backfill(self.catalog, info, executor, budget)
+        self._texts = Backfill(self.catalog, info, executor, budget, "texts")
+        self._tokens = Backfill(self.catalog, info, executor, budget, "tokens")
+        self._backfills = (self._texts, self._tokens)
         self._packs = Packs(self.catalog, executor, budget)
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._thread: threading.Thread | None = None
@@ -136,7 +138,10 @@ class OpenRun:
 
         `texts` adds the parts whose texts or derived metrics could not be written: searches are slower without texts.
         """
-        return [*self._failures.values(), *(self._backfill.failures() if texts else ())]
+        return [*self._failures.values(), *(self._backfill_failures() if texts else ())]
+
+    def _backfill_failures(self) -> list[Problem]:
+        return [failure for one in self._backfills for failure in one.failures()]
 
     def source(self, name: str) -> Source | None:
         """The source with this name."""
@@ -223,7 +228,7 @@ class OpenRun:
             if not self._stop.is_set():
                 self._guarded(self._write_packs)
             if not self._stop.is_set():
-                self._guarded(self._index_text)
+                self._guarded(self._index_behind)
             if not self._stop.is_set():
                 self._guarded(lambda: self._packs.write_derived(self._goes_on))
             self._settled.set()
@@ -245,7 +250,8 @@ class OpenRun:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
-            self._backfill.forget_all()
+            for backfill in self._backfills:
+                backfill.forget_all()
             self._packs.forget()
             self._failures.clear()
         self._looked_s = time.monotonic()
@@ -278,7 +284,7 @@ class OpenRun:
         due = [key for key in self._failures if key[0] in changed or not key[0] or again]
         for key in due:
             del self._failures[key]
-        if again and self._backfill.retry():
+        if again and sum(backfill.retry() for backfill in self._backfills):
             self._failed_s = time.monotonic()
             return True
         return bool(due)
@@ -308,12 +314,15 @@ class OpenRun:
             self._sources.rhythm.saw_writes(self.format.times_s(self.info))
 
     def _drop_damaged(self) -> None:
-        self._backfill.lost({self._lacking.pop() for _ in range(len(self._lacking))})
+        lacking = {self._lacking.pop() for _ in range(len(self._lacking))}
+        for backfill in self._backfills:
+            backfill.lost(lacking)
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
         if damaged:
             keys = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]
             self.catalog.drop(keys, remove=True)
-            self._backfill.forget(damaged)
+            for backfill in self._backfills:
+                backfill.forget(damaged)
 
     def _index_new(self) -> None:
         """Scan records that no segment or tail covers yet, the newest first: a little here, the rest in the workers.
@@ -418,22 +427,25 @@ class OpenRun:
             self._on_change(self)
         self._packs.write(self._goes_on)
 
-    def _index_text(self) -> None:
-        """Write missing texts of segments, until new records wait."""
+    def _index_behind(self) -> None:
+        """Write what is missing behind the numbers, texts before tokens, until new records wait."""
+        if all(self._write_missing(backfill) for backfill in self._backfills) and self._progress.phase != "ready":
+            self._update("ready")
+            self._on_change(self)
+
+    def _write_missing(self, backfill: Backfill) -> bool:
         segments = self.snapshot().segments
-        due = self._backfill.pending(segments)
+        due = backfill.pending(segments)
         if due:
             self._update("text")
             self._on_change(self)
         sources = {name: place.source for name, place in self._sources.all().items()}
-        before = self._backfill.failures()
-        whole = self._backfill.write(due, segments, sources, self._goes_on)
-        if self._backfill.failures() != before:
+        before = backfill.failures()
+        whole = backfill.write(due, segments, sources, self._goes_on)
+        if backfill.failures() != before:
             self._failed_s = time.monotonic()
             self.catalog.touch()
-        if whole and self._progress.phase != "ready":
-            self._update("ready")
-            self._on_change(self)
+        return whole
 
     def _goes_on(self) -> bool:
         """True while no new records wait: when following a run, new samples come before old texts."""

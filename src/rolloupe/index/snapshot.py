@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.columns import ANNOTATED
+from rolloupe.derive import TOKEN_METRICS
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
-from rolloupe.index.segments.derived_values import DerivedMeta
+from rolloupe.index.segments.derived_values import NO_TOKENS, DerivedMeta, TokenMark, may_have_tokens
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesStats, StepStats
@@ -86,6 +87,8 @@ class Piece(NamedTuple):
     """The derived metrics whose values are written."""
     superseded: Sequence[Superseded] = ()
     """The steps of which some rows are superseded."""
+    tokens: TokenMark | None = None
+    """What the pass over tokens left; None if it has not reached the rows."""
 
     @property
     def rows(self) -> int:
@@ -135,6 +138,11 @@ class Snapshot(NamedTuple):
         """How many samples, of some steps or all, still lack a derived metric: their texts come later."""
         pieces = self.of(self.pieces if keys is None else keys)
         return sum(piece.rows for piece in pieces if name not in piece.derived)
+
+    def annotated_series(self) -> frozenset[str]:
+        """The token series for which annotations hold values: those of the samples are then older, or missing."""
+        names = (segment.meta.annotated_series for segment in self.segments)
+        return frozenset(name for some in names for name in some)
 
     def annotated(self) -> frozenset[str]:
         """The names that annotations may give values for: fixed columns, sample metrics and tags."""
@@ -203,9 +211,13 @@ def snapshot_of(
 
 def _on_disk(segment: Segment) -> Piece:
     meta, path, pack, first, derived, step_stats = segment
+    names = derived.names if derived else ()
+    mark = derived.tokens if derived else None
+    if not may_have_tokens(meta):  # nothing remains to be done
+        names, mark = (*names, *TOKEN_METRICS), NO_TOKENS
     return Piece(
         meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,
-        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, derived.names if derived else (),
+        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, names, tokens=mark,
     )  # fmt: skip
 
 

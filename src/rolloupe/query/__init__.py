@@ -59,6 +59,10 @@ from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
 from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
+from rolloupe.query.tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
+from rolloupe.query.tokens.token_index import TokenCoverage
+from rolloupe.query.tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
+from rolloupe.tokens import SampleSeries
 
 __all__ = [
     "LEAST_POINTS",
@@ -105,10 +109,15 @@ __all__ = [
     "StepSummary",
     "Suggestion",
     "TextPiece",
+    "TokenCoverage",
     "TokenPage",
     "TokenSpans",
     "TokenUpdate",
     "UpdateChoice",
+    "TokenStats",
+    "TokenStatsBySteps",
+    "WorstToken",
+    "WorstTokens",
     "all_conversations",
     "answers",
     "by_uid",
@@ -162,6 +171,7 @@ __all__ = [
     "sample_and_group",
     "samples",
     "series",
+    "series_names",
     "splits",
     "steps",
     "table",
@@ -170,6 +180,7 @@ __all__ = [
     "token_series_names",
     "token_table",
     "token_update",
+    "token_stats",
     "trainer_version",
     "usual_columns",
     "value_names",
@@ -177,4 +188,6 @@ __all__ = [
     "whole",
     "with_length",
     "without_aliases",
+    "worst_tokens",
+    "worst_tokens_of",
 ]

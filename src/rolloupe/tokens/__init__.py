@@ -15,6 +15,8 @@ from rolloupe.tokens.arrays import (
     under_mask,
     unpadded_length,
 )
+from rolloupe.tokens.batch import Reduced, TokenBatch
+from rolloupe.tokens.complete import ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
 from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.groups import effective_sample_size, group_advantages, value_error
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
@@ -44,7 +46,8 @@ from rolloupe.tokens.ratios import (
     nan_sum,
     prob_delta,
 )
-from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
+from rolloupe.tokens.sample_tokens import SampleTokens, token_count, tokens_of, values_between
+from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, inputs_of, kind_of
 from rolloupe.tokens.update import (
     UPDATES,
     Aggregation,
@@ -63,11 +66,13 @@ from rolloupe.tokens.update import (
 )
 
 __all__ = [
+    "ADVANTAGES",
     "ANY_SIGN",
     "DIFFERENCE",
     "DPPO",
     "IPO",
     "KINDS",
+    "MASK",
     "MASK_RULES",
     "UPDATES",
     "Aggregation",
@@ -85,16 +90,22 @@ __all__ = [
     "MaskFlags",
     "MaskRule",
     "Masked",
+    "Origin",
+    "Reduced",
     "Reinforce",
+    "SampleSeries",
+    "SampleTokens",
     "Scale",
     "SequenceClip",
     "SeriesKind",
     "Sign",
     "UpdateKind",
+    "TokenBatch",
     "UpdateRule",
     "aggregation_weights",
     "beside",
     "board_kl",
+    "completed",
     "computed_series",
     "effective_sample_size",
     "facts_of",
@@ -102,6 +113,7 @@ __all__ = [
     "full_coefficients",
     "group_advantages",
     "importance_ratio",
+    "inputs_of",
     "kind_of",
     "kl_k2",
     "kl_k3",
@@ -115,9 +127,13 @@ __all__ = [
     "prob_delta",
     "read_floats",
     "same_end",
+    "token_count",
+    "tokens_of",
+    "trained",
     "under_mask",
     "unpadded_length",
     "update_coefficients",
     "update_rule",
     "value_error",
+    "values_between",
 ]

@@ -9,9 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.tokens import ratios
 from rolloupe.tokens.arrays import Floats
+
+Starts: TypeAlias = NDArray[np.int64]
+"""The first token of each of several samples in one array."""
 
 Scale: TypeAlias = Literal["linear", "symmetric", "log"]
 """How to colour a series; `symmetric` has two hues around 0."""
@@ -110,11 +114,14 @@ _FORMULAS: dict[str, _Formula] = {
 }
 
 
-def computed_series(recorded: Mapping[str, Floats], loss_mask: Floats | None = None) -> dict[str, Floats]:
+def computed_series(
+    recorded: Mapping[str, Floats], loss_mask: Floats | None = None, starts: Starts | None = None
+) -> dict[str, Floats]:
     """Return every series that follows from the recorded ones, all of shape (T,), whether it was recorded or not.
 
     A value is NaN where an input is. `sequence_ratio` is the same for each token that counts in it: those under the
-    mask, or without one those that have a ratio.
+    mask, or without one those that have a ratio. If the arrays hold several samples, one behind the other, `starts` are
+    their first tokens; a sample has at least one.
     """
     found = {}
     for name, formula in _FORMULAS.items():
@@ -125,9 +132,26 @@ def computed_series(recorded: Mapping[str, Floats], loss_mask: Floats | None = N
     if gaps is not None:
         counted = ~np.isnan(gaps) if loss_mask is None else ~np.isnan(gaps) & (loss_mask == 1)
         if counted.any():
-            with np.errstate(over="ignore", invalid="ignore"):
-                found["sequence_ratio"] = np.where(counted, np.exp(gaps[counted].mean()), np.nan)
+            found["sequence_ratio"] = np.where(counted, _sequence_ratios(gaps, counted, starts), np.nan)
     return found
+
+
+def _sequence_ratios(gaps: Floats, counted: NDArray[np.bool_], starts: Starts | None) -> Floats:
+    """The geometric mean of the ratios of each sample, for each of its tokens."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if starts is None:
+            ratio: Floats = np.exp(gaps[counted].mean(keepdims=True))
+            return ratio
+        sums = np.add.reduceat(np.where(counted, gaps, 0.0), starts)
+        ratios: Floats = np.exp(sums / np.add.reduceat(counted, starts, dtype=np.int64))
+        return np.repeat(ratios, np.diff(starts, append=len(gaps)))
+
+
+def inputs_of(name: str) -> frozenset[str]:
+    """Return the recorded series that a series may follow from, itself included."""
+    base = name.removesuffix(DIFFERENCE)
+    formula = _FORMULAS.get("log_importance_ratio" if base == "sequence_ratio" else base)
+    return frozenset({base, *(one for some in (formula.inputs if formula else ()) for one in some)})
 
 
 def kind_of(name: str) -> SeriesKind:

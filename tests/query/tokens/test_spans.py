@@ -12,10 +12,10 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import token_page
-from rolloupe.query.tokens.series import values_between
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.token_strings import lengths_within, readable
 from rolloupe.tokenizer.spellings import BYTES
+from rolloupe.tokens import values_between
 from tests.index.support import opened
 
 DATA = Path(__file__).parents[2] / "data"

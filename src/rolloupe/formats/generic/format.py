@@ -175,6 +175,7 @@ class Generic(JsonlFormat):
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
+            has_series=any(tokens.length(value) for value in _arrays(roles, record).values()),
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
             messages=fields.chat(response_value),
@@ -274,9 +275,14 @@ def _turn_count(response: object) -> int:
     return max(1, roles.count("assistant")) if response else 0
 
 
-def _series(roles: Roles, record: Record) -> list[TokenSeries]:
+def _arrays(roles: Roles, record: Record) -> Record:
+    """What may be token series, by name."""
     found = {key: record[key] for key in SERIES if key in record}
     if roles.score and isinstance(record[roles.score], list):
         found["token_rewards"] = record[roles.score]
-    arrays = {key: tokens.read_floats(value) for key, value in found.items()}
+    return found
+
+
+def _series(roles: Roles, record: Record) -> list[TokenSeries]:
+    arrays = {key: tokens.read_floats(value) for key, value in _arrays(roles, record).items()}
     return [TokenSeries(name=key, values=tokens.packed(values)) for key, values in arrays.items() if values is not None]

@@ -6,7 +6,7 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from rolloupe import tokens
 from rolloupe.formats.native import annotations
 from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
+from rolloupe.formats.native.token_arrays import NativeTokens
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
@@ -40,6 +41,7 @@ from rolloupe.model import (
     TokenSeries,
 )
 from rolloupe.storage import is_file, is_folder
+from rolloupe.tokens import SampleTokens
 
 MARKER = "rolloupe.json"
 VERSION = 1
@@ -234,6 +236,21 @@ class Native(JsonlFormat):
         sample.notes += _uneven(sample)
         _under_the_mask(sample.series)
 
+    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
+        """See `JsonlFormat`: without annotations."""
+        quick = NativeTokens(run, source)
+
+        def read(data: bytes, place: Locator) -> SampleTokens:
+            found = quick.read(data)
+            if found is not None:
+                return found
+            record, row = self._parsed(run, source, data, place)
+            sample = self.sample(record, row, place)
+            self._add(run, record, sample, [])
+            return tokens.tokens_of(sample)
+
+        return read
+
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `Format`."""
         rows = [row for one in _metrics_files(run) for row in _latest_sums(trainer.records(one))]
@@ -408,7 +425,14 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
         discarded=fields.reason(record.get("discarded")),
         metrics=_means(record, _facts(record)) | _numbers(record.get("metrics")),
         tags=_words(record.get("tags")),
+        series=_annotated_series(record),
     )
+
+
+def _annotated_series(record: Record) -> tuple[str, ...]:
+    """The token series that an annotation gives values to; an advantage is one for each token."""
+    own = () if fields.number(record.get("advantage")) is None else (tokens.ADVANTAGES,)
+    return tuple(dict.fromkeys((*_facts(record), *own)))
 
 
 def _problems(source: Source, record: Record, start: int, length: int) -> list[Problem]:

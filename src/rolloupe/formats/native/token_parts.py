@@ -1,6 +1,8 @@
 """Token series of the native layout: reads one row of a Parquet part without the rest."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,13 +43,19 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
 
 def read_row(location: Location, row: int) -> TokenRow:
     """Read one row of a part. Raises `PartUnreadable`."""
+    with reading(location), open_file(location) as opened:
+        group, at = place_of(row_groups(opened), row)
+        opened.seek(0)
+        with pq.ParquetFile(opened) as file:
+            return _row(file.read_row_group(group, use_threads=False).slice(at, 1))
+
+
+@contextlib.contextmanager
+def reading(location: Location) -> Iterator[None]:
+    """Turn whatever happens while a part is read into `PartUnreadable`."""
     name = os.path.basename(location.path)
     try:
-        with open_file(location) as opened:
-            group, at = _place(row_groups(opened), row)
-            opened.seek(0)
-            with pq.ParquetFile(opened) as file:
-                return _row(file.read_row_group(group, use_threads=False).slice(at, 1))
+        yield
     except FileNotFoundError:
         raise PartUnreadable(f"{name} is not there") from None
     except (OSError, pa.ArrowException, ValueError, IndexError, MemoryError) as error:
@@ -65,7 +73,8 @@ def _row(table: pa.Table) -> TokenRow:
     return TokenRow(str(uid), ids.astype(np.int64).tolist() if ids is not None and is_whole else [], arrays)
 
 
-def _place(groups: list[RowGroup], row: int) -> tuple[int, int]:
+def place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
+    """Return the number of the row group that holds a row, and the row's number in it. Raises `ValueError`."""
     offset = row
     for number, group in enumerate(groups):
         if group.columns > MAX_COLUMNS:

@@ -7,7 +7,7 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +29,13 @@ from rolloupe.formats.prime_rl.token_columns import (
     series_of,
     shown,
     token_series_of,
+    tokens_of,
     turns_of,
 )
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, files, folders, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, step_of
 from rolloupe.formats.token_texts import note_of, note_without_tokenizer, strings_of, tokenizer_of
@@ -49,6 +51,7 @@ from rolloupe.model import (
     Source,
 )
 from rolloupe.storage import is_file, path_state
+from rolloupe.tokens import SampleTokens
 
 STABLE = "STABLE"
 QUIET_S = 600.0
@@ -234,6 +237,13 @@ class PrimeRL(JsonlFormat):
             extra={key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)},
             notes=notes,
         )
+
+    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
+        """See `JsonlFormat`: reads the ids as an array, too."""
+        if run.reading.fields:
+            return super().reading_tokens(run, source)
+        parse_ = Cutter(parse, lambda key: key != "tokens").parse
+        return lambda data, _: tokens_of(parse_(data))
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """See `Format`. Only versions that write `STABLE` can lack it."""

@@ -154,6 +154,21 @@ def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 
+def tokens_of(record: Record) -> tokens.SampleTokens:
+    """Return the tokens of a sample. Raises `Unusable` for a record that is not a sample."""
+    found = record.get("token_ids")
+    columns = columns_of(record)
+    ids = _whole(found)[: columns.length] if isinstance(found, np.ndarray) else np.array(columns.ids, np.int64)
+    series = {tokens.MASK: columns.mask.astype(np.float64), **series_of(columns)}
+    return tokens.SampleTokens(columns.length, series, ids=ids if len(ids) else None)
+
+
+def _whole(values: tokens.Floats) -> NDArray[np.int64]:
+    """Numbers as token ids; -1 for one that is not an id."""
+    is_id = np.isfinite(values) & (np.abs(values) < 2**53) & (values == np.floor(values))
+    return np.where(is_id, values, -1).astype(np.int64)
+
+
 def _weighted(columns: TokenColumns) -> dict[str, float]:
     """Count the tokens trained by cross-entropy alone. Without weights the RL loss has weight 1, others 0."""
     rl_weights, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))

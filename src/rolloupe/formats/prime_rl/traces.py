@@ -56,6 +56,7 @@ class PrimeRLTraces(JsonlFormat):
     name = "prime_rl_traces"
     title = "prime-rl trace streams"
     series_in_samples = True
+    series_are_annotated = True
     recognises = (
         "A folder with files in `monitors/file/traces/stream/` (or, for a day in 2026, a file `stream.jsonl` there); a "
         "folder `traces/`, or a file of its stream, whose rows hold `traces`."

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.formats.base import changed
+from rolloupe import tokens
+from rolloupe.formats.base import changed, no_tokens
 from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
@@ -23,6 +24,7 @@ from rolloupe.formats.reading.files import JSONL
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.tokens import SampleTokens
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and can be read raw, but are not parsed."""
@@ -332,6 +334,32 @@ class JsonlFormat(RecordFormat):
             return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
+    def token_arrays(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[SampleTokens | Problem]:
+        """See `Format`: reads the file once, from the first place to the last."""
+        if not places:
+            return
+        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+            read = self.reading_tokens(run, source)
+            following = lines(file, places[0].start, places[-1].start + 1)
+            line = next(following, None)
+            for place in places:
+                while line is not None and line.start < place.start:
+                    line = next(following, None)
+                try:
+                    yield read(_data_at(source, line, place), place)
+                except Exception as error:  # must not cost the lines after it
+                    yield no_tokens(source, place, error)
+
+    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
+        """Return what reads the tokens of the sample at a place in a line. It raises whatever it may raise."""
+        return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place))
+
+    def _sample(self, run: RunInfo, source: Source, data: bytes, place: Locator) -> Sample:
+        record, row = self._parsed(run, source, data, place)
+        sample = self.sample(record, row, place)
+        self.annotate(run, record, sample)
+        return sample
+
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
         return self.loaded(run, source, locator, self.annotate)
@@ -360,17 +388,20 @@ class JsonlFormat(RecordFormat):
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
         """Read the record at a place: its bytes, its object, and the row of the sample."""
         data = self.raw(source, locator)
+        return data, *self._parsed(run, source, strip_bom(data, locator.start), locator)
+
+    def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
         try:
             is_cut = bool(self.series_keys) and not run.reading.fields
             read = Cutter(parse, self.series_keys.__contains__).parse if is_cut else parse
-            record = self.prepared(run, read(strip_bom(data, locator.start)))
+            record = self.prepared(run, read(data))
             rows = self.rows_of(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
         row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
         if row is None:
             raise changed(source, locator.start, f"its part {locator.part!r} is gone")
-        return data, record, row
+        return record, row
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. The bytes are uncompressed."""
@@ -380,6 +411,12 @@ class JsonlFormat(RecordFormat):
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
             raise changed(source, locator.start, "the line has other bounds")
         return record
+
+
+def _data_at(source: Source, line: Line | None, place: Locator) -> bytes:
+    if line is None or line.data is None or (line.start, line.length) != (place.start, place.length):
+        raise changed(source, place.start, "the line has other bounds")
+    return strip_bom(line.data, line.start)
 
 
 def _record(line: Line, read: Reader) -> Record:

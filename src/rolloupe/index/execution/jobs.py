@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from rolloupe.derive import PREFIX
-from rolloupe.errors import words_of
+from rolloupe.errors import SourceChanged, words_of
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.kinds import KINDS
@@ -98,16 +98,19 @@ def _performed(job: Job) -> JobReply:
 
 
 def _backfilled(job: BackfillJob) -> JobReply:
-    rows = segment.rows_of(job.run, job.source, job.meta)
-    if rows is None:
+    records = segment.records_of(job.run, job.source, job.meta)
+    if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)
-    written = [
-        kind.backfilled.write(path, job.meta, rows)
-        for kind in KINDS
-        if kind.name in job.kinds and kind.backfilled is not None
-    ]
-    derived = next(filter(None, written), None)
+    try:
+        written = [
+            kind.backfilled.write(path, records)
+            for kind in KINDS
+            if kind.name in job.kinds and kind.backfilled is not None
+        ]
+    except SourceChanged:
+        return JobReply()
+    derived = next(filter(None, reversed(written)), None)
     failures = derived.failures if derived is not None else {}
     error = "; ".join(f"{PREFIX}{name}: {reason}" for name, reason in failures.items())
     return JobReply(meta=job.meta, derived=derived, error=error)

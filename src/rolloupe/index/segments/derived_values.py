@@ -6,9 +6,11 @@ others.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,11 +18,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from rolloupe.derive import METRICS, BatchValues, DerivedMetric, SampleBatch, values_of_batch, values_of_siblings
+from rolloupe.derive import (
+    METRICS,
+    TEXT_METRICS,
+    BatchValues,
+    DerivedMetric,
+    SampleBatch,
+    values_of_batch,
+    values_of_siblings,
+)
 from rolloupe.errors import words_of
+from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.kind import Backfilled, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import LZ4, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
@@ -42,6 +53,25 @@ class DerivedStats(Struct, array_like=True):
     moments: dict[str, Moments]
 
 
+class TokenMark(Struct, frozen=True, kw_only=True):
+    """What the pass over tokens left of a segment."""
+
+    version: int
+    size_bytes: int = 0
+    """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
+    unread: int = 0
+    """The number of samples whose tokens could not be read."""
+
+
+NO_TOKENS = TokenMark(version=0)
+"""The mark of a segment whose samples have no token series that a pass could read."""
+
+
+def may_have_tokens(meta: SegmentMeta) -> bool:
+    """True if samples of a segment may have token series that the pass over tokens reads."""
+    return meta.has_series and not by_name(meta.format).series_are_annotated
+
+
 class DerivedMeta(Struct, kw_only=True):
     """The facts about the derived metrics of a segment that the catalog needs."""
 
@@ -57,10 +87,12 @@ class DerivedMeta(Struct, kw_only=True):
     failures: dict[str, str] = {}
     """Why a metric is missing, by metric: it raised."""
 
-    @property
-    def is_current(self) -> bool:
-        """True if every metric is present in its current version."""
-        return all(self.versions.get(name) == metric.version for name, metric in METRICS.items())
+    tokens: TokenMark | None = None
+    """None if the pass over tokens has not reached the segment."""
+
+    def has_current(self, metrics: Mapping[str, DerivedMetric]) -> bool:
+        """True if each of these metrics is present in its current version."""
+        return all(self.versions.get(name) == metric.version for name, metric in metrics.items())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,28 +129,72 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
 
 def _is_written(path: Path, meta: SegmentMeta) -> bool:
     about = read_derived(path, meta)
-    return about is not None and about.is_current
+    return about is not None and about.has_current(TEXT_METRICS)
 
 
-def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> DerivedMeta:
-    before = read_derived(path, meta)
-    versions = {} if before is None else before.versions
-    stale = [metric for name, metric in METRICS.items() if versions.get(name) != metric.version]
-    current = [name for name in versions if name in METRICS and versions[name] == METRICS[name].version]
-    columns = _read(path, current) if current else {}
-    if columns is None:  # damaged since
-        current, columns, stale = [], {}, list(METRICS.values())
+def _write(path: Path, records: PartRecords) -> DerivedMeta:
+    meta, rows = records.meta, records.rows
+    kept = _kept(path, meta)
+    stale = [metric for name, metric in TEXT_METRICS.items() if name not in kept.names]
     values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
-    columns |= {derived_column(name): _array(METRICS[name], column) for name, column in values.items()}
+    return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
+
+
+def add_values(
+    path: Path, meta: SegmentMeta, rows: Sequence[SampleRow], values: dict[str, BatchValues], mark: TokenMark
+) -> DerivedMeta:
+    """Write the values of metrics of tokens beside the others. The rows need no texts. Raises `OSError`."""
+    kept = _kept(path, meta).without(values)
+    return _written(path, meta, rows, kept, values, dict(kept.about.failures) if kept.about else {}, mark)
+
+
+class _Kept(NamedTuple):
+    """The metrics of a segment whose values stay as they are."""
+
+    about: DerivedMeta | None = None
+    names: Sequence[str] = ()
+    columns: Mapping[str, pa.ChunkedArray] = MappingProxyType({})
+
+    def without(self, names: Collection[str]) -> "_Kept":
+        columns = {derived_column(name) for name in names}
+        return _Kept(
+            self.about,
+            [name for name in self.names if name not in names],
+            {name: one for name, one in self.columns.items() if name not in columns},
+        )
+
+
+def _kept(path: Path, meta: SegmentMeta) -> _Kept:
+    about = read_derived(path, meta)
+    if about is None:
+        return _Kept()
+    names = [name for name in about.names if about.versions[name] == METRICS[name].version]
+    columns = _read(path, names)
+    return _Kept() if columns is None else _Kept(about, names, columns)  # damaged since
+
+
+def _written(
+    path: Path,
+    meta: SegmentMeta,
+    rows: Sequence[SampleRow],
+    kept: _Kept,
+    values: dict[str, BatchValues],
+    failures: dict[str, str],
+    tokens: TokenMark | None,
+) -> DerivedMeta:
+    columns = {**kept.columns} | {
+        derived_column(name): _array(METRICS[name], column) for name, column in values.items()
+    }
     size_bytes = write_parquet(derived_of(path), pa.table(columns), codec=LZ4)
     about = DerivedMeta(
         version=VERSION,
         fingerprint=meta.fingerprint,
         rows=meta.rows,
         size_bytes=size_bytes,
-        versions={name: METRICS[name].version for name in (*current, *values)},
-        step_stats=_step_stats(rows, values, before, current),
+        versions={name: METRICS[name].version for name in (*kept.names, *values)},
+        step_stats=_step_stats(rows, values, kept.about, kept.names),
         failures=failures,
+        tokens=tokens,
     )
     atomic.write(about_of(path), msgspec.msgpack.encode(about))
     return about

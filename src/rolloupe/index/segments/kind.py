@@ -1,25 +1,43 @@
 """Kinds of segments: sets of files, one set for each part of a source."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from rolloupe.index.segments.derived_values import DerivedMeta
     from rolloupe.index.segments.segment import SegmentMeta
-    from rolloupe.model import SampleRow
+    from rolloupe.model import RunInfo, SampleRow, Source
+
+Stage: TypeAlias = Literal["texts", "tokens"]
+"""The pass that writes a kind: that over texts comes before that over tokens."""
+
+
+class PartRecords:
+    """The records of a segment, read from their source as far as a kind needs them."""
+
+    def __init__(self, run: "RunInfo", source: "Source", meta: "SegmentMeta", rows: "Callable[[], list[SampleRow]]"):
+        self.run, self.source, self.meta = run, source, meta
+        self._read_rows = rows
+
+    @cached_property
+    def rows(self) -> "Sequence[SampleRow]":
+        """The rows with their texts. Raises `SourceChanged` if the source no longer has them."""
+        return self._read_rows()
 
 
 class Backfilled(NamedTuple):
-    """Writes a kind after the numbers, from the rows of a part with their texts."""
+    """Writes a kind after the numbers, from the records of a part."""
 
     is_written: "Callable[[Path, SegmentMeta], bool]"
     """Tells whether the files exist with the content that this version would write."""
-    write: "Callable[[Path, SegmentMeta, Sequence[SampleRow]], DerivedMeta | None]"
+    write: "Callable[[Path, PartRecords], DerivedMeta | None]"
     """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
 
-    Raises `OSError`.
+    Raises `OSError`, and `SourceChanged`.
     """
+    stage: "Stage" = "texts"
 
 
 class SegmentKind(NamedTuple):

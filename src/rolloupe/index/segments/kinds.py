@@ -4,6 +4,7 @@ from rolloupe.index.segments.derived_values import DERIVED
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.segment import ANNOTATIONS, NUMBERS
 from rolloupe.index.segments.texts import TEXTS
+from rolloupe.index.token_stats.files import TOKENS
 
-KINDS: tuple[SegmentKind, ...] = (NUMBERS, ANNOTATIONS, TEXTS, DERIVED)
+KINDS: tuple[SegmentKind, ...] = (NUMBERS, ANNOTATIONS, TEXTS, DERIVED, TOKENS)
 """All kinds, in the order of writing."""

@@ -19,12 +19,13 @@ from msgspec import Struct
 
 from rolloupe import text
 from rolloupe.columns import ANNOTATED, COLUMNS, KNOWN, ColumnType
+from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
-from rolloupe.index.segments.kind import SegmentKind
+from rolloupe.index.segments.kind import PartRecords, SegmentKind
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import atomic, open_file
@@ -33,7 +34,7 @@ LAYOUT = 20
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
 NUMBERS = SegmentKind("numbers", 1, ".parquet")
-ANNOTATIONS = SegmentKind("annotations", 1, ".parquet")
+ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
 
 PACK = ".pack.parquet"
 """The ending of a pack's file name."""
@@ -94,6 +95,10 @@ class SegmentMeta(Struct, kw_only=True):
     """True if some samples have no prompt, which another file may hold later."""
     annotates_discarded: bool = False
     """True if its annotations tell whether samples were trained on."""
+    has_series: bool = True
+    """False if no sample has token series, as far as the scan can tell."""
+    annotated_series: Sequence[str] = ()
+    """The token series for which its annotations hold values."""
 
 
 class Scan(NamedTuple):
@@ -279,15 +284,21 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
     return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
 
 
-def rows_of(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow] | None:
-    """The rows of a segment with their texts; None if its files have changed since the scan."""
+def records_of(run: RunInfo, source: Source, meta: SegmentMeta) -> PartRecords | None:
+    """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
         return None
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
+    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta))
+
+
+def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
     rows = _rows(run, source, meta)
-    return rows if len(rows) == meta.rows else None
+    if len(rows) != meta.rows:
+        raise SourceChanged(f"{source.name} no longer has the samples of the index")
+    return rows
 
 
 def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
@@ -313,6 +324,8 @@ def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Finger
         problems=_listed(problems), problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
         depends=source.depends, annotates_discarded=annotates_discarded(records.annotations),
         texts_from=source.texts_from, lacks_prompts=not all(row.prompt for row in records.rows),
+        has_series=any(row.series or row.has_series for row in records.rows),
+        annotated_series=sorted({name for one in records.annotations for name in one.series}),
     )  # fmt: skip
 
 

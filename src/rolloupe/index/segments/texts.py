@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rolloupe.index.segments.kind import Backfilled, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import SegmentMeta, write_parquet
 from rolloupe.model import SampleRow
 
@@ -40,8 +40,9 @@ def _is_written(path: Path, _: SegmentMeta) -> bool:
     return text_of(path).exists()
 
 
-def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
-    table = text_table_of(rows).replace_schema_metadata({CONTENTS: meta.fingerprint.contents})
+def _write(path: Path, records: PartRecords) -> None:
+    contents = records.meta.fingerprint.contents
+    table = text_table_of(records.rows).replace_schema_metadata({CONTENTS: contents})
     write_parquet(text_of(path), table)
 
 

@@ -15,9 +15,19 @@ import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
+from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
 from rolloupe.lru import Lru
-from rolloupe.query.engine.relation import AnnotationOverlay, Column, RowPlace, TableReading, definition, literal
+from rolloupe.query.engine.relation import (
+    FILE,
+    AnnotationOverlay,
+    Column,
+    RowPlace,
+    TableReading,
+    definition,
+    literal,
+    quote,
+)
 from rolloupe.query.engine.time_limit import TimeLimit
 
 T = TypeVar("T")
@@ -94,6 +104,33 @@ def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
     """Fetch the answer as an Arrow table, and the mapping of the numbers in `PLACE` to rows. Raises as `ask`."""
     values = list(question.values)
     return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
+
+
+def of_files(
+    run: OpenRun, paths: Sequence[Path], sql: str, values: Sequence[Any] = ()
+) -> tuple[pa.Table, Sequence[Path]]:
+    """Fetch an answer over other files of an index, which the statement calls `files`, and the files that it is over.
+
+    Files that are missing or damaged are left out, and written again. Raises as `ask`.
+    """
+    folder = run.catalog.folder.resolve()
+    names = ", ".join(literal(f"{folder}/{path.parent.name}/{path.name}") for path in paths)
+    connection = _database(run.catalog.folder.parent)
+    try:
+        with _time_limit.watch(connection.interrupt):
+            files = f"SELECT *, file_index::BIGINT AS {quote(FILE)} FROM read_parquet([{names}])"
+            return connection.sql(f"WITH files AS ({files}) {sql}", params=list(values)).to_arrow_table(), paths
+    except duckdb.InterruptException as error:
+        raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
+    except duckdb.Error as error:
+        with _lock:
+            _databases.pop(run.catalog.folder.parent)
+        good = [path for path in paths if is_readable(path)]
+        if not good or len(good) == len(paths):
+            raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
+        return of_files(run, good, sql, values)
+    finally:
+        connection.close()
 
 
 def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:

@@ -10,8 +10,9 @@ from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import RunLoss, Sample
 from rolloupe.query.tokens.rules import mask_rules, update_names
-from rolloupe.query.tokens.series import Origin, series_of
+from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
+from rolloupe.tokens import Origin, token_count
 
 
 class TokenPage(NamedTuple):
@@ -35,12 +36,6 @@ class TokenPage(NamedTuple):
     """The rules of updates that they suffice for."""
     loss: RunLoss | None = None
     """The loss of the run, whose rules come first."""
-
-
-def token_count(sample: Sample) -> int:
-    """Return the number of tokens of a sample, as far as its ids, its strings and its series show it."""
-    ends = (one.offset + len(one.values) for one in sample.series)
-    return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
 
 
 def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: RunLoss | None = None) -> TokenPage:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.model import RunLoss
-from rolloupe.query.tokens.series import ADVANTAGES, SampleSeries, trained
+from rolloupe.tokens import ADVANTAGES, SampleSeries, trained
 
 COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 """Without logprobs from before the step, a clip compares with those at sampling."""

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from rolloupe.model import Sample
-from rolloupe.query.tokens.page import token_count, token_page
-from rolloupe.query.tokens.series import trained
+from rolloupe.query.tokens.page import token_page
+from rolloupe.tokens import token_count, trained
 from rolloupe.query.tokens.spans import Places
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import Flags

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query.tokens.page import token_count
+from rolloupe.tokens import token_count
 from rolloupe.query.tokens.rules import loss_inputs
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of

@@ -1,0 +1,6 @@
+"""The largest KL to the reference of a token: as the framework recorded it, else k3."""
+
+from rolloupe.derive.base import DerivedMetric
+from rolloupe.derive.token_values import KL, largest, of_series
+
+METRIC = DerivedMetric("max_kl", 1, "Largest KL of a token", unit="nats", of_tokens=of_series(KL, largest))

@@ -1,0 +1,8 @@
+"""The largest KL between sampling and trainer of a token: where the engine and the trainer disagree most."""
+
+from rolloupe.derive.base import DerivedMetric
+from rolloupe.derive.token_values import largest, of_series
+
+METRIC = DerivedMetric(
+    "max_mismatch_kl", 1, "Largest mismatch KL of a token", unit="nats", of_tokens=of_series(("mismatch_kl",), largest)
+)

@@ -1,0 +1,6 @@
+"""The mean KL to the reference over the tokens: as the framework recorded it, else k3."""
+
+from rolloupe.derive.base import DerivedMetric
+from rolloupe.derive.token_values import KL, mean, of_series
+
+METRIC = DerivedMetric("mean_kl", 1, "Mean KL of the tokens", unit="nats", of_tokens=of_series(KL, mean))

@@ -1,0 +1,33 @@
+"""Values of samples from one of their token series."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rolloupe.tokens import Floats, Reduced, TokenBatch
+
+KL = ("kl", "kl_k3")
+"""The KL to the reference: as the framework recorded it, else k3."""
+
+
+def of_series(names: Sequence[str], value: Callable[[Reduced], Floats]) -> Callable[[TokenBatch], Floats]:
+    """Return what computes a value of the first of these series that samples have; NaN for samples without it."""
+
+    def of_tokens(batch: TokenBatch) -> Floats:
+        name = next((one for one in names if one in batch.series), None)
+        if name is None:
+            return np.full(len(batch.rows), np.nan)
+        reduced = batch.reduced(name)
+        return np.where(reduced.counts > 0, value(reduced), np.nan)
+
+    return of_tokens
+
+
+def largest(reduced: Reduced) -> Floats:
+    """Return the largest value of each sample."""
+    return reduced.maxima
+
+
+def mean(reduced: Reduced) -> Floats:
+    """Return the mean of each sample."""
+    return reduced.means

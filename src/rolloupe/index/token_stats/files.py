@@ -1,0 +1,171 @@
+"""The statistics of the tokens of a segment: a row for each series and step, written in a pass behind the texts.
+
+What the pass says about single samples are derived metrics: their values stand beside the others.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rolloupe.derive import TOKEN_METRICS, BatchValues
+from rolloupe.formats import by_name
+from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
+from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
+from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
+from rolloupe.index.segments.step_stats import MAX_SERIES
+from rolloupe.index.token_stats import kept_tokens
+from rolloupe.index.token_stats.series_totals import SeriesTotals
+from rolloupe.model import Locator, Problem, SampleRow
+from rolloupe.tokens import Floats, SampleTokens, TokenBatch
+
+VERSION = 1
+ENDING = ".tokens.parquet"
+
+BATCH_TOKENS = 2**17
+"""How many tokens to compute together."""
+
+KEPT = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
+
+StepOfLaunch = tuple[str, int, int]
+"""Split, step and launch."""
+
+
+def tokens_file_of(path: Path) -> Path:
+    """The path of a segment's statistics of tokens."""
+    return path.with_name(f"{path.stem}.{VERSION}{ENDING}")
+
+
+def _is_written(path: Path, meta: SegmentMeta) -> bool:
+    if meta.annotates or not may_have_tokens(meta):
+        return True
+    about = read_derived(path, meta)
+    if about is None or about.tokens is None or not about.has_current(TOKEN_METRICS):
+        return False
+    return about.tokens.version == VERSION and has_file(path, about.tokens)
+
+
+def has_file(path: Path, mark: TokenMark) -> bool:
+    """True if the file of statistics that a mark tells of is there, or none was written."""
+    try:
+        return not mark.size_bytes or tokens_file_of(path).stat().st_size == mark.size_bytes
+    except OSError:
+        return False
+
+
+def _write(path: Path, records: PartRecords) -> DerivedMeta:
+    rows = _rows_of(path)
+    reading = _TokensOfPart(rows)
+    places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
+    order = sorted(range(len(rows)), key=lambda number: places[number].start)
+    found = by_name(records.run.format).token_arrays(records.run, records.source, [places[number] for number in order])
+    for number, tokens in zip(order, found, strict=True):
+        reading.add(number, tokens)
+    reading.finish()
+    size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals)) if reading.totals else 0
+    mark = TokenMark(version=VERSION, size_bytes=size_bytes, unread=reading.unread)
+    return add_values(path, records.meta, rows, reading.values, mark)
+
+
+def _rows_of(path: Path) -> list[SampleRow]:
+    """The rows of a segment, as far as statistics need them."""
+    names = ("split", "step", "launch", "discarded", "advantage", "byte_start", "byte_length", "part")
+    with pq.ParquetFile(path) as file:
+        columns = [column.to_pylist() for column in file.read(columns=list(names), use_threads=False).select(names)]
+    return [
+        SampleRow(
+            split=split, step=step, group="", index="", ordinal=0, start=start, length=length, part=part, launch=launch,
+            discarded=discarded, advantage=advantage,
+        )
+        for split, step, launch, discarded, advantage, start, length, part in zip(*columns, strict=True)
+    ]  # fmt: skip
+
+
+class _Waiting(NamedTuple):
+    """Samples with the same series, until there are enough tokens for a batch."""
+
+    rows: list[int]
+    found: list[SampleTokens]
+    advantages: list[float | None]
+
+
+class _TokensOfPart:
+    """The statistics of the samples of a segment."""
+
+    def __init__(self, rows: Sequence[SampleRow]) -> None:
+        self._rows = rows
+        self._waiting: dict[tuple[object, ...], _Waiting] = {}
+        self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
+        self.totals: dict[StepOfLaunch, dict[str, SeriesTotals]] = {}
+        self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in TOKEN_METRICS}
+        self.unread = 0
+
+    def add(self, number: int, found: SampleTokens | Problem) -> None:
+        """Add the tokens of a row."""
+        if isinstance(found, Problem):
+            self.unread += 1
+            return
+        if not found.series or not found.total:
+            return
+        row = self._rows[number]
+        alike = (row.split, row.step, row.launch, row.advantage is None, found.derived, *found.series)
+        waiting = self._waiting.setdefault(alike, _Waiting([], [], []))
+        waiting.rows.append(number)
+        waiting.found.append(found)
+        waiting.advantages.append(row.advantage)
+        self._sizes[alike] += found.total
+        if self._sizes[alike] >= BATCH_TOKENS:
+            self._flush(alike)
+
+    def finish(self) -> None:
+        """Take in all tokens that wait."""
+        for alike in list(self._waiting):
+            self._flush(alike)
+
+    def _flush(self, alike: tuple[object, ...]) -> None:
+        waiting = self._waiting.pop(alike)
+        del self._sizes[alike]
+        batch = TokenBatch(*waiting)
+        if not len(batch):
+            return
+        row = self._rows[waiting.rows[0]]
+        totals = self.totals.setdefault((row.split, row.step, row.launch), {})
+        for name, series in batch.series.items():
+            if name not in totals and len(totals) < MAX_SERIES:
+                totals[name] = SeriesTotals(series.origin)
+            if name in totals:
+                totals[name].add(batch, name)
+        for name, metric in TOKEN_METRICS.items():
+            if metric.of_tokens is not None:
+                values: Floats = np.asarray(self.values[name])
+                values[batch.rows] = metric.of_tokens(batch)
+
+
+def _table(totals: dict[StepOfLaunch, dict[str, SeriesTotals]]) -> pa.Table:
+    rows = [(*step, name, one) for step, series in totals.items() for name, one in series.items()]
+    histograms = [one.histogram().packed() for *_, one in rows]
+    columns = {
+        "split": pa.array([split for split, *_ in rows], WORD),
+        "step": pa.array([step for _, step, *_ in rows], pa.int64()),
+        "launch": pa.array([launch for _, _, launch, *_ in rows], pa.int32()),
+        "series": pa.array([name for *_, name, _ in rows], WORD),
+        "origin": pa.array([one.origin for *_, one in rows], WORD),
+        **{name: pa.array([getattr(one, name) for *_, one in rows], pa.int64()) for name in COUNTS},
+        **{name: pa.array([getattr(one, name) for *_, one in rows], pa.float64()) for name in SUMS},
+        "buckets": pa.array([buckets for buckets, _ in histograms], pa.binary()),
+        "counts": pa.array([counts for _, counts in histograms], pa.binary()),
+    }
+    for number, name in enumerate(KEPT):
+        kept = [kept_tokens.packed(one.kept[number].tokens) for *_, one in rows]
+        columns[name] = pa.array(kept, pa.binary())
+    return pa.table(columns)
+
+
+COUNTS = ("tokens", "infinite", "samples")
+SUMS = ("total", "mean_total", "low", "high")
+
+TOKENS = SegmentKind("tokens", VERSION, ENDING, is_budgeted=True, backfilled=Backfilled(_is_written, _write, "tokens"))

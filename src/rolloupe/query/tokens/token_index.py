@@ -1,0 +1,156 @@
+"""What the index keeps of the tokens of a run, for queries; and the same, computed, of samples that are read whole."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe import tokens
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
+from rolloupe.index.token_stats.files import has_file, tokens_file_of
+from rolloupe.index.token_stats.series_totals import SeriesTotals
+from rolloupe.model import Sample, SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import is_one_step
+from rolloupe.query.engine.relation import FILE, quote
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.sample.stream import Reader
+from rolloupe.query.samples.pages import in_known_splits, samples
+
+MAX_READ = 2_000
+"""The maximum number of samples to read whole for one answer."""
+
+
+class TokenCoverage(NamedTuple):
+    """What an answer about tokens is over."""
+
+    samples: int
+    """The number of samples in scope."""
+    pending: int = 0
+    """How many of them the pass over tokens has not reached: the answer lacks their tokens."""
+    unread: int = 0
+    """How many samples of these files have tokens that could not be read."""
+    left_out: str = ""
+    """Why there is no answer, although samples may have the series; else empty."""
+
+
+class TokenRow(NamedTuple):
+    """A row of the index: a series (or what the columns are of) at a step, in one piece."""
+
+    piece: Piece
+    split: str
+    step: int
+    values: Sequence[Any]
+    """The requested columns."""
+
+
+def indexed(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], series: str | None = None
+) -> tuple[list[TokenRow], TokenCoverage]:
+    """The rows of the index in the splits and steps of a query, of one series or of all.
+
+    Rows of older launches are left out. Raises as `database.ask`.
+    """
+    query = in_known_splits(snapshot, query)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    total = sum(stats.rows for key, stats in snapshot.steps.items() if _is_in(query, key))
+    if run.format.series_are_annotated:
+        return [], TokenCoverage(total, left_out=OF_FORMAT)
+    by_path = {
+        tokens_file_of(piece.path): piece
+        for piece in pieces
+        if piece.path is not None and piece.tokens is not None and piece.tokens.size_bytes
+        if has_file(piece.path, piece.tokens)
+    }
+    rows: list[TokenRow] = []
+    if by_path:
+        where = ["true", *(["series = ?"] if series is not None else [])]
+        values: list[Any] = [] if series is None else [series]
+        for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
+            if bound is not None:
+                where.append(f"step {sign} ?")
+                values.append(bound)
+        names = ", ".join(map(quote, columns))
+        sql = f"SELECT {quote(FILE)}, split, step, launch, {names} FROM files WHERE {' AND '.join(where)}"
+        table, paths = database.of_files(run, list(by_path), sql, values)
+        by_path = {path: by_path[path] for path in paths}
+        for file, split, step, launch, *found in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            stats = snapshot.steps.get((split, step))
+            if stats is not None and launch in (0, stats.launch) and _is_in(query, (split, step)):
+                rows.append(TokenRow(by_path[paths[file]], split, step, found))
+    reached = {id(piece) for piece in by_path.values()}
+    pending = sum(
+        _rows_in(piece, query, snapshot)
+        for piece in pieces
+        if id(piece) not in reached and not (piece.tokens is not None and not piece.tokens.size_bytes)
+    )
+    unread = sum(piece.tokens.unread for piece in pieces if piece.tokens is not None)
+    return rows, TokenCoverage(total, pending, unread)
+
+
+OF_FORMAT = "token series of these files are completed by annotations: they are read with their step or group"
+
+
+def _is_in(query: SampleQuery, key: StepKey) -> bool:
+    split, step = key
+    return (
+        (not query.splits or split in query.splits)
+        and (query.step_min is None or step >= query.step_min)
+        and (query.step_max is None or step <= query.step_max)
+    )
+
+
+def _rows_in(piece: Piece, query: SampleQuery, snapshot: Snapshot) -> int:
+    """The number of current samples of a piece in the splits and steps of a query."""
+    found = (stats for stats in piece.step_stats if _is_in(query, (stats.split, stats.step)))
+    return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
+
+
+def left_out(snapshot: Snapshot, series: str) -> str:
+    """Why the index cannot tell about a series; empty if it can."""
+    newer = sorted(tokens.inputs_of(series) & snapshot.annotated_series())
+    if not newer:
+        return ""
+    return f"annotations add {', '.join(newer)} to samples: {series} is read with its step or group"
+
+
+def is_read(run: OpenRun, snapshot: Snapshot, query: SampleQuery, series: str) -> bool:
+    """True for a question whose samples are read whole: those of one group, of a filter, or of one step if the index
+    cannot tell.
+    """
+    if query.group is not None or query.where or query.trained is not None:
+        return True
+    return is_one_step(query) and (run.format.series_are_annotated or bool(left_out(snapshot, series)))
+
+
+class ReadTotals(NamedTuple):
+    """The totals of a series over samples that were read; `keys` are those of the rows."""
+
+    by_step: dict[StepKey, SeriesTotals]
+    """Of the steps with samples that have the series."""
+    keys: list[SampleKey]
+
+
+def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
+    """Read the samples of a query. Raises `BadQuery` for too many, and `SourceChanged`."""
+    items = samples(run, replace(query, offset=0, limit=MAX_READ + 1)).samples
+    if len(items) > MAX_READ:
+        raise BadQuery(f"more than {MAX_READ:,} samples are not read for one answer: narrow the steps, or filter")
+    read = Reader(run)
+    keys = [item.key for item in items]
+    return ReadTotals(totals_of(map(read, keys), series), keys)
+
+
+def totals_of(some: Iterable[Sample], series: str) -> dict[StepKey, SeriesTotals]:
+    """The totals of a series over samples, in order, by step."""
+    by_step: dict[StepKey, SeriesTotals] = {}
+    for number, sample in enumerate(some):
+        found = tokens.tokens_of(sample)
+        if not found.series or not found.total:
+            continue
+        batch = tokens.TokenBatch([number], [found], [sample.row.advantage])
+        if series in batch.series:
+            key = (sample.key.split, sample.key.step)
+            by_step.setdefault(key, SeriesTotals(batch.series[series].origin)).add(batch, series)
+    return by_step

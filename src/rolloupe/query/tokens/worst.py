@@ -1,0 +1,95 @@
+"""The worst tokens of a run, a step, a group or a sample: those with the lowest or the highest value of a series."""
+
+from typing import NamedTuple
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, Piece
+from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_extreme, unpacked
+from rolloupe.model import SampleKey
+from rolloupe.query.engine.relation import RowPlace
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.sample.load import sample
+from rolloupe.query.samples.pages import items_of, list_rows
+from rolloupe.query.tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
+
+
+class WorstToken(NamedTuple):
+    """A token of a sample: `token` is its place among all tokens of the sample."""
+
+    value: float
+    key: SampleKey
+    token: int
+    token_string: str | None
+    """None if the record holds no token strings."""
+    token_id: int | None
+    """None if the record holds a string, or no ids."""
+
+
+class WorstTokens(NamedTuple):
+    """The most extreme tokens of a series, the worst first; only finite values count."""
+
+    series: str
+    tokens: list[WorstToken]
+    coverage: TokenCoverage
+
+
+def worst_tokens(
+    run: OpenRun,
+    query: SampleQuery,
+    series: str,
+    *,
+    highest: bool = True,
+    one_a_sample: bool = False,
+    limit: int = 20,
+) -> WorstTokens:
+    """The `limit` tokens with the highest, or the lowest, values of a series among the samples of a query.
+
+    With `one_a_sample`, at most one token of each sample counts. Of equal values, earlier steps, files and tokens come
+    first. A query with a group or a filter reads its samples, any other is answered by the index. Raises `BadQuery` for
+    more than `MAX_KEPT` tokens, and for too many samples to read.
+    """
+    if not 0 < limit <= MAX_KEPT:
+        raise BadQuery(f"limit={limit}: from 1 to {MAX_KEPT} tokens can be listed")
+    snapshot = run.snapshot()
+    number = _number(highest=highest, one_a_sample=one_a_sample)
+    if is_read(run, snapshot, query, series):
+        by_step, keys = read_totals(run, query, series)
+        read = (one for totals in by_step.values() for one in totals.kept[number].tokens)
+        kept = most_extreme(read, highest=highest)[:limit]
+        return WorstTokens(series, [_shown(one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
+    if reason := left_out(snapshot, series):
+        return WorstTokens(series, [], TokenCoverage(0, left_out=reason))
+    rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
+    found = [(row.split, row.step, row.piece, one) for row in rows for one in unpacked(row.values[0])]
+    sign = -1.0 if highest else 1.0
+    found.sort(key=lambda one: (sign * one[3].value, one[0] != "train", *one[:2], *_order(one[2], one[3])))
+    worst = found[:limit]
+    places = [RowPlace(piece, one.row) for *_, piece, one in worst]
+    items = items_of(list_rows(run, snapshot, places, columns=["step"]))
+    listed = [_shown(one, item.key) for (*_, one), item in zip(worst, items, strict=True)]
+    return WorstTokens(series, listed, coverage)
+
+
+def worst_tokens_of(
+    run: OpenRun, key: SampleKey, series: str, *, highest: bool = True, limit: int = 20
+) -> list[WorstToken]:
+    """The same of one sample. Raises as `sample`."""
+    of_step = totals_of([sample(run, key)], series).values()
+    number = _number(highest=highest, one_a_sample=False)
+    return [_shown(one, key) for totals in of_step for one in totals.kept[number].tokens[:limit]]
+
+
+COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
+
+
+def _number(*, highest: bool, one_a_sample: bool) -> int:
+    return 2 * one_a_sample + highest
+
+
+def _order(piece: Piece, one: KeptToken) -> tuple[str, int, int, int]:
+    return piece.source, piece.start, one.row, one.token
+
+
+def _shown(one: KeptToken, key: SampleKey) -> WorstToken:
+    string = one.word if isinstance(one.word, str) else None
+    return WorstToken(one.value, key, one.token, string, one.word if isinstance(one.word, int) else None)

@@ -1,0 +1,131 @@
+"""The tokens of many samples as flat arrays, so that a pass over a run pays for tokens and not for samples."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.tokens.arrays import Floats
+from rolloupe.tokens.complete import MASK, SERIES_NOT_SUMMED, SampleSeries, completed
+from rolloupe.tokens.sample_tokens import SampleTokens
+
+Numbers = NDArray[np.int64]
+
+
+class Reduced(NamedTuple):
+    """A series of a batch, sample by sample, over its finite values; each array has the shape (N,), N samples."""
+
+    counts: Numbers
+    sums: Floats
+    minima: Floats
+    """Infinity for a sample without a value."""
+    maxima: Floats
+    """Minus infinity for a sample without a value."""
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each sample, NaN for one without a value."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums / self.counts
+
+
+class TokenBatch:
+    """The tokens of some samples that have the same series, without tokens that have no value in any of them.
+
+    `rows` numbers the samples, `places` and `samples` the tokens: the place of each in its sample, and its sample
+    within the batch.
+    """
+
+    def __init__(self, rows: Sequence[int], found: Sequence[SampleTokens], advantages: Sequence[float | None]) -> None:
+        names = list(found[0].series)
+        lengths = np.array([one.total for one in found], np.int64)
+        flat = {name: np.concatenate([one.series[name] for one in found]) for name in names}
+        ends = np.cumsum(lengths)
+        samples = np.repeat(np.arange(len(found)), lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+        kept = _with_values(flat)
+        if kept is not None:
+            flat = {name: values.take(kept) for name, values in flat.items()}
+            samples, places = samples.take(kept), places.take(kept)
+        has_tokens = np.bincount(samples, minlength=len(found)) > 0
+        self.rows: Numbers = np.array(rows, np.int64)[has_tokens]
+        self._found = [one for one, has in zip(found, has_tokens.tolist(), strict=True) if has]
+        self.samples: Numbers = (np.cumsum(has_tokens) - 1)[samples] if not has_tokens.all() else samples
+        self.places: Numbers = places
+        self.starts: Numbers = np.flatnonzero(np.diff(self.samples, prepend=-1))
+        given = [one for one, has in zip(advantages, has_tokens.tolist(), strict=True) if has]
+        advantage = None if not given or given[0] is None else np.array(given, np.float64)[self.samples]
+        derived = found[0].derived
+        self.all = completed(flat, [name for name in names if name not in derived], advantage, self.starts)
+        self._reduced: dict[str, Reduced] = {}
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def series(self) -> Mapping[str, SampleSeries]:
+        """The series with statistics, by name: all but the loss mask."""
+        return {one.name: one for one in self.all if one.name not in SERIES_NOT_SUMMED}
+
+    @cached_property
+    def ids(self) -> Numbers | None:
+        """The id of each token, -1 for an unknown one; None if no record holds ids."""
+        if all(one.ids is None for one in self._found):
+            return None
+        return self._picked([_padded(one) for one in self._found])
+
+    def string(self, token: int) -> str | None:
+        """The string of a token of the batch; None if its record holds none."""
+        one = self._found[self.samples[token]]
+        at = int(self.places[token]) - (one.total - len(one.strings))
+        return one.strings[at] if one.strings and at >= 0 else None
+
+    def reduced(self, name: str) -> Reduced:
+        """A series, sample by sample."""
+        if name not in self._reduced:
+            self._reduced[name] = self._reduce(self.series[name].values)
+        return self._reduced[name]
+
+    def _reduce(self, values: Floats) -> Reduced:
+        with np.errstate(all="ignore"):
+            sums = np.add.reduceat(values, self.starts)
+            if np.isfinite(sums).all():  # every value is finite then
+                counts = np.diff(self.starts, append=len(values))
+                return Reduced(
+                    counts, sums, np.minimum.reduceat(values, self.starts), np.maximum.reduceat(values, self.starts)
+                )
+            finite = np.isfinite(values)
+            return Reduced(
+                np.add.reduceat(finite, self.starts, dtype=np.int64),
+                np.add.reduceat(np.where(finite, values, 0.0), self.starts),
+                np.minimum.reduceat(np.where(finite, values, np.inf), self.starts),
+                np.maximum.reduceat(np.where(finite, values, -np.inf), self.starts),
+            )
+
+    def _picked(self, arrays: Sequence[Numbers]) -> Numbers:
+        """The values of the tokens of the batch, from an array of each sample."""
+        first = np.cumsum([0, *map(len, arrays)])[:-1]
+        picked: Numbers = np.concatenate(arrays)[first[self.samples] + self.places]
+        return picked
+
+
+def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
+    """The places of the tokens that are trained or have a value in some series; None if all are such."""
+    empty: NDArray[np.bool_] | None = flat[MASK] != 1 if MASK in flat else None
+    for name, values in flat.items():
+        if name in SERIES_NOT_SUMMED:
+            continue
+        missing = np.isnan(values)
+        empty = missing if empty is None else np.logical_and(empty, missing, out=empty)
+        if not empty.any():
+            return None
+    return None if empty is None else np.flatnonzero(~empty)
+
+
+def _padded(one: SampleTokens) -> Numbers:
+    ids = np.full(one.total, -1, np.int64)
+    if one.ids is not None:
+        ids[: len(one.ids)] = one.ids[: one.total]
+    return ids

@@ -1,0 +1,51 @@
+"""The tokens of one sample as arrays over all of its tokens."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.model import Sample, TokenSeries
+from rolloupe.tokens.arrays import Floats
+
+
+class SampleTokens(NamedTuple):
+    """The token series of a sample that its record holds, each of shape (T,) with NaN for a token without a value."""
+
+    total: int
+    """T."""
+    series: Mapping[str, Floats]
+    derived: frozenset[str] = frozenset()
+    """The series that the format computed."""
+    ids: NDArray[np.int64] | None = None
+    """The ids of the first tokens; None if the record holds none."""
+    strings: Sequence[str] = ()
+    """The strings of the last tokens."""
+
+
+def token_count(sample: Sample) -> int:
+    """Return the number of tokens of a sample, as far as its ids, its strings and its series show it."""
+    ends = (one.offset + len(one.values) for one in sample.series)
+    return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
+
+
+def tokens_of(sample: Sample) -> SampleTokens:
+    """Return the tokens of a whole sample."""
+    total = token_count(sample)
+    return SampleTokens(
+        total,
+        {one.name: values_between(one, 0, total) for one in sample.series},
+        frozenset(one.name for one in sample.series if one.is_derived),
+        np.array(sample.token_ids, np.int64) if sample.token_ids else None,
+        sample.token_strings,
+    )
+
+
+def values_between(series: TokenSeries, start: int, stop: int) -> Floats:
+    """Return the values of the tokens `start` to `stop`, NaN where the series has none."""
+    values = np.full(stop - start, np.nan)
+    first, last = max(series.offset, start), min(series.offset + len(series.values), stop)
+    if first < last:
+        values[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
+    return values
