@@ -57,7 +57,7 @@ def test_each_metric_has_a_name_a_label_and_a_way_to_compute_it() -> None:
     }  # fmt: skip
     for name, metric in METRICS.items():
         assert name.replace("_", "").isalnum() and name == name.lower() and metric.label and metric.version >= 1
-        assert metric.of_sample or metric.of_batch or metric.of_siblings
+        assert metric.of_sample or metric.of_batch or metric.of_siblings or metric.of_tokens
         assert not metric.reads_turns or metric.of_sample
     assert PREFIX == "derived."
 

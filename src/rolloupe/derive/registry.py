@@ -27,14 +27,22 @@ def _found() -> dict[str, DerivedMetric]:
 METRICS = _found()
 """By name."""
 
-TOKEN_METRICS = {name: metric for name, metric in METRICS.items() if metric.of_tokens is not None}
-TEXT_METRICS = {name: metric for name, metric in METRICS.items() if metric.of_tokens is None}
-"""Metrics of token series, and the others, which are of texts: two passes compute them."""
+
+def text_metrics() -> dict[str, DerivedMetric]:
+    """The metrics of texts, by name."""
+    return {name: metric for name, metric in METRICS.items() if metric.of_tokens is None}
+
+
+def token_metrics() -> dict[str, DerivedMetric]:
+    """The metrics of token series, by name."""
+    return {name: metric for name, metric in METRICS.items() if metric.of_tokens is not None}
 
 
 def values_of_sample(row: SampleRow) -> dict[str, float | str]:
     """What the metrics of texts say about one sample; leaves out those of siblings, and those that raise."""
-    values = values_of_batch(SampleBatch([row]), [one for one in TEXT_METRICS.values() if one.of_siblings is None], {})
+    values = values_of_batch(
+        SampleBatch([row]), [one for one in text_metrics().values() if one.of_siblings is None], {}
+    )
     plain = ((name, one if isinstance(one, str) else float(one)) for name, (one,) in values.items() if one is not None)
     return {name: value for name, value in plain if value == value}
 
@@ -96,11 +104,11 @@ def _listed(metric: DerivedMetric, values: BatchValues) -> BatchValues:
 PAGE = """\
 # Derived metrics
 
-Rolloupe computes these values from the text and the token series of every sample, in the background, when it indexes
-a run. Filter, sort and
-chart by their names, on the page (`derived.think_chars > 2000`), on the command line (`rolloupe query RUN --sort
-derived.repeated_4grams --desc`) and in Python; each sample shows its own. A sample has no value until its text,
-or its tokens, are indexed, and the answer says how many samples that concerns.
+Rolloupe computes these values from the text and the token series of every sample, in the background, when it indexes a
+run. Filter, sort and chart by their names, on the page (`derived.think_chars > 2000`), on the command line (`rolloupe
+query RUN --sort derived.repeated_4grams --desc`) and in Python; each sample shows its own, but for those of token
+series. A sample has no value until its text, or its tokens, are indexed, and the answer says how many samples that
+concerns.
 
 | name | label | value |
 |---|---|---|

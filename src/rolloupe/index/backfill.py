@@ -1,7 +1,7 @@
 """Writes what lies behind the numbers (texts, derived metrics, tokens), newest step first, as far as there is room."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 
@@ -36,6 +36,8 @@ class Backfill:
         self._info = info
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
+        self._annotated: frozenset[str] = frozenset()
+        """The token series for which annotations hold values, at the last look."""
         self._failed: dict[Path, Problem] = {}
         """The reasons why kinds of segments could not be written, in the order of the attempts."""
         self._probe: Path | None = None
@@ -80,6 +82,9 @@ class Backfill:
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
         segments = list(segments)
+        if self._stage == "tokens" and (annotated := self._catalog.snapshot().annotated_series()) != self._annotated:
+            self._annotated = annotated
+            self._done.clear()
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
@@ -95,13 +100,13 @@ class Backfill:
         go_on: Callable[[], bool],
     ) -> bool:
         """Write the kinds that pending segments lack, as far as there is room; False if `go_on` ends the writing."""
-        whole = True
+        whole, annotated = True, self._annotated
         for segment in pending:
             source = sources.get(segment.meta.source)
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment, self._stage)
+            missing = missing_of(segment, self._stage, annotated)
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
@@ -112,7 +117,13 @@ class Backfill:
             meta = segment.meta
             cost = max(meta.stop - meta.start + source.texts_bytes, self._token_bytes(meta))
             job = BackfillJob(
-                folder=str(self._catalog.folder), run=self._info, source=source, meta=meta, kinds=kinds, cost=cost
+                folder=str(self._catalog.folder),
+                run=self._info,
+                source=source,
+                meta=meta,
+                kinds=kinds,
+                annotated=sorted(annotated),
+                cost=cost,
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
             self._land(0)
@@ -173,18 +184,18 @@ class Backfill:
         is_new = known is None or (self._stage == "tokens" and known.tokens is None)
         if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment, self._stage)
+        is_done = not meta.rows or not missing_of(segment, self._stage, self._annotated)
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
 
 
-def missing_of(segment: Segment, stage: Stage) -> list[SegmentKind]:
+def missing_of(segment: Segment, stage: Stage, annotated: Collection[str]) -> list[SegmentKind]:
     """The kinds of a pass that a segment lacks."""
     path, meta = segment.path, segment.meta
     of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]
-    return [kind for kind, one in of_stage if not one.is_written(path, meta)]
+    return [kind for kind, one in of_stage if not one.is_written(path, meta, annotated)]
 
 
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:

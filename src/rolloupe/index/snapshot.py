@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.columns import ANNOTATED
-from rolloupe.derive import TOKEN_METRICS
+from rolloupe.derive import token_metrics
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
 from rolloupe.index.segments.derived_values import NO_TOKENS, DerivedMeta, TokenMark, may_have_tokens
@@ -214,7 +214,7 @@ def _on_disk(segment: Segment) -> Piece:
     names = derived.names if derived else ()
     mark = derived.tokens if derived else None
     if not may_have_tokens(meta):  # nothing remains to be done
-        names, mark = (*names, *TOKEN_METRICS), NO_TOKENS
+        names, mark = ((*names, *token_metrics()) if names else ()), NO_TOKENS
     return Piece(
         meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,
         pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, names, tokens=mark,

@@ -148,10 +148,10 @@ def _sequence_ratios(gaps: Floats, counted: NDArray[np.bool_], starts: Starts | 
 
 
 def inputs_of(name: str) -> frozenset[str]:
-    """Return the recorded series that a series may follow from, itself included."""
+    """Return the recorded series that a series may follow from, itself and the loss mask included."""
     base = name.removesuffix(DIFFERENCE)
     formula = _FORMULAS.get("log_importance_ratio" if base == "sequence_ratio" else base)
-    return frozenset({base, *(one for some in (formula.inputs if formula else ()) for one in some)})
+    return frozenset({base, "loss_mask", *(one for some in (formula.inputs if formula else ()) for one in some)})
 
 
 def kind_of(name: str) -> SeriesKind:

@@ -37,6 +37,8 @@ class BackfillJob(Struct, kw_only=True, tag=True):
     source: Source
     meta: SegmentMeta
     kinds: Sequence[str]
+    annotated: Sequence[str] = ()
+    """The token series for which annotations hold values."""
     cost: int = 0
 
 
@@ -98,7 +100,7 @@ def _performed(job: Job) -> JobReply:
 
 
 def _backfilled(job: BackfillJob) -> JobReply:
-    records = segment.records_of(job.run, job.source, job.meta)
+    records = segment.records_of(job.run, job.source, job.meta, job.annotated)
     if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)

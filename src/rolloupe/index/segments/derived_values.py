@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from rolloupe.derive import (
     METRICS,
-    TEXT_METRICS,
     BatchValues,
     DerivedMetric,
     SampleBatch,
+    text_metrics,
     values_of_batch,
     values_of_siblings,
 )
@@ -59,6 +59,8 @@ class TokenMark(Struct, frozen=True, kw_only=True):
     version: int
     size_bytes: int = 0
     """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
+    annotated: tuple[str, ...] = ()
+    """The series for which annotations hold values: what follows from them is left out."""
     unread: int = 0
     """The number of samples whose tokens could not be read."""
 
@@ -127,15 +129,15 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
     return [msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), {})) for stats in step_stats]
 
 
-def _is_written(path: Path, meta: SegmentMeta) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, _: Collection[str]) -> bool:
     about = read_derived(path, meta)
-    return about is not None and about.has_current(TEXT_METRICS)
+    return about is not None and about.has_current(text_metrics())
 
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     meta, rows = records.meta, records.rows
     kept = _kept(path, meta)
-    stale = [metric for name, metric in TEXT_METRICS.items() if name not in kept.names]
+    stale = [metric for name, metric in text_metrics().items() if name not in kept.names]
     values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
     return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
 

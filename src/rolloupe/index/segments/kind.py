@@ -1,6 +1,6 @@
 """Kinds of segments: sets of files, one set for each part of a source."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -17,8 +17,17 @@ Stage: TypeAlias = Literal["texts", "tokens"]
 class PartRecords:
     """The records of a segment, read from their source as far as a kind needs them."""
 
-    def __init__(self, run: "RunInfo", source: "Source", meta: "SegmentMeta", rows: "Callable[[], list[SampleRow]]"):
+    def __init__(
+        self,
+        run: "RunInfo",
+        source: "Source",
+        meta: "SegmentMeta",
+        rows: "Callable[[], list[SampleRow]]",
+        annotated: Sequence[str],
+    ) -> None:
         self.run, self.source, self.meta = run, source, meta
+        self.annotated = annotated
+        """The token series for which annotations hold values."""
         self._read_rows = rows
 
     @cached_property
@@ -30,8 +39,11 @@ class PartRecords:
 class Backfilled(NamedTuple):
     """Writes a kind after the numbers, from the records of a part."""
 
-    is_written: "Callable[[Path, SegmentMeta], bool]"
-    """Tells whether the files exist with the content that this version would write."""
+    is_written: "Callable[[Path, SegmentMeta, Collection[str]], bool]"
+    """Tells whether the files exist with the content that this version would write.
+
+    The last argument are the token series for which annotations hold values.
+    """
     write: "Callable[[Path, PartRecords], DerivedMeta | None]"
     """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
 

@@ -284,14 +284,14 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
     return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
 
 
-def records_of(run: RunInfo, source: Source, meta: SegmentMeta) -> PartRecords | None:
+def records_of(run: RunInfo, source: Source, meta: SegmentMeta, annotated: Sequence[str]) -> PartRecords | None:
     """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
         return None
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
-    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta))
+    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), annotated)
 
 
 def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:

@@ -4,7 +4,7 @@ What the pass says about single samples are derived metrics: their values stand 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rolloupe.derive import TOKEN_METRICS, BatchValues
+from rolloupe.derive import BatchValues, token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
 from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
@@ -40,13 +40,14 @@ def tokens_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{ENDING}")
 
 
-def _is_written(path: Path, meta: SegmentMeta) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, annotated: Collection[str]) -> bool:
     if meta.annotates or not may_have_tokens(meta):
         return True
     about = read_derived(path, meta)
-    if about is None or about.tokens is None or not about.has_current(TOKEN_METRICS):
+    if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
-    return about.tokens.version == VERSION and has_file(path, about.tokens)
+    is_same = (about.tokens.version, about.tokens.annotated) == (VERSION, tuple(sorted(annotated)))
+    return is_same and has_file(path, about.tokens)
 
 
 def has_file(path: Path, mark: TokenMark) -> bool:
@@ -59,7 +60,7 @@ def has_file(path: Path, mark: TokenMark) -> bool:
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     rows = _rows_of(path)
-    reading = _TokensOfPart(rows)
+    reading = _TokensOfPart(rows, records.annotated)
     places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     found = by_name(records.run.format).token_arrays(records.run, records.source, [places[number] for number in order])
@@ -67,7 +68,8 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
         reading.add(number, tokens)
     reading.finish()
     size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals)) if reading.totals else 0
-    mark = TokenMark(version=VERSION, size_bytes=size_bytes, unread=reading.unread)
+    annotated = tuple(sorted(records.annotated))
+    mark = TokenMark(version=VERSION, size_bytes=size_bytes, annotated=annotated, unread=reading.unread)
     return add_values(path, records.meta, rows, reading.values, mark)
 
 
@@ -96,12 +98,13 @@ class _Waiting(NamedTuple):
 class _TokensOfPart:
     """The statistics of the samples of a segment."""
 
-    def __init__(self, rows: Sequence[SampleRow]) -> None:
+    def __init__(self, rows: Sequence[SampleRow], annotated: Collection[str]) -> None:
         self._rows = rows
+        self._annotated = annotated
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.totals: dict[StepOfLaunch, dict[str, SeriesTotals]] = {}
-        self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in TOKEN_METRICS}
+        self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
         self.unread = 0
 
     def add(self, number: int, found: SampleTokens | Problem) -> None:
@@ -129,7 +132,7 @@ class _TokensOfPart:
     def _flush(self, alike: tuple[object, ...]) -> None:
         waiting = self._waiting.pop(alike)
         del self._sizes[alike]
-        batch = TokenBatch(*waiting)
+        batch = TokenBatch(*waiting, left_out=self._annotated)
         if not len(batch):
             return
         row = self._rows[waiting.rows[0]]
@@ -139,7 +142,7 @@ class _TokensOfPart:
                 totals[name] = SeriesTotals(series.origin)
             if name in totals:
                 totals[name].add(batch, name)
-        for name, metric in TOKEN_METRICS.items():
+        for name, metric in token_metrics().items():
             if metric.of_tokens is not None:
                 values: Floats = np.asarray(self.values[name])
                 values[batch.rows] = metric.of_tokens(batch)
