@@ -57,12 +57,11 @@ from rolloupe.query.steps.summaries import columns, groups, series, splits, step
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
-from rolloupe.query.tokens.table import token_table
-from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
 from rolloupe.query.tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
+from rolloupe.query.tokens.table import token_table
 from rolloupe.query.tokens.token_index import TokenCoverage
+from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
 from rolloupe.query.tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
-from rolloupe.tokens import SampleSeries
 
 __all__ = [
     "LEAST_POINTS",
@@ -112,10 +111,10 @@ __all__ = [
     "TokenCoverage",
     "TokenPage",
     "TokenSpans",
-    "TokenUpdate",
-    "UpdateChoice",
     "TokenStats",
     "TokenStatsBySteps",
+    "TokenUpdate",
+    "UpdateChoice",
     "WorstToken",
     "WorstTokens",
     "all_conversations",
@@ -178,9 +177,9 @@ __all__ = [
     "token_page",
     "token_series",
     "token_series_names",
+    "token_stats",
     "token_table",
     "token_update",
-    "token_stats",
     "trainer_version",
     "usual_columns",
     "value_names",

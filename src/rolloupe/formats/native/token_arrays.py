@@ -15,16 +15,16 @@ from rolloupe.model import Location, RunInfo, Source
 from rolloupe.tokens import SampleTokens
 
 
-class _Place(Struct):
+class _SeriesPlace(Struct):
     part: int
     row: int
 
 
-class _Line(Struct):
+class _TokensLine(Struct):
     """What a line says about its tokens."""
 
     uid: str | int | None = None
-    series: _Place | None = None
+    series: _SeriesPlace | None = None
     tokens: list[str] | None = None
 
 
@@ -34,7 +34,7 @@ class NativeTokens:
     def __init__(self, run: RunInfo, source: Source) -> None:
         self._run, self._producer = run, stem(os.path.basename(source.path))
         self._parts = PartReader()
-        self._decode = msgspec.json.Decoder(_Line).decode
+        self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes) -> SampleTokens | None:
         """The tokens of a line's sample; None if only reading the whole sample shows them."""

@@ -7,10 +7,9 @@ import pyarrow as pa
 
 from rolloupe.model import Sample
 from rolloupe.query.tokens.page import token_page
-from rolloupe.tokens import token_count, trained
 from rolloupe.query.tokens.spans import Places
 from rolloupe.query.tokens.token_strings import texts_of_tokens
-from rolloupe.tokens import Flags
+from rolloupe.tokens import Flags, token_count, trained
 
 ASSISTANT = "assistant"
 OWN = ("id", "text", "role", "mask")

@@ -35,7 +35,7 @@ class TokenCoverage(NamedTuple):
     """Why there is no answer, although samples may have the series; else empty."""
 
 
-class TokenRow(NamedTuple):
+class IndexedRow(NamedTuple):
     """A row of the index: a series (or what the columns are of) at a step, in one piece."""
 
     piece: Piece
@@ -47,7 +47,7 @@ class TokenRow(NamedTuple):
 
 def indexed(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], series: str | None = None
-) -> tuple[list[TokenRow], TokenCoverage]:
+) -> tuple[list[IndexedRow], TokenCoverage]:
     """The rows of the index in the splits and steps of a query, of one series or of all.
 
     Rows of older launches are left out. Raises as `database.ask`.
@@ -63,7 +63,7 @@ def indexed(
         if piece.path is not None and piece.tokens is not None and piece.tokens.size_bytes
         if has_file(piece.path, piece.tokens)
     }
-    rows: list[TokenRow] = []
+    rows: list[IndexedRow] = []
     if by_path:
         where = ["true", *(["series = ?"] if series is not None else [])]
         values: list[Any] = [] if series is None else [series]
@@ -78,7 +78,7 @@ def indexed(
         for file, split, step, launch, *found in zip(*(column.to_pylist() for column in table.columns), strict=True):
             stats = snapshot.steps.get((split, step))
             if stats is not None and launch in (0, stats.launch) and _is_in(query, (split, step)):
-                rows.append(TokenRow(by_path[paths[file]], split, step, found))
+                rows.append(IndexedRow(by_path[paths[file]], split, step, found))
     reached = {id(piece) for piece in by_path.values()}
     pending = sum(
         _rows_in(piece, query, snapshot)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample, SampleKey
-from rolloupe.tokens import token_count
 from rolloupe.query.tokens.rules import loss_inputs
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.table import roles_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
+from rolloupe.tokens import token_count
 
 UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT = range(5)
 """What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule."""

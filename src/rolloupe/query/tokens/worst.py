@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from rolloupe.errors import BadQuery
+from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_extreme, unpacked
 from rolloupe.model import SampleKey
@@ -11,6 +12,7 @@ from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import items_of, list_rows
 from rolloupe.query.tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
+from rolloupe.tokenizer import decode_tokens
 
 
 class WorstToken(NamedTuple):
@@ -20,7 +22,7 @@ class WorstToken(NamedTuple):
     key: SampleKey
     token: int
     token_string: str | None
-    """None if the record holds no token strings."""
+    """None if neither the record nor a tokenizer tells."""
     token_id: int | None
     """None if the record holds a string, or no ids."""
 
@@ -56,7 +58,7 @@ def worst_tokens(
         by_step, keys = read_totals(run, query, series)
         read = (one for totals in by_step.values() for one in totals.kept[number].tokens)
         kept = most_extreme(read, highest=highest)[:limit]
-        return WorstTokens(series, [_shown(one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
+        return WorstTokens(series, [_shown(run, one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
     if reason := left_out(snapshot, series):
         return WorstTokens(series, [], TokenCoverage(0, left_out=reason))
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
@@ -66,7 +68,7 @@ def worst_tokens(
     worst = found[:limit]
     places = [RowPlace(piece, one.row) for *_, piece, one in worst]
     items = items_of(list_rows(run, snapshot, places, columns=["step"]))
-    listed = [_shown(one, item.key) for (*_, one), item in zip(worst, items, strict=True)]
+    listed = [_shown(run, one, item.key) for (*_, one), item in zip(worst, items, strict=True)]
     return WorstTokens(series, listed, coverage)
 
 
@@ -76,7 +78,7 @@ def worst_tokens_of(
     """The same of one sample. Raises as `sample`."""
     of_step = totals_of([sample(run, key)], series).values()
     number = _number(highest=highest, one_a_sample=False)
-    return [_shown(one, key) for totals in of_step for one in totals.kept[number].tokens[:limit]]
+    return [_shown(run, one, key) for totals in of_step for one in totals.kept[number].tokens[:limit]]
 
 
 COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
@@ -90,6 +92,9 @@ def _order(piece: Piece, one: KeptToken) -> tuple[str, int, int, int]:
     return piece.source, piece.start, one.row, one.token
 
 
-def _shown(one: KeptToken, key: SampleKey) -> WorstToken:
-    string = one.word if isinstance(one.word, str) else None
-    return WorstToken(one.value, key, one.token, string, one.word if isinstance(one.word, int) else None)
+def _shown(run: OpenRun, one: KeptToken, key: SampleKey) -> WorstToken:
+    word = one.word
+    if isinstance(word, str) or word is None:
+        return WorstToken(one.value, key, one.token, word, None)
+    decoder = tokenizer_of(run.info)
+    return WorstToken(one.value, key, one.token, decode_tokens(decoder, [word])[0] if decoder else None, word)
