@@ -1,6 +1,6 @@
 """The statistics of the tokens of a segment: a row for each series and step, written in a pass behind the texts.
 
-What the pass says about single samples are derived metrics: their values stand beside the others.
+The pass also computes the derived metrics of token series, and adds them to the others.
 """
 
 from collections import defaultdict
