@@ -165,7 +165,7 @@ class Format(ABC):
     """True if token series of samples may lie in annotations, which scans do not see."""
 
     def token_arrays(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[SampleTokens | Problem]:
-        """Yield the tokens of the samples at `places`, which are in file order: for each sample, or the problem that prevents it.
+        """Yield the tokens of each sample at `places`, which are in file order, or the problem that prevents it.
 
         As `load` gives them, without annotations. Override it if there is a quicker way than to load every sample.
         """
