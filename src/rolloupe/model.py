@@ -74,7 +74,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     """Sample metrics with their worst and their best value; if less is better, the worst is the greater."""
     reading: Reading = AS_FOUND
     tokenizer: TokenizerFile | None = None
-    """What makes text of token ids, where the files hold these alone."""
+    """What makes text of token ids."""
 
 
 class Location(NamedTuple):
@@ -349,7 +349,7 @@ class Sample(Struct, kw_only=True):
     token_strings: list[str] = []
     """Token strings of the response as the framework stored them, if it did; where `is_decoded`, of all tokens."""
     is_decoded: bool = False
-    """True if a tokenizer made the texts and the token strings of the ids, for the record holds nothing else."""
+    """True if a tokenizer made the token strings of the ids, for the record holds none."""
     token_ids: list[int] = []
     series: list[TokenSeries] = []
     extra: dict[str, Any] = {}

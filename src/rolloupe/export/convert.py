@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.export.losses import described, whole
+from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.failures import RecorderWarning
 from rolloupe.record.writers.base import Keeper, ReportKeeper, Writer
@@ -164,8 +165,8 @@ def convert(
     def counted(samples: Iterator[Sample]) -> Iterator[Sample]:
         nonlocal done
         for sample in samples:
-            if sample.is_decoded:  # other layouts have strings of the response alone
-                sample.token_strings, sample.is_decoded = sample.token_strings[sample.row.prompt_tokens :], False
+            sample.token_strings = sample.token_strings[strings_of_prompt(sample) :]
+            sample.is_decoded = False
             yield sample
             done += 1
             advanced(done, total)

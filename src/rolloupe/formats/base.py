@@ -112,7 +112,7 @@ class Format(ABC):
     """True if a person may map the keys of its rows (`--map`, `Reading.fields`)."""
 
     decodes_ids: ClassVar[bool] = False
-    """True if its records hold token ids and no text: `RunInfo.tokenizer`, if there is one, makes text of them."""
+    """True if its records hold token ids and no text, so that rows depend on `RunInfo.tokenizer`."""
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
         """Return what may be the run's tokenizer, best first: files of the run, and names of models that it gives."""

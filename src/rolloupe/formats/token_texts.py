@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate, compress
 
 from rolloupe import text, tokenizer
-from rolloupe.model import RunInfo, Turn
+from rolloupe.model import RunInfo, Sample, Turn
 from rolloupe.tokenizer import Tokenizer
 
 MAX_CHARS = 64 * 2**20
@@ -24,6 +24,19 @@ def strings_of(run: RunInfo, ids: Sequence[int]) -> list[str] | None:
         return None
     strings = tokenizer.decode_tokens(decoder, ids)
     return strings if sum(map(len, strings)) <= MAX_CHARS else None
+
+
+def add_strings(run: RunInfo, sample: Sample) -> None:
+    """Decode the token strings of a sample that has ids and no strings."""
+    if sample.token_ids and not sample.token_strings:
+        sample.token_strings = strings_of(run, sample.token_ids) or []
+        sample.is_decoded = bool(sample.token_strings)
+
+
+def strings_of_prompt(sample: Sample) -> int:
+    """Return how many of a sample's token strings are those of its prompt: a framework stores the response's alone."""
+    is_response = len(sample.token_strings) == sample.row.response_tokens
+    return (sample.row.prompt_tokens or 0) if sample.is_decoded and not is_response else 0
 
 
 def turns_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str], first: int) -> list[Turn]:

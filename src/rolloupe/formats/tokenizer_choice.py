@@ -17,11 +17,10 @@ class TokenizerChoice:
         self._chosen = tokenizer.load(reading.tokenizer, download=self._download).file if reading.tokenizer else None
 
     def of(self, run: RunInfo) -> TokenizerFile | None:
-        """Return the tokenizer of a run whose ids need one."""
-        reader = by_name(run.format)
-        if not reader.decodes_ids or self._chosen is not None:
-            return self._chosen if reader.decodes_ids else None
-        for place in reader.tokenizers(run):
+        """Return the tokenizer that reads the ids of a run."""
+        if self._chosen is not None:
+            return self._chosen
+        for place in by_name(run.format).tokenizers(run):
             try:
                 return self._loaded(place).file
             except UnreadablePath as error:

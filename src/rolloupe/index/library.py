@@ -13,7 +13,7 @@ import msgspec
 import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
-from rolloupe.formats import Note, discover
+from rolloupe.formats import Note, by_name, discover
 from rolloupe.index.execution import ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
@@ -160,7 +160,8 @@ class Library:
     def _folder(self, info: RunInfo) -> Path:
         asked = msgspec.structs.replace(info.reading, tokenizer="", download_tokenizer=False)
         reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
-        digest = [f"tokenizer {info.tokenizer.digest}"] if info.tokenizer else []
+        decoder = info.tokenizer if by_name(info.format).decodes_ids else None
+        digest = [f"tokenizer {decoder.digest}"] if decoder else []
         key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
         name = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
         return self.index_dir / f"v{LAYOUT}" / name

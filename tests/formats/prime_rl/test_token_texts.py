@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -271,10 +270,12 @@ def test_a_tokenizer_that_changes_under_a_run_is_an_error(run: Path, qwen: Path)
         token_texts.tokenizer_of(info)
 
 
-def test_a_run_with_texts_needs_no_tokenizer(demo_runs: Path, qwen: Path) -> None:
-    (plain,), (named,) = (discover([demo_runs / "relax"], Reading(tokenizer=one)).runs for one in ("", str(qwen)))
-    assert named.tokenizer is None
-    assert msgspec.structs.replace(named, reading=plain.reading) == plain
+def test_an_index_of_texts_does_not_depend_on_a_tokenizer(demo_runs: Path, qwen: Path, tmp_path: Path) -> None:
+    folders = set()
+    for path in ("", str(qwen)):
+        with Library([demo_runs / "relax"], reading=Reading(tokenizer=path), index_dir=tmp_path) as library:
+            folders.add(library.runs[0].catalog.folder)
+    assert len(folders) == 1
 
 
 # What the index makes of it.
@@ -293,6 +294,25 @@ def test_lists_searches_and_derived_metrics_have_the_text(run: Path, qwen: Path,
         assert whole.is_decoded
         assert whole.tokens.column("text").to_pylist()[:1] == ["<|im_start|>"]
         assert whole.tokens.column("role").to_pylist()[0] == "system"
+
+
+def test_ids_beside_texts_become_token_strings(qwen: Path, tmp_path: Path) -> None:
+    answer = "Therefore 🎉<|im_end|>"
+    ids = [*QWEN.encode(HEADER), *QWEN.encode(answer)]
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        shared: dict[str, Any] = {"step": 0, "group": "g", "response": answer.removesuffix("<|im_end|>")}
+        recorder.sample(**shared, prompt=HEADER, token_ids=ids, prompt_tokens=len(QWEN.encode(HEADER)))
+        recorder.sample(**shared, prompt=[{"role": "user", "content": "Hi"}], token_ids=QWEN.encode(answer))
+    with rolloupe.open(tmp_path / "run", tokenizer=qwen, index_dir=tmp_path / "index") as opened:
+        whole, alone = (opened.sample(str(one.key)) for one in opened.samples(sort="index"))
+        assert "".join(whole.token_strings) == HEADER + answer
+        assert "".join(alone.token_strings) == answer
+        for one in (whole, alone):
+            page = token_page(one)
+            end = len(one.token_ids) - 1  # the text leaves the last token out
+            assert (page.spans.turn[:end] >= 0).all()
+            assert page.spans.start[end - 1] >= 0
+        assert whole.prompt_text == HEADER
 
 
 def test_texts_of_different_tokenizers_are_not_mixed(run: Path, qwen: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from rolloupe import text
 from rolloupe.errors import SourceChanged
+from rolloupe.formats.token_texts import add_strings
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source, Texts
 from rolloupe.query.engine import database
@@ -57,6 +58,7 @@ def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator
     sample = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
     _check(sample.row.key, key, locator)
     sample.key = key
+    add_strings(run.info, sample)
     return sample
 
 

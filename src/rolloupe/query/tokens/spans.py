@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.query.tokens.token_strings import lengths_within
 
@@ -48,16 +49,19 @@ class _Piece(NamedTuple):
 
 
 def spans_of(sample: Sample, total: int) -> TokenSpans:
-    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones.
-
-    Decoded strings are those of all tokens, and all turns consist of them.
-    """
+    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones."""
     spans = TokenSpans(*(np.full(total, UNKNOWN, dtype=np.int32) for _ in TokenSpans._fields))
     for number, turn in enumerate(sample.turns):
         _place_turn(spans, sample, number, turn)
-    if sample.token_strings:
-        _place_strings(spans, sample, max(0, total - len(sample.token_strings)))
+    strings, prompt = sample.token_strings, strings_of_prompt(sample)
+    first = max(0, total - len(strings))
+    _place_strings(spans, first, strings[:prompt], _turns(sample, "prompt"))
+    _place_strings(spans, first + prompt, strings[prompt:], _turns(sample, "response"))
     return spans
+
+
+def _turns(sample: Sample, origin: str) -> list[tuple[int, Turn]]:
+    return [(number, turn) for number, turn in enumerate(sample.turns) if turn.origin == origin]
 
 
 def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> None:
@@ -75,12 +79,10 @@ def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> N
         spans.start[first:stop] = ends - np.array([len(word) for word in words], dtype=np.int32)
 
 
-def _place_strings(spans: TokenSpans, sample: Sample, first: int) -> None:
-    turns = [
-        (number, turn) for number, turn in enumerate(sample.turns) if sample.is_decoded or turn.origin == "response"
-    ]
+def _place_strings(spans: TokenSpans, first: int, strings: Sequence[str], turns: Sequence[tuple[int, Turn]]) -> None:
+    """Place the tokens from `first` on, whose strings these are, in the text of these turns."""
     text = "".join(_verbatim(part) for _, turn in turns for part in turn.parts)
-    lengths = lengths_within(sample.token_strings, text)
+    lengths = lengths_within(strings, text) if strings else None
     if lengths is None:
         return
     stops = np.cumsum(lengths)
