@@ -5,7 +5,6 @@ import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { TokensAside } from "./aside/TokensAside";
 import { Controls } from "./controls/Controls";
-import { Masks } from "./controls/Masks";
 import { FlowView } from "./flow/FlowView";
 import { StripView } from "./strip/StripView";
 import { TableView } from "./table/TableView";
@@ -37,7 +36,6 @@ export function TokensPane() {
     <div class={style["pane"]}>
       {error !== null && <Missing error={error} again={store.again} />}
       <Controls tokens={tokens} />
-      <Masks />
       {isSlim && (
         <details class={style["more"]}>
           <summary>Worst tokens, rules and distribution</summary>

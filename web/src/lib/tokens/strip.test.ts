@@ -8,8 +8,9 @@ const all = (count: number): Uint8Array => new Uint8Array(count).fill(1);
 describe("a strip of a series", () => {
   it("has the strongest value of each column, and nothing where no trained token has one", () => {
     const values = Float64Array.of(1, 5, NaN, NaN, 10, 2, 9, 9);
-    const { up } = stripOf(values, Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 0), SCALE, 4);
+    const { up, mean } = stripOf(values, Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 0), SCALE, 4);
     expect([...up]).toEqual([0.5, NaN, 1, NaN]);
+    expect([...mean].map((value) => Math.round(value * 10))).toEqual([3, NaN, 6, NaN]);
   });
   it("goes both ways on a scale with two sides", () => {
     const { up, down } = stripOf(Float64Array.of(-10, 5, -5, -1), all(4), TWO_SIDED, 2);

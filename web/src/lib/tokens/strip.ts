@@ -3,6 +3,8 @@
 import { strengthOf, type TokenScale } from "./scale";
 
 export interface Strip {
+  /** The mean strength in each column; NaN without a value. */
+  mean: Float32Array;
   /** The greatest strength in each column, from 0 to 1; NaN without a value. */
   up: Float32Array;
   /** The same on the lower side of a scale with two; 0 otherwise. */
@@ -21,17 +23,21 @@ export const tokenAtPlace = (place: number, count: number): number =>
 export function stripOf(values: Float64Array, trained: Uint8Array, scale: TokenScale, columns: number): Strip {
   const up = new Float32Array(columns).fill(NaN);
   const down = new Float32Array(columns);
+  const mean = new Float32Array(columns);
+  const many = new Uint32Array(columns);
   const count = trained.length;
   for (let token = 0; token < count; token += 1) {
     if (trained[token] !== 1) continue;
     const strength = strengthOf(scale, values[token] ?? NaN);
     if (Number.isNaN(strength)) continue;
     const column = columnOf(token, count, columns);
+    mean[column] = (mean[column] ?? 0) + strength;
+    many[column] = (many[column] ?? 0) + 1;
     const highest = up[column] ?? NaN;
     if (!(highest >= strength)) up[column] = Math.max(0, strength);
     if (strength < 0) down[column] = Math.max(down[column] ?? 0, -strength);
   }
-  return { up, down };
+  return { up, down, mean: mean.map((sum, column) => sum / (many[column] ?? 0)) };
 }
 
 /** The columns with a flagged token. */

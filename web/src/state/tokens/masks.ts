@@ -20,16 +20,30 @@ import { Store } from "../store";
 const RECORDED = "recorded";
 const RECORDED_SERIES = "is_masked";
 
-/** A rule and the tokens that it takes out. */
-export interface Mask {
-  name: string;
-  title: string;
-  /** Null for recorded flags. */
-  rule: MaskRuleInfo | null;
-  thresholds: readonly Threshold[];
-  bounds: readonly Bound[];
-  flags: Uint8Array;
-  count: number;
+/** A rule and the tokens that it takes out, which are found when somebody asks. */
+export class Mask {
+  #flags: Uint8Array | null = null;
+  #count: number | null = null;
+
+  constructor(
+    readonly name: string,
+    readonly title: string,
+    /** Null for recorded flags. */
+    readonly rule: MaskRuleInfo | null,
+    readonly thresholds: readonly Threshold[],
+    readonly bounds: readonly Bound[],
+    readonly find: () => Uint8Array,
+  ) {}
+
+  get flags(): Uint8Array {
+    this.#flags ??= this.find();
+    return this.#flags;
+  }
+
+  get count(): number {
+    this.#count ??= countOf(this.flags);
+    return this.#count;
+  }
 }
 
 export class TokenMasksStore extends Store {
@@ -88,17 +102,15 @@ export class TokenMasksStore extends Store {
 function recordedOf(tokens: TokenSample): Mask[] {
   const values = tokens.named(RECORDED_SERIES)?.values;
   if (values === undefined) return [];
-  const flags = recordedFlags(values, tokens.trained);
-  return [
-    { name: RECORDED, title: "Recorded flags", rule: null, thresholds: [], bounds: [], flags, count: countOf(flags) },
-  ];
+  return [new Mask(RECORDED, "Recorded flags", null, [], [], () => recordedFlags(values, tokens.trained))];
 }
 
 function maskOf(tokens: TokenSample, rule: MaskRuleInfo, moved: (name: string) => number | undefined): Mask | null {
-  const series = tokens.named(rule.series);
-  if (series === null) return null;
+  const values = tokens.named(rule.series)?.values;
+  if (values === undefined) return null;
   const thresholds = thresholdsOf(rule, moved);
   const bounds = boundsOf(rule, thresholds);
-  const flags = takenOut(bounds, series.values, tokens.named("advantages")?.values ?? null, tokens.trained);
-  return { name: rule.name, title: rule.title, rule, thresholds, bounds, flags, count: countOf(flags) };
+  const advantages = tokens.named("advantages")?.values ?? null;
+  const find = (): Uint8Array => takenOut(bounds, values, advantages, tokens.trained);
+  return new Mask(rule.name, rule.title, rule, thresholds, bounds, find);
 }

@@ -8,8 +8,11 @@ import { inColumn } from "../../../lib/tokens/readable";
 import { agreement } from "../../../lib/tokens/masks";
 import { tint, valueAt } from "../../../lib/tokens/scale";
 import { distribution, worst } from "../../../lib/tokens/worst";
-import type { TokenSample } from "../../../lib/tokens/tokenSample";
-import { useComputed } from "@preact/signals";
+import type { TokenScale } from "../../../lib/tokens/scale";
+import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Mask } from "../../../state/tokens/masks";
+import { useMemo, useState } from "preact/hooks";
+import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { valueOf } from "../card/words";
 import { percent } from "../controls/percent";
 import style from "./Aside.module.css";
@@ -20,10 +23,27 @@ const RATIO = "importance_ratio";
 /** A token in the column has at most so many characters. */
 const LABEL_CHARS = 40;
 
+/** What the aside shows: the choices of a frame ago, so that colours change first. */
+interface Shown {
+  tokens: TokenSample;
+  series: Series;
+  scale: TokenScale;
+  range: { from: number; stop: number } | null;
+  all: readonly Mask[];
+  first: Mask | undefined;
+  trained: number;
+}
+
 /** `isBelow`: there is no room beside the tokens. */
 export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
-  const session = useSession();
-  const tokens = session.tokens.now.value;
+  const { tokens: store, tokenLook: look, tokenMasks: masks } = useSession();
+  const [tokens, series, scale, range] = [store.now.value, look.series.value, look.scale.value, look.range.value];
+  const [all, [first]] = [masks.all.value, masks.chosen.value];
+  const [shown, show] = useState<Shown | null>(null);
+  useAfterFrame(() => {
+    const isEmpty = tokens === null || series === null || scale === null || tokens.count === 0;
+    show(isEmpty ? null : { tokens, series, scale, range, all, first, trained: masks.trained.peek() });
+  }, [tokens, series, scale, range, all, first]);
   return (
     <div class={style["aside"]}>
       {!isBelow && (
@@ -37,35 +57,31 @@ export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
           ›
         </button>
       )}
-      {tokens !== null && tokens.count > 0 && (
+      {shown !== null && shown.tokens === tokens && (
         <>
-          <Worst tokens={tokens} />
-          <Rules />
-          <Distribution tokens={tokens} />
+          <Worst shown={shown} />
+          {shown.all.length > 0 && <Rules shown={shown} />}
+          {shown.scale.low < shown.scale.high && <Distribution shown={shown} />}
         </>
       )}
     </div>
   );
 }
 
-function Worst({ tokens }: { tokens: TokenSample }) {
+function Worst({ shown: { tokens, series, scale, range } }: { shown: Shown }) {
   const { tokenLook: look } = useSession();
-  const rows = useComputed(() => {
-    const [series, scale] = [look.series.value, look.scale.value];
-    return series === null || scale === null
-      ? []
-      : worst(series.values, scale, tokens.trained, MOST_WORST, look.range.value ?? undefined);
-  });
-  const [series, range] = [look.series.value, look.range.value];
-  const ratio = series?.name === RATIO ? null : tokens.named(RATIO);
+  const rows = useMemo(
+    () => worst(series.values, scale, tokens.trained, MOST_WORST, range ?? undefined),
+    [tokens, series, scale, range],
+  );
+  const ratio = series.name === RATIO ? null : tokens.named(RATIO);
   const here = look.current.value?.by === "pointer" ? null : look.current.value?.token;
-  if (series === null) return null;
   return (
     <section aria-labelledby="worst">
       <h2 id="worst">
         Worst tokens <small>{range === null ? "in this sample" : "in the selected range"}</small>
       </h2>
-      {rows.value.length === 0 ? (
+      {rows.length === 0 ? (
         <p class="quiet">No trained token has a value.</p>
       ) : (
         <table>
@@ -78,7 +94,7 @@ function Worst({ tokens }: { tokens: TokenSample }) {
             </tr>
           </thead>
           <tbody>
-            {rows.value.map((token) => (
+            {rows.map((token) => (
               <tr key={token} aria-current={token === here ? "true" : undefined}>
                 <td>
                   <button type="button" onClick={() => look.goTo(token)} title="Go to this token">
@@ -100,11 +116,7 @@ function Worst({ tokens }: { tokens: TokenSample }) {
 const cut = (label: string): string => (label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label);
 
 /** What each rule takes out, and how far it agrees with the first chosen one. */
-function Rules() {
-  const { tokenMasks: masks } = useSession();
-  const all = masks.all.value;
-  const [first] = masks.chosen.value;
-  if (all.length === 0) return null;
+function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
   return (
     <section aria-labelledby="by-rule">
       <h2 id="by-rule">
@@ -129,7 +141,7 @@ function Rules() {
                 <small>{mask.thresholds.map(({ value }) => Number(value.toPrecision(4))).join("/")}</small>
               </td>
               <td>{figure(mask.count)}</td>
-              <td>{percent(mask.count / masks.trained.value)}</td>
+              <td>{percent(mask.count / trained)}</td>
               {first !== undefined && <td>{mask === first ? "–" : percent(agreement(first.flags, mask.flags))}</td>}
             </tr>
           ))}
@@ -139,10 +151,7 @@ function Rules() {
   );
 }
 
-function Distribution({ tokens }: { tokens: TokenSample }) {
-  const { tokenLook: look } = useSession();
-  const [series, scale] = [look.series.value, look.scale.value];
-  if (series === null || scale === null || !(scale.low < scale.high)) return null;
+function Distribution({ shown: { tokens, series, scale } }: { shown: Shown }) {
   const bars = distribution(tokens.ordered(series), scale, BARS);
   return (
     <section aria-labelledby="distribution">

@@ -112,8 +112,10 @@ function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
 /** Put a card below a token, or above it if there is more room. */
 function put(card: HTMLElement, token: HTMLElement | null): void {
   const box = token?.getClientRects()[0];
-  if (box === undefined || matchMedia(NARROW).matches) {
+  const isNarrow = matchMedia(NARROW).matches;
+  if (box === undefined || isNarrow) {
     card.style.left = card.style.top = "";
+    if (box !== undefined && box.bottom > card.getBoundingClientRect().top) token?.scrollIntoView({ block: "center" });
     return;
   }
   const { offsetWidth: width, offsetHeight: height } = card;

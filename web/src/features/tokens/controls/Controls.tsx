@@ -6,6 +6,7 @@ import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
+import { Masks } from "./Masks";
 import { Legend } from "./Legend";
 import { NumberField } from "./NumberField";
 import style from "./Controls.module.css";
@@ -31,11 +32,24 @@ const ENDS: readonly { value: EndsKind; words: string }[] = [
 ];
 
 export function Controls({ tokens }: { tokens: TokenSample }) {
-  const { tokenLook: look, place } = useSession();
+  const { place } = useSession();
   const form = place.field.tokensAs.value;
+  return (
+    <div class={style["controls"]}>
+      <Colours tokens={tokens} />
+      <Masks />
+      <span class={style["form"]}>
+        <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
+      </span>
+    </div>
+  );
+}
+
+function Colours({ tokens }: { tokens: TokenSample }) {
+  const { tokenLook: look } = useSession();
   const series = look.series.value;
   return (
-    <div class={style["controls"]} role="group" aria-label="Colours">
+    <div class={style["group"]} role="group" aria-label="Colours">
       {series === null ? (
         <p class="quiet">No series: the record holds no number for each token.</p>
       ) : (
@@ -48,7 +62,6 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
           </p>
         </>
       )}
-      <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
     </div>
   );
 }

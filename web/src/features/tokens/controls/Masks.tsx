@@ -16,7 +16,7 @@ export function Masks() {
   if (masks.all.value.length === 0) return null;
   const [first, second] = masks.chosen.value;
   return (
-    <div class={style["controls"]} role="group" aria-label="Taken out of the loss">
+    <div class={style["group"]} role="group" aria-label="Taken out of the loss">
       <RuleField place={0} label="Mask" mask={first} />
       {first !== undefined && <Outcome mask={first} mark="first" />}
       {first !== undefined && <RuleField place={1} label="and" mask={second} />}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { settled } from "../../../testing/page";
 import { tokenSample } from "../../../testing/tokens";
 import { TokenFlow, tokenAt } from "./tokenFlow";
 
@@ -50,13 +51,17 @@ describe("the flow of tokens", () => {
     flow.end();
     expect(host.childElementCount).toBe(0);
   });
-  it("paints again what is near, and the rest when it comes near", () => {
+  it("paints again what is near, and the rest when it comes near", async () => {
     const { host, flow } = drawn();
     see(() => true);
+    expect(host.querySelectorAll("[data-at]")).toHaveLength(3 * 512);
+    await settled(); // a frame draws three chunks
+    expect(host.querySelectorAll("[data-at]")).toHaveLength(MANY - 10);
     see((element) => element === host.querySelector("[class*=chunk]"));
     flow.repaint({ ...NO_MARKS, background: () => "blue" });
     expect(colours(host)).toEqual(new Set(["red", "blue"]));
     see(() => true);
+    await settled();
     expect(colours(host)).toEqual(new Set(["blue"]));
   });
   it("folds prompts until somebody opens them, or goes to one of their tokens", () => {

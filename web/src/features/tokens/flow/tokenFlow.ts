@@ -37,6 +37,8 @@ interface Section {
 
 /** Chunks this far from the screen are ready. */
 const NEAR_PX = 1200;
+/** A frame has time to draw so many. */
+const CHUNKS_OF_FRAME = 3;
 /** The size of a chunk without elements is estimated from so many tokens. */
 const MEASURED_TOKENS = 300;
 const CHAR_PX = 7.2;
@@ -54,6 +56,9 @@ export class TokenFlow {
   readonly #chunkOf = new Map<Element, Chunk>();
   readonly #observer: IntersectionObserver;
   readonly #charsOfToken: number;
+  /** Chunks near the screen that are not drawn yet. */
+  readonly #due = new Set<Chunk>();
+  #frame = 0;
 
   constructor(host: HTMLElement, scroller: HTMLElement, tokens: TokenSample, paint: Paint) {
     this.#host = host;
@@ -124,6 +129,7 @@ export class TokenFlow {
   }
 
   end(): void {
+    cancelAnimationFrame(this.#frame);
     this.#observer.disconnect();
     this.#host.replaceChildren();
   }
@@ -192,9 +198,25 @@ export class TokenFlow {
       const chunk = this.#chunkOf.get(target);
       if (chunk === undefined) continue;
       chunk.isNear = isIntersecting;
-      if (isIntersecting) this.#draw(chunk);
+      if (isIntersecting) this.#due.add(chunk);
+      else this.#due.delete(chunk);
     }
+    this.#drawDue();
   }
+
+  /** Draw some of the chunks that came near, and the others in the next frames: a fast scroll passes most of them. */
+  readonly #drawDue = (): void => {
+    cancelAnimationFrame(this.#frame);
+    let left = CHUNKS_OF_FRAME;
+    for (const chunk of this.#due) {
+      if (left === 0) break;
+      this.#due.delete(chunk);
+      if (chunk.painted === this.#round) continue;
+      this.#draw(chunk);
+      left -= 1;
+    }
+    if (this.#due.size > 0) this.#frame = requestAnimationFrame(this.#drawDue);
+  };
 
   #draw(chunk: Chunk): void {
     if (chunk.painted === 0) {

@@ -7,6 +7,7 @@ import { harmless } from "../../../lib/text/invisible";
 import { peakNear, tokenAtPlace } from "../../../lib/tokens/strip";
 import type { TokenSample } from "../../../lib/tokens/tokenSample";
 import type { Session } from "../../../state/session";
+import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { useScheme } from "../../../ui/hooks/useScheme";
 import { words } from "../card/words";
 import { drawStrip } from "./drawStrip";
@@ -33,7 +34,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  useLayoutEffect(() => {
+  useAfterFrame(() => {
     if (canvas.current === null || series === null || scale === null) return;
     const flags = chosen.map((mask) => mask.flags);
     drawStrip(canvas.current, { values: series.values, trained: tokens.trained, scale, flags });

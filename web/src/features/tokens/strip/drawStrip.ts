@@ -15,6 +15,7 @@ interface Drawn {
 const MARKS_PX = 10;
 const MARK_PX = 3;
 const LEAST_PX = 1;
+const FAINT = 0.4;
 const INKS = ["--seq-full", "--div-pos", "--div-neg", "--line-2", "--accent", "--warn"] as const;
 
 type Ink = (typeof INKS)[number];
@@ -41,18 +42,26 @@ export function drawStrip(canvas: HTMLCanvasElement, { values, trained, scale, f
   canvas.height = Math.round(height * ratio);
   context.scale(ratio, ratio);
   const ink = inksOf(parent);
-  const { up, down } = stripOf(values, trained, scale, width);
+  const { up, down, mean } = stripOf(values, trained, scale, width);
   const base = scale.middle === null ? height - MARKS_PX : (height - MARKS_PX) / 2;
   const bar = Math.max(1, width / trained.length - (width > 3 * trained.length ? 1 : 0));
+  const above = ink(scale.middle === null ? "--seq-full" : "--div-pos");
+  const draw = (column: number, strength: number): void => {
+    const size = Math.max(LEAST_PX, Math.abs(strength) * base);
+    context.fillStyle = strength < 0 ? ink("--div-neg") : above;
+    context.fillRect(column, strength < 0 ? base : base - size, bar, size);
+  };
+  // Where a column has many tokens, its extremes are faint, and its mean is firm.
+  const isCrowded = trained.length > width;
   for (let column = 0; column < width; column += 1) {
     const strength = up[column] ?? NaN;
-    const below = down[column] ?? 0;
     if (Number.isNaN(strength)) continue;
-    context.fillStyle = ink(scale.middle === null ? "--seq-full" : "--div-pos");
-    const above = Math.max(LEAST_PX, strength * base);
-    context.fillRect(column, base - above, bar, above);
-    context.fillStyle = ink("--div-neg");
-    if (below > 0) context.fillRect(column, base, bar, Math.max(LEAST_PX, below * base));
+    context.globalAlpha = isCrowded ? FAINT : 1;
+    const below = down[column] ?? 0;
+    if (strength > 0 || below === 0) draw(column, strength);
+    if (below > 0) draw(column, -below);
+    context.globalAlpha = 1;
+    if (isCrowded) draw(column, mean[column] ?? 0);
   }
   context.fillStyle = ink("--line-2");
   for (const { from, stop } of absent(trained)) {
