@@ -7,24 +7,25 @@ from pathlib import Path
 import pytest
 
 from rolloupe.cli import commands, main
-from rolloupe.cli.frame import Command
-from rolloupe.cli.reference import describe
+from rolloupe.cli.reference import commands_of, describe
 from rolloupe.formats import built_in_formats
 from tests.cli.support import rolloupe
 
-COMMANDS = sorted(main.commands)
+COMMANDS = dict(commands_of(main))
+"""By name; those of a group have the name of the group before their own."""
 
 
 def test_each_module_of_the_folder_is_a_command() -> None:
     modules = {path.stem for path in Path(commands.__path__[0]).glob("[a-z]*.py")}
-    assert modules == set(COMMANDS) >= {"view", "demo", "ls", "steps", "show", "query", "search", "doctor", "convert"}
+    assert (
+        modules == set(main.commands) >= {"view", "demo", "ls", "steps", "show", "query", "search", "doctor", "convert"}
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_examples(name: str) -> None:
-    done = rolloupe(name, "--help")
-    command = main.commands[name]
-    assert isinstance(command, Command)
+    done = rolloupe(*name.split(), "--help")
+    command = COMMANDS[name]
     assert (done.code, done.err) == (0, "")
     assert command.examples
     for example in command.examples:
@@ -33,18 +34,18 @@ def test_help_ends_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_use_options_that_there_are(name: str) -> None:
-    command = main.commands[name]
-    assert isinstance(command, Command)
+    command = COMMANDS[name]
     for example in command.examples:
         if example.line.startswith("rolloupe "):
             line = example.line.split(" | ")[0].split(" > ")[0]
             words = line.split()
-            known = {option for param in main.commands[words[1]].params for option in param.opts}
+            used = COMMANDS.get(" ".join(words[1:3])) or COMMANDS[words[1]]
+            known = {option for param in used.params for option in (*param.opts, *param.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_every_option_has_a_help() -> None:
-    for command in main.commands.values():
+    for command in COMMANDS.values():
         for param in command.params:
             assert param.param_type_name == "argument" or getattr(param, "help", None), (command.name, param.name)
 

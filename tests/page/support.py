@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Page
 
-from rolloupe.server.routes.static_app import PLACES
+from rolloupe.wire.app_files import PLACES
 from tests.index.support import eventually
 from tests.server.server_process import Process
 

@@ -18,7 +18,7 @@ const styles = import.meta.glob("./**/*.css", { query: "?url" });
 const MOST_FILES = 15;
 
 /** The lowest first. */
-const FLOORS = ["lib", "api", "state", "ui", "features", "app"];
+const FLOORS = ["lib", "api", "state", "ui", "features", "app", "report"];
 const floorOf = (path: string): string => path.split("/")[1] ?? "";
 /** Empty for what is no feature's. */
 const featureOf = (path: string): string => (floorOf(path) === "features" ? (path.split("/")[2] ?? "") : "");

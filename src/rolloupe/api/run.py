@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rolloupe.api import sample_lists
     from rolloupe.api.bookmarks import Bookmark
     from rolloupe.api.search import Hits
+    from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
     from rolloupe.query import (
         Curve,
@@ -315,6 +316,39 @@ class Run:
         run = self._ready()
         samples = queries.whole(run, split or self._first_split(), step, group)
         return queries.grouped_update(samples, queries.UpdateChoice(rule, thresholds, kl_weight), weights)
+
+    def report(
+        self,
+        target: str | Path,
+        query: "SampleQuery",
+        *,
+        title: str = "",
+        worst: int | None = None,
+        by: str = "max_kl",
+        tokens: bool = True,
+        advanced: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> "WrittenReport":
+        """Write samples with their tokens to one file of HTML, which opens from a disk and asks nobody for anything.
+
+        Returns `files`, `samples`, `tokens` and `size_bytes`.
+
+        Args:
+            target: the file; or an existing folder, which large reports need: they are written in parts.
+            query: the samples, in its order.
+            title: the heading. Default: the name of the run.
+            worst: only this many, the worst by a measure first.
+            by: `max_kl`, `mask_disagreement`, or a name of `columns()`; of the reward the lowest are the worst.
+            tokens: include the tokens with all their series.
+            advanced: is called with the numbers of samples read, and to be read.
+
+        Raises `BadQuery` for an unknown measure, or samples that do not fit into one file.
+        """
+        from rolloupe.api import reports
+
+        return reports.write(
+            self._ready(), self._reader(), Path(target), query, title=title, worst=worst, by=by, has_tokens=tokens,
+            advanced=advanced,
+        )  # fmt: skip
 
     def spans(
         self,

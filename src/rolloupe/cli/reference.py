@@ -19,10 +19,18 @@ OPENING = """\
 def describe() -> str:
     """Return docs/cli.md."""
     sections = [OPENING, _paragraphs(main)]
-    for name, command in main.commands.items():
-        assert isinstance(command, Command)
-        sections.append("\n".join(_section(name, command)))
+    sections += ["\n".join(_section(name, command)) for name, command in commands_of(main)]
     return "\n".join(sections)
+
+
+def commands_of(group: click.Group, prefix: str = "") -> Iterator[tuple[str, Command]]:
+    """Yield each command with its name, those of a group with the name of the group before it."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{prefix}{name} ")
+        else:
+            assert isinstance(command, Command)
+            yield prefix + name, command
 
 
 def _section(name: str, command: Command) -> Iterator[str]:

@@ -47,7 +47,9 @@ def _completed(tokenizer: Tokenizer, ids: Sequence[int], found: list[str | None]
 def _strip(texts: list[str], character: str, count: int) -> None:
     """Drop up to so many characters where the text begins."""
     for at, text in enumerate(texts):
-        cut = min(count, len(text) - len(text.lstrip(character)))
-        texts[at], count = text[cut:], count - cut
-        if texts[at] or not count:
+        kept = text
+        while count and kept.startswith(character):
+            kept, count = kept[1:], count - 1
+        texts[at] = kept
+        if kept or not count:
             return

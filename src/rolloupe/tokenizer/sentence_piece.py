@@ -1,7 +1,7 @@
 """SentencePiece models (`tokenizer.model`): a protocol buffer, of which decoding needs the pieces and one setting.
 
 Source: `sentencepiece_model.proto` of google/sentencepiece. A piece of the type byte is one byte, control and
-user-defined pieces are special, and `▁` is a blank. Blanks with which no text of a model begins are stripped.
+user-defined pieces are special, and `▁` is a blank. The blank that a model puts before each text is stripped again.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ PIECES, NORMALIZER = 1, 3
 """Fields of the model."""
 PIECE, TYPE = 1, 3
 """Fields of a piece."""
-DUMMY_PREFIX, NO_EXTRA_BLANKS = 3, 4
-"""Fields of the normalizer: whether a blank is put before each text, and whether no text begins with another one."""
+DUMMY_PREFIX = 3
+"""A field of the normalizer: whether a blank is put before each text."""
 UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
 """Types of pieces."""
 NUMBER, BYTES = 0, 2
@@ -30,7 +30,7 @@ def read(data: bytes) -> Vocabulary:
     """Read a SentencePiece model. Raises `BadTokenizer`."""
     spellings: dict[int, str | bytes] = {}
     special = set()
-    settings = {DUMMY_PREFIX: 1, NO_EXTRA_BLANKS: 1}
+    is_prefixed = True
     for field, value in _fields(data, MAX_PIECES):
         if not isinstance(value, bytes):
             raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
@@ -40,11 +40,11 @@ def read(data: bytes) -> Vocabulary:
                 special.add(len(spellings))
             spellings[len(spellings)] = spelling
         elif field == NORMALIZER:
-            settings |= {number: flag for number, flag in _fields(value, MAX_FIELDS) if isinstance(flag, int)}
+            settings = [setting for number, setting in _fields(value, MAX_FIELDS) if number == DUMMY_PREFIX]
+            is_prefixed = settings[-1:] != [0]
     if not spellings:
         raise BadTokenizer("it has no pieces")
-    blanks = len(spellings) if settings[NO_EXTRA_BLANKS] else 1 if settings[DUMMY_PREFIX] else 0
-    return Vocabulary(spellings=spellings, special=frozenset(special), strip=(" ", blanks))
+    return Vocabulary(spellings=spellings, special=frozenset(special), strip=(" ", 1) if is_prefixed else ("", 0))
 
 
 def _piece(message: bytes) -> tuple[bytes, int]:

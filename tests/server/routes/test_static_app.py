@@ -12,6 +12,7 @@ from rolloupe.index import Library
 from rolloupe.server.app import App, create_app
 from rolloupe.server.routes import static_app
 from rolloupe.server.settings import base_path_of
+from rolloupe.wire.app_files import PLACES
 from tests.server.support import BEARER, ask, settings
 
 PAGE = (
@@ -127,7 +128,7 @@ def test_a_new_build_shows_at_the_next_load(library: Library, built: Path) -> No
 
 
 def test_the_real_shell_has_no_inline_script_or_style() -> None:
-    page = next((place / "index.html" for place in static_app.PLACES if (place / "index.html").is_file()), None)
+    page = next((place / "index.html" for place in PLACES if (place / "index.html").is_file()), None)
     if page is None:
         pytest.skip("the browser app is not built: make web")
     text = page.read_text(encoding="utf-8")

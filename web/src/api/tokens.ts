@@ -2,6 +2,8 @@
 
 import type { MaskRuleInfo, TokenArray, TokensHeader } from "./types.gen";
 
+type AnyArray = Int32Array | Uint32Array | Uint8Array | Float64Array | Float32Array;
+
 const MAGIC = "RLTK\u0002\0\0\0";
 const PREFIX_BYTES = 16;
 
@@ -36,8 +38,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
   const { id, total, start, count, arrays, rules } = header.record;
   const array = (kind: string, name: string): TokenArray | undefined =>
     arrays.find((one) => one.kind === kind && one.name === name);
-  const view = (one: TokenArray): Int32Array | Uint32Array | Uint8Array | Float64Array =>
-    viewOf(buffer, header.end, one);
+  const view = (one: TokenArray): AnyArray => viewOf(buffer, header.end, one);
   const places = (name: string): Int32Array => {
     const result = array("span", name);
     const values = result && view(result);
@@ -80,13 +81,9 @@ function headerOf(buffer: ArrayBuffer): { record: TokensHeader; end: number } {
   }
 }
 
-const KINDS = { f8: Float64Array, i4: Int32Array, u4: Uint32Array, u1: Uint8Array } as const;
+const KINDS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, u1: Uint8Array } as const;
 
-function viewOf(
-  buffer: ArrayBuffer,
-  start: number,
-  { name, dtype, offset, length }: TokenArray,
-): Int32Array | Uint32Array | Uint8Array | Float64Array {
+function viewOf(buffer: ArrayBuffer, start: number, { name, dtype, offset, length }: TokenArray): AnyArray {
   if (!(dtype in KINDS)) throw new BadTokens(`${name} holds numbers of the unknown kind ${dtype}`);
   const kind = KINDS[dtype as keyof typeof KINDS];
   if (start + offset + length * kind.BYTES_PER_ELEMENT > buffer.byteLength) throw new BadTokens(`${name} breaks off`);
@@ -94,6 +91,7 @@ function viewOf(
 }
 
 function doubles(values: unknown): Float64Array {
+  if (values instanceof Float32Array) return Float64Array.from(values);
   if (!(values instanceof Float64Array)) throw new BadTokens("a series holds other numbers than doubles");
   return values;
 }
@@ -105,7 +103,7 @@ function numbers(values: unknown): Int32Array | Float64Array {
 function textOf(
   bytes: TokenArray | undefined,
   ends: TokenArray | undefined,
-  view: (one: TokenArray) => Int32Array | Uint32Array | Uint8Array | Float64Array,
+  view: (one: TokenArray) => AnyArray,
 ): TokenPage["text"] {
   if (bytes === undefined || ends === undefined) return null;
   const [data, stops] = [view(bytes), view(ends)];

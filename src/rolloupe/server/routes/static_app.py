@@ -14,9 +14,7 @@ from starlette.responses import Response
 
 from rolloupe.server import replies
 from rolloupe.server.security.origins import is_api
-
-PLACES = (Path(__file__).parents[1] / "static", Path(__file__).parents[4] / "web" / "dist")
-"""Where the built app is: in an installed package, or in a checkout."""
+from rolloupe.wire.app_files import PLACES
 
 TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml",

@@ -26,12 +26,15 @@ class _Column(NamedTuple):
     values: NDArray[Any]
 
 
-def encoded(id: str, page: TokenPage, update: tuple[str, TokenUpdate] | None = None) -> bytes:
+def encoded(
+    id: str, page: TokenPage, update: tuple[str, TokenUpdate] | None = None, *, is_compact: bool = False
+) -> bytes:
     """Encode a page of tokens. Copies the arrays once, into the answer.
 
-    With an update, which has the name of a rule, the arrays are those of the update alone.
+    With an update, which has the name of a rule, the arrays are those of the update alone. Compact pages have series
+    of 32 bits, which hold 7 digits.
     """
-    columns = list(_columns(page) if update is None else _of_update(page, update[1]))
+    columns = list(_columns(page, "<f4" if is_compact else "<f8") if update is None else _of_update(page, update[1]))
     listed, at = [], 0
     for kind, name, values in columns:
         array = wire.TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
@@ -123,7 +126,7 @@ def _padded(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT) * ALIGNMENT
 
 
-def _columns(page: TokenPage) -> Iterator[_Column]:
+def _columns(page: TokenPage, of_series: str) -> Iterator[_Column]:
     if page.ids is not None:
         fits = not len(page.ids) or bool((np.abs(page.ids) < INT32).all())
         yield _Column("ids", "ids", page.ids.astype("<i4" if fits else "<f8"))
@@ -132,7 +135,8 @@ def _columns(page: TokenPage) -> Iterator[_Column]:
     if page.strings is not None:
         yield from _texts(page.strings)
     for name, values in page.series.items():
-        yield _Column("series", name, values.astype("<f8", copy=False))
+        with np.errstate(over="ignore"):
+            yield _Column("series", name, values.astype(of_series, copy=False))
 
 
 def _texts(strings: Sequence[str]) -> Iterator[_Column]:

@@ -1,0 +1,64 @@
+"""Reports: the samples of a query in one file of HTML."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from rolloupe import query
+from rolloupe._version import __version__
+from rolloupe.errors import BadQuery
+from rolloupe.export.report import MEASURES, Report, ReportedSample, WrittenReport, worst_of, write_report
+
+if TYPE_CHECKING:
+    from rolloupe.index import OpenRun
+    from rolloupe.query import Reader, SampleQuery
+
+Advanced = Callable[[int, int], None]
+
+
+def write(
+    run: "OpenRun",
+    reader: "Reader",
+    target: Path,
+    wanted: "SampleQuery",
+    *,
+    title: str,
+    worst: int | None,
+    by: str,
+    has_tokens: bool,
+    advanced: Advanced,
+) -> WrittenReport:
+    """Write the report of a query. See `Run.report`."""
+    if worst is not None and by not in MEASURES:
+        wanted = _sorted(run, wanted, by, worst)
+    samples = _samples(run, reader, wanted, advanced)
+    if worst is not None and by in MEASURES:
+        samples = iter(worst_of(samples, by, worst))
+    scope = ", ".join(wanted.splits) or "all splits"
+    order = "" if worst is None else f" The {worst} worst by {by}, the worst first."
+    made = f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    about = Report(title=title or run.info.name, about=f"Samples of {run.info.name} ({scope}).{order}", made=made)
+    try:
+        return write_report(target, about, samples, has_tokens=has_tokens)
+    except ValueError as error:
+        raise BadQuery(f"{error}. Next: name a folder, or choose fewer samples") from None
+
+
+def _sorted(run: "OpenRun", wanted: "SampleQuery", by: str, worst: int) -> "SampleQuery":
+    """Return the query for the worst samples by a column: of the reward the lowest, of all others the greatest."""
+    if not query.has_column(run, by):
+        known = ", ".join([*MEASURES, *query.columns(run)][:40])
+        raise BadQuery(f"no measure {by!r}; there are: {known}")
+    return replace(wanted, sort=by, descending=by != "reward", limit=worst)
+
+
+def _samples(run: "OpenRun", reader: "Reader", wanted: "SampleQuery", advanced: Advanced) -> Iterator[ReportedSample]:
+    loss, total = query.loss_of(run), query.samples(run, replace(wanted, offset=0, limit=0)).total
+    total = total if wanted.limit is None else min(total, wanted.limit)
+    for number, item in enumerate(query.every(run, wanted), 1):
+        sample = reader(item.key)
+        advanced(number, total)
+        yield ReportedSample(run.id, sample, query.neighbours(run, sample.key), loss)

@@ -1,0 +1,139 @@
+"""`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.commands.query import steps_of
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import complain, tell
+from rolloupe.errors import NotFound
+
+if TYPE_CHECKING:
+    from rolloupe.query import SampleQuery
+
+LIMIT = 100
+"""Samples in a report unless `--all-records`, `--worst` or `--record` says otherwise."""
+
+EXAMPLES = (
+    Example("rolloupe export html RUN_DIR -o report.html --step 12", "The first 100 samples of a step, to mail"),
+    Example("rolloupe export html RUN_DIR -o worst.html --worst 20", "The 20 samples with the greatest KL at a token"),
+    Example("rolloupe export html RUN_DIR -o low.html --worst 20 --by reward", "Those with the lowest reward"),
+    Example("rolloupe export html rank_0.jsonl -o one.html --record 3", "One record of one file, counted from 0"),
+    Example("rolloupe export html RUN_DIR -o folder/ --all-records --where 'reward < 0.1'", "Many, in several files"),
+)
+
+
+@click.group()
+def export() -> None:
+    """Write samples in a form that needs no Rolloupe to look at."""
+
+
+@export.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@click.option(
+    "-o", "--output", required=True, metavar="FILE",
+    help="The file to write; a name that ends in / is a folder, which large reports need.",
+)  # fmt: skip
+@options.one_run
+@click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
+@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank, if the run has ranks.")
+@click.option("--env", metavar="NAME", help="Only samples of this environment.")
+@click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
+@click.option(
+    "--record", type=click.IntRange(min=0), metavar="N", help="Only sample number N of each step, from 0 in file order."
+)
+@click.option("--all-records", is_flag=True, help=f"All samples. Default: the first {LIMIT}.")
+@click.option("--worst", type=click.IntRange(min=1), metavar="N", help="Only the N worst samples, the worst first.")
+@click.option(
+    "--by", default="max_kl", show_default=True, metavar="MEASURE",
+    help="What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
+)  # fmt: skip
+@click.option("--tokens/--no-tokens", default=True, help="Include the tokens with their numbers. Default: yes.")
+@click.option("--title", default="", metavar="TEXT", help="The heading. Default: the name of the run.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
+@options.reading
+def html(
+    output: str,
+    run_id: str | None,
+    split: str | None,
+    steps: tuple[int | None, int | None] | None,
+    rank: int | None,
+    env: str | None,
+    where: str,
+    record: int | None,
+    all_records: bool,
+    worst: int | None,
+    by: str,
+    tokens: bool,
+    title: str,
+    as_json: bool,
+    **place: Any,
+) -> int:
+    """Write samples with their tokens to one file of HTML.
+
+    The file opens in any browser, from a disk or from a mail. It holds its script and asks no server for anything; what
+    the model wrote is shown as text and never executed. It has a list of the samples with a filter box, their
+    transcripts, and their tokens coloured by any series, with the rule that the run was trained with. It prints well.
+
+    With --json, the object has run, files, samples, tokens and size_bytes.
+    """
+    conditions = [where] if where else []
+    if rank is not None:
+        conditions.append(f"rank = {rank}")
+    if record is not None:
+        conditions.append(f"number = {record}")
+    if env is not None:
+        conditions.append("env = '" + env.replace("'", "''") + "'")
+    low, high = steps or (None, None)
+    limit = None if all_records or worst is not None or record is not None else LIMIT
+    target = Path(output)
+    if output.endswith("/"):
+        target.mkdir(parents=True, exist_ok=True)
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
+        among = options.chosen(runs, run_id)
+        if not among:
+            options.explain_nothing(runs)
+            return NOTHING
+        if len(among) > 1:
+            names = ", ".join(run.id for run in among[:20])
+            raise NotFound(f"{len(among)} runs are there: choose one with --run; they are {names}")
+        options.require_complete(runs, run_id)
+        (run,) = among
+        wanted = _query(split, low, high, conditions, limit)
+        total = run.total(wanted)
+        if not total:
+            complain("No sample matches, so nothing was written.")
+            return NOTHING
+        with progress.counting("Writing", "samples") as advanced:
+            done = run.report(target, wanted, title=title, worst=worst, by=by, tokens=tokens, advanced=advanced)
+    if as_json:
+        tell(
+            dumps(
+                {
+                    "run": run.id, "files": [str(file.absolute()) for file in done.files], "samples": done.samples,
+                    "tokens": done.tokens, "size_bytes": done.size_bytes,
+                },
+                indent=2,
+            )
+        )  # fmt: skip
+        return OK
+    size_mb = done.size_bytes / 1e6
+    tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB: {done.files[0]}")
+    if limit is not None and done.samples < total:
+        tell(f"These are the first {LIMIT}. Next: --all-records writes all, --worst 100 the worst.")
+    return OK
+
+
+def _query(
+    split: str | None, low: int | None, high: int | None, conditions: list[str], limit: int | None
+) -> "SampleQuery":
+    from rolloupe.api.arguments import sample_query
+
+    return sample_query(
+        split=split, steps=(low, high), where=" and ".join(f"({one})" for one in conditions), limit=limit
+    )

@@ -1,0 +1,174 @@
+"""The file of a report.
+
+It holds the script and the sheet of the browser app, and the samples as data. Its policy lets run that script alone, by
+its hash, and lets nothing be fetched. The data lie in an element that no browser executes, with every `<` escaped;
+tokens are compressed, as `docs/tokens-wire.md` describes them, in base64.
+"""
+
+import base64
+import hashlib
+import html
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rolloupe import query, text, wire
+from rolloupe.errors import NotFound
+from rolloupe.model import RunLoss, Sample, SampleKey
+from rolloupe.storage import atomic
+from rolloupe.wire.app_files import app_file
+from rolloupe.wire.encoding import encode
+from rolloupe.wire.views import items, token_bytes
+
+PREVIEW_CHARS = 160
+PART_BYTES = 50 * 2**20
+"""A browser opens a file of this size at once; more samples go into further files."""
+
+
+class ReportedSample(NamedTuple):
+    """A sample of a report."""
+
+    run: str
+    sample: Sample
+    members: Sequence[SampleKey]
+    """The samples of its group."""
+    loss: RunLoss | None = None
+    note: str = ""
+
+
+class Report(Struct, kw_only=True):
+    """What the file says above the samples."""
+
+    title: str
+    about: str = ""
+    made: str = ""
+    """When it was made, and the version of Rolloupe."""
+    next_file: str = ""
+    """The file with further samples."""
+
+
+class SampleInReport(Struct, kw_only=True):
+    """A sample as the script of the report reads it; `tokens` is base64 of compressed bytes."""
+
+    reply: wire.SampleReply
+    preview: str
+    tokens: str | None
+    note: str
+
+
+class WrittenReport(NamedTuple):
+    """What was written."""
+
+    files: list[Path]
+    samples: int
+    tokens: int
+    size_bytes: int
+
+
+def write_report(
+    target: Path, about: Report, samples: Iterable[ReportedSample], *, has_tokens: bool = True
+) -> WrittenReport:
+    """Write a report to a file, or to files in a folder if `target` is one.
+
+    Raises `NotFound` if the browser app is not built, `OSError`, and `ValueError` if the samples are too many for one
+    file.
+    """
+    is_folder = target.is_dir()
+    files: list[Path] = []
+    count = tokens = size_bytes = 0
+    for number, (part, is_last) in enumerate(_parts(_records(samples, has_tokens=has_tokens))):
+        if not (is_last or is_folder):
+            raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
+        path = target / _name(number) if is_folder else target
+        head = replace(about, next_file="" if is_last else _name(number + 1))
+        data = _document(head, [record for record, _ in part])
+        atomic.write(path, data)
+        files.append(path)
+        count += len(part)
+        tokens += sum(of_sample for _, of_sample in part)
+        size_bytes += len(data)
+    return WrittenReport(files, count, tokens, size_bytes)
+
+
+def _name(number: int) -> str:
+    return f"part-{number + 1}.html" if number else "index.html"
+
+
+def _records(samples: Iterable[ReportedSample], *, has_tokens: bool) -> Iterator[tuple[bytes, int]]:
+    """Yield each sample as JSON that is safe within HTML, and the number of its tokens."""
+    for one in samples:
+        page = query.token_page(one.sample, loss=one.loss) if has_tokens else None
+        packed = None
+        if page is not None and page.total:
+            body = token_bytes.encoded(str(one.sample.key), page, is_compact=True)
+            packed = base64.b64encode(zlib.compress(body, 9)).decode()
+        record = SampleInReport(
+            reply=items.sample_reply(one.run, one.sample, one.members),
+            preview=text.clean(_preview(one.sample)),
+            tokens=packed,
+            note=text.clean(one.note),
+        )
+        yield _harmless(encode(record)), page.total if page is not None else 0
+
+
+def _preview(sample: Sample) -> str:
+    return " ".join(sample.response_text[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
+
+
+def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[bytes, int]], bool]]:
+    """Divide the samples into files, and say which is the last; there is at least one."""
+    part: list[tuple[bytes, int]] = []
+    size_bytes = 0
+    for record in records:
+        if part and size_bytes + len(record[0]) > PART_BYTES:
+            yield part, False
+            part, size_bytes = [], 0
+        part.append(record)
+        size_bytes += len(record[0])
+    yield part, True
+
+
+def _document(about: Report, records: Sequence[bytes]) -> bytes:
+    script, sheet = _app("report/report.js"), _app("report/report.css")
+    licenses = html.escape(_app("report/licenses.md"))
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = _harmless(encode(about))
+    data = head[:-1] + b',"samples":[' + b",".join(records) + b"]}"
+    page = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer"><title>{html.escape(text.clean(about.title))}</title>
+<style>{sheet}</style></head><body><div id="app"></div>
+<noscript>This report is drawn by a script that it holds. Allow scripts, then load it again.</noscript>
+<script type="text/plain" id="licenses">{licenses}</script>
+"""
+    return b"".join([
+        page.encode(), b'<script type="application/json" id="data">', data, b'</script>\n<script type="module">',
+        script.encode(), b"</script></body></html>\n",
+    ])  # fmt: skip
+
+
+def _app(name: str) -> str:
+    found = app_file(name)
+    if found is None:
+        raise NotFound("the browser app is not built, so there is nothing to draw a report with. Next: `make web`")
+    if "</script" in found.lower() or "</style" in found.lower():
+        raise NotFound(f"{name} cannot be written into a page")
+    return found.rstrip("\n")
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _harmless(data: bytes) -> bytes:
+    r"""Escape what could end the element that holds JSON: `<` occurs only in strings, where `\u003c` is the same."""
+    return data.replace(b"<", b"\\u003c")

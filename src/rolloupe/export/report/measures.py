@@ -1,0 +1,62 @@
+"""By which measure samples are the worst."""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.export.report.document import ReportedSample
+from rolloupe.query import TokenPage, token_page
+
+KL = ("kl_k3", "kl", "mismatch_kl")
+
+
+def max_kl(page: TokenPage) -> float | None:
+    """Return the greatest KL of a trained token: to the reference, else between trainer and inference engine."""
+    values = next((page.series[name] for name in KL if name in page.series), None)
+    finite = None if values is None else tokens.finite(values)
+    return None if finite is None or not len(finite) else float(finite.max())
+
+
+def mask_disagreement(page: TokenPage) -> float | None:
+    """Return the share of the trained tokens on which two rules disagree.
+
+    These are the trainer's recorded flags and the first rule, or without flags the first two rules.
+    """
+    mask = page.series.get("loss_mask")
+    advantages = page.series.get("advantages")
+    flags = []
+    if (recorded := page.series.get("is_masked")) is not None:
+        flags.append(recorded == 1)
+    for rule, name in page.rules:
+        values = page.series[name]
+        trained = mask == 1 if mask is not None else ~np.isnan(values)
+        of_token = np.zeros(len(values)) if advantages is None else advantages
+        flags.append(rule.flags_of(values, of_token, trained).masked)
+    trained_count = int(np.count_nonzero(mask == 1)) if mask is not None else page.total
+    if len(flags) < 2 or not trained_count:
+        return None
+    return float(np.count_nonzero(flags[0] != flags[1])) / trained_count
+
+
+MEASURES: dict[str, Callable[[TokenPage], float | None]] = {
+    "max_kl": max_kl,
+    "mask_disagreement": mask_disagreement,
+}
+"""Measures that need the tokens; any column of the run is one as well."""
+
+
+def worst_of(samples: Iterable[ReportedSample], measure: str, most: int) -> list[ReportedSample]:
+    """Return the samples with the greatest values of a measure, the worst first. Holds at most `most` of them."""
+    worst = heapq.nlargest(most, _measured(samples, measure), key=lambda one: one[:2])
+    return [sample for _, _, sample in worst]
+
+
+def _measured(samples: Iterable[ReportedSample], measure: str) -> Iterator[tuple[float, int, ReportedSample]]:
+    numbers = count(0, -1)
+    for one in samples:
+        value = MEASURES[measure](token_page(one.sample, loss=one.loss))
+        if value is not None:
+            yield value, next(numbers), one

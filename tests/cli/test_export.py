@@ -1,0 +1,93 @@
+"""`rolloupe export html`."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.export.report import document
+from tests.cli.support import rolloupe
+
+EXPORTS = Path(__file__).parents[1] / "data/prime_rl/exports/v6_pr3189"
+
+
+def data_of(file: Path) -> dict[str, Any]:
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', file.read_text(), re.DOTALL)
+    data: dict[str, Any] = json.loads(found)
+    return data
+
+
+def ids_of(file: Path) -> list[str]:
+    return [sample["reply"]["id"] for sample in data_of(file)["samples"]]
+
+
+def test_the_samples_of_a_query_with_their_tokens(demo_runs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new/r.html"
+    scope = (demo_runs / "tiny_grpo", "--step", "0", "--split", "train", "--where", "reward > 1", "--json")
+    done = rolloupe("export", "html", "-o", target, *scope)
+    assert done.code == 0, done.err
+    listed = rolloupe("query", *scope).lines
+    assert ids_of(target) == [line["id"] for line in listed]
+    assert done.json["samples"] == len(listed) and done.json["size_bytes"] == target.stat().st_size
+    assert done.json["files"] == [str(target)]
+    first = data_of(target)["samples"][0]
+    page = zlib.decompress(base64.b64decode(first["tokens"]))
+    header = json.loads(page[16 : 16 + int.from_bytes(page[8:16], "little")])
+    assert {one["name"] for one in header["arrays"]} >= {"logprobs", "kl_k3", "mismatch_kl"}
+    assert header["rules"][0]["is_of_run"] and header["rules"][0]["limits"][1]["value"] == 0.28
+    assert first["reply"]["group_size"] == 8
+
+
+def test_the_worst_come_first_by_any_measure(tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    for words, column, reverse in (
+        (("--worst", "3"), "mismatch_kl_max", True),
+        (("--worst", "3", "--by", "mismatch_kl_max"), "mismatch_kl_max", True),
+        (("--worst", "2", "--by", "advantage"), "advantage", True),
+    ):
+        assert rolloupe("export", "html", EXPORTS, "-o", target, *words).code == 0
+        listed = rolloupe("query", EXPORTS, "--sort", column, *(["--desc"] if reverse else []), "--json").lines
+        assert ids_of(target) == [line["id"] for line in listed][: int(words[1])]
+    assert rolloupe("export", "html", EXPORTS, "-o", target, "--worst", "9", "--by", "mask_disagreement").code == 0
+    assert len(ids_of(target)) == 3
+    wrong = rolloupe("export", "html", EXPORTS, "-o", target, "--worst", "9", "--by", "beauty")
+    assert wrong.code == 2 and "no measure 'beauty'; there are: max_kl, mask_disagreement" in wrong.err
+
+
+def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    every = rolloupe("query", EXPORTS, "--json").lines
+    assert rolloupe("export", "html", EXPORTS, "-o", target, "--rank", "1").code == 0
+    assert ids_of(target) == [line["id"] for line in every if line["index"].startswith("1-")]
+    assert rolloupe("export", "html", EXPORTS, "-o", target, "--record", "0", "--no-tokens").code == 0
+    assert data_of(target)["samples"][0]["tokens"] is None
+    none = rolloupe("export", "html", EXPORTS, "-o", target, "--env", 'no"such')
+    assert none.code == 1 and "No sample matches" in none.err
+    file = next(EXPORTS.glob("**/rank_0.jsonl"))
+    assert rolloupe("export", "html", file, "-o", target, "--all-records").code == 0
+    assert len(ids_of(target)) == sum(line["index"].startswith("0-") for line in every)
+
+
+def test_many_samples_need_a_folder_and_link_to_each_other(
+    demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "PART_BYTES", 50_000)
+    words = ("export", "html", demo_runs / "tiny_grpo", "--step", "0:1", "--all-records")
+    refused = rolloupe(*words, "-o", tmp_path / "r.html")
+    assert refused.code == 2 and "Next: name a folder" in refused.err and not (tmp_path / "r.html").exists()
+    done = rolloupe(*words, "-o", f"{tmp_path / 'parts'}/", "--json")
+    files = [Path(file) for file in done.json["files"]]
+    assert [file.name for file in files][:2] == ["index.html", "part-2.html"]
+    links = [data_of(file)["next_file"] for file in files]
+    assert links == [*(file.name for file in files[1:]), ""]
+    assert sum(len(ids_of(file)) for file in files) == done.json["samples"] == 512
+
+
+def test_a_limit_is_said(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe("export", "html", demo_runs / "tiny_grpo", "-o", tmp_path / "r.html", "--no-tokens")
+    assert "100 of 14,400 samples" in done.out or "100 of 1" in done.out
+    assert "--all-records" in done.out

@@ -1,0 +1,128 @@
+"""A report: one file that opens from a disk, asks nobody for anything, and executes nothing that the model wrote."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import rolloupe
+from rolloupe.query import SampleQuery, token_page
+from tests.page.looks.test_everywhere import AXE, axe
+from tests.page.looks.test_firefox import NODE, WALK, firefox
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "</script><script>window.owned=1</script>", "<img src=x onerror='window.owned=1'>", "<!--", "]]>", "\u202eevil",
+    "javascript:window.owned=1", "<style>*{display:none}</style>", "\u2028\ud800\x00",
+)  # fmt: skip
+TOKENS, RECORDED = 32_768, ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", "advantages")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on three samples, of which the first holds all that is hostile in texts, strings and names."""
+    folder = tmp_path_factory.mktemp("report")
+    text = " ".join(HOSTILE)
+    with rolloupe.Recorder(folder / "run", code=None) as recorder:
+        for number, response in enumerate((text, "the second needle", "the third")):
+            tokens = list(HOSTILE) if number == 0 else response.split(" ")
+            recorder.sample(
+                step=0, group=text[:40], index=number, prompt=text, response=response, reward=float(number),
+                tokens=tokens, label=text, tags={"</script>": text}, env="<b>",
+                series={"logprobs": [-0.5 * at for at in range(len(tokens))], "<i>": [1.0] * len(tokens)},
+            )  # fmt: skip
+    target = folder / "a report.html"
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        done = runs[0].report(target, SampleQuery(), title=HOSTILE[0])
+    assert (done.files, done.samples) == ([target], 3)
+    return target
+
+
+@pytest.fixture
+def opened(page: Page, report: Path) -> Iterator[Page]:
+    """The report in a browser; at the end nothing was asked for and nothing complained."""
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(report.as_uri())
+    page.get_by_role("navigation", name="Samples").get_by_role("button").first.wait_for()
+    yield page
+    assert ({address.split("#")[0] for address in asked}, faults) == ({report.as_uri()}, [])
+    assert page.evaluate("window.owned") is None
+
+
+def test_a_report_shows_what_is_hostile_as_text_and_asks_for_nothing(opened: Page) -> None:
+    main = opened.get_by_role("main", name="Sample")
+    main.get_by_text("<img src=x onerror='window.owned=1'>").first.wait_for()
+    assert opened.get_by_role("heading", level=1).inner_text() == HOSTILE[0]
+    opened.keyboard.press("t")
+    opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
+    assert "<script>window.owned=1</script>" in main.inner_text()
+    opened.keyboard.press("t")
+    main.get_by_text("Golden").wait_for()
+
+
+def test_a_policy_lets_its_own_script_run_and_nothing_else(report: Path) -> None:
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', report.read_text())
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'" and "unsafe" not in policy and "*" not in policy
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]+'", rules["script-src"])
+    assert report.read_text().count("<script") == 3  # the licences, the data, and the script
+
+
+def test_words_choose_samples_and_keys_walk_through_them(opened: Page) -> None:
+    buttons = opened.get_by_role("navigation", name="Samples").get_by_role("button")
+    assert buttons.count() == 3
+    opened.keyboard.press("j")
+    opened.get_by_role("heading", level=2, name="/1").wait_for()
+    assert opened.url.endswith("%2F1")
+    opened.get_by_role("searchbox").fill("needle")
+    assert buttons.count() == 1
+    opened.get_by_role("searchbox").fill("")
+    opened.get_by_role("main").get_by_text("needle").first.wait_for()
+    opened.reload()  # the address names the sample
+    opened.get_by_role("heading", level=2, name="/1").wait_for()
+
+
+def test_axe_finds_nothing(opened: Page) -> None:
+    opened.evaluate(AXE.read_text())
+    assert axe(opened, ("light", "dark")) == []
+    opened.keyboard.press("t")
+    opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
+    assert axe(opened, ("light", "dark")) == []
+
+
+@pytest.mark.slow
+def test_a_report_opens_in_firefox(report: Path, tmp_path: Path) -> None:
+    line = [str(NODE), str(WALK), firefox(), report.as_uri(), ""]
+    home = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=home)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"": []}
+
+
+def test_a_file_weighs_what_its_numbers_and_texts_do(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    words = [f" {word}" for word in random.integers(0, 5000, TOKENS)]
+    with rolloupe.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(
+            step=0, prompt="p", response="".join(words), tokens=words, token_ids=random.integers(0, 150_000, TOKENS),
+            series={name: -random.exponential(size=TOKENS) for name in RECORDED},
+        )  # fmt: skip
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        done = runs[0].report(tmp_path / "r.html", SampleQuery())
+        (item,) = runs[0].samples()
+        series = token_page(runs[0].sample(item.key)).series
+    text_bytes = len("".join(words).encode())
+    assert done.tokens == TOKENS and len(series) > len(RECORDED)
+    assert done.size_bytes == (tmp_path / "r.html").stat().st_size
+    assert done.size_bytes <= 6 * TOKENS * len(series) + 1.2 * text_bytes + 500_000

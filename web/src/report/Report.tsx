@@ -1,0 +1,160 @@
+/** A report: the samples at the left, and one of them as a transcript or as tokens. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { figure } from "../lib/numbers/numbers";
+import { harmless } from "../lib/text/invisible";
+import { useSession } from "../state/useSession";
+import { Facts, Transcript } from "../features/sample";
+import { TokensAside, TokensPane } from "../features/tokens";
+import type { ReportData, ReportSample } from "./answers";
+import style from "./Report.module.css";
+
+type Way = "transcript" | "tokens";
+
+export function Report({ data }: { data: ReportData }) {
+  const session = useSession();
+  const [words, setWords] = useState("");
+  const [way, setWay] = useState<Way>("transcript");
+  const found = useMemo(() => matching(data.samples, words), [data, words]);
+  const id = session.place.field.sample.value;
+  const at = found.findIndex((sample) => sample.reply.id === id);
+  const open = (sample: ReportSample | undefined): void => {
+    if (sample === undefined) return;
+    const { id: next, split, step } = sample.reply;
+    session.place.go({ sample: next, split, step, view: way, token: null }, "replace");
+    location.replace(`#${encodeURIComponent(next)}`);
+  };
+  const look = (next: Way): void => {
+    setWay(next);
+    session.place.go({ view: next }, "replace");
+  };
+  useEffect(() => {
+    if (id === null) open(namedIn(data) ?? data.samples[0]);
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.altKey || event.metaKey || isWriting(event.target)) return;
+      if (event.key === "j" || event.key === "k") open(found[at + (event.key === "j" ? 1 : -1)]);
+      else if (event.key === "t") look(way === "tokens" ? "transcript" : "tokens");
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+  const current = data.samples.find((sample) => sample.reply.id === id);
+  return (
+    <div class={style["report"]}>
+      <header class={style["head"]}>
+        <h1>{harmless(data.title)}</h1>
+        <p>
+          {harmless(data.about)} {figure(data.samples.length)} {data.samples.length === 1 ? "sample" : "samples"}.{" "}
+          {harmless(data.made)} {data.next_file !== "" && <a href={data.next_file}>More samples</a>}
+        </p>
+      </header>
+      <nav class={style["list"]} aria-label="Samples">
+        <label>
+          Filter{" "}
+          <input
+            class="field"
+            type="search"
+            value={words}
+            placeholder="words, an id or a status"
+            onInput={(event) => setWords(event.currentTarget.value)}
+          />
+        </label>
+        <p role="status">
+          {found.length === data.samples.length ? "" : `${figure(found.length)} of ${figure(data.samples.length)}`}
+        </p>
+        <ol>
+          {found.map((sample) => (
+            <li key={sample.reply.id}>
+              <button
+                type="button"
+                aria-current={sample.reply.id === id ? "true" : undefined}
+                onClick={() => open(sample)}
+              >
+                <b>{sample.reply.reward === null ? "–" : figure(sample.reply.reward)}</b>
+                <span>{harmless(sample.preview)}</span>
+                <small>{harmless(sample.reply.id)}</small>
+              </button>
+            </li>
+          ))}
+        </ol>
+      </nav>
+      <main class={style["sample"]} aria-label="Sample">
+        {current !== undefined && <Sample sample={current} way={way} look={look} />}
+      </main>
+    </div>
+  );
+}
+
+function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (way: Way) => void }) {
+  const session = useSession();
+  const reply = session.sample.now.value;
+  if (reply === null || reply.id !== sample.reply.id) return null;
+  return (
+    <>
+      <div class={style["bar"]}>
+        <h2>{harmless(reply.id)}</h2>
+        {sample.tokens !== null && (
+          <div role="group" aria-label="View">
+            <button type="button" class="action" aria-pressed={way === "transcript"} onClick={() => look("transcript")}>
+              Transcript
+            </button>
+            <button type="button" class="action" aria-pressed={way === "tokens"} onClick={() => look("tokens")}>
+              Tokens
+            </button>
+          </div>
+        )}
+      </div>
+      <Facts reply={reply} />
+      {sample.note !== "" && <p class={style["note"]}>{harmless(sample.note)}</p>}
+      {way === "tokens" && sample.tokens !== null ? (
+        <div class={style["tokens"]}>
+          <TokensPane key={reply.id} />
+          <aside aria-label="Worst tokens">
+            <TokensAside isBelow />
+          </aside>
+        </div>
+      ) : (
+        <Transcript key={reply.id} reply={reply} />
+      )}
+    </>
+  );
+}
+
+/** The samples that have all of the words somewhere. */
+function matching(samples: readonly ReportSample[], words: string): readonly ReportSample[] {
+  const wanted = words
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (wanted.length === 0) return samples;
+  return samples.filter((sample) => {
+    const text = textOf(sample);
+    return wanted.every((word) => text.includes(word));
+  });
+}
+
+const texts = new WeakMap<ReportSample, string>();
+
+function textOf(sample: ReportSample): string {
+  const known = texts.get(sample);
+  if (known !== undefined) return known;
+  const { id, status, env, discarded, turns } = sample.reply;
+  const parts = turns.flatMap((turn) => turn.parts.map((part) => part.text));
+  const text = [id, status, env, discarded, sample.note, ...parts].join("\n").toLowerCase();
+  texts.set(sample, text);
+  return text;
+}
+
+/** The sample that the address names. */
+function namedIn({ samples }: ReportData): ReportSample | undefined {
+  const name = decodeURIComponent(location.hash.slice(1));
+  return samples.find((sample) => sample.reply.id === name);
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("input, select, textarea, [contenteditable]");
+}

@@ -1,0 +1,28 @@
+/** The start of a report: a page that holds its samples and asks nobody for anything. */
+
+import "../styles/tokens.css";
+import "../styles/base.css";
+import { render } from "preact";
+import { START } from "../lib/address/address";
+import { createSession } from "../state/session";
+import { SessionContext } from "../state/useSession";
+import { reportData, startAnswers } from "./answers";
+import { Report } from "./Report";
+
+const data = reportData();
+startAnswers(data);
+const first = data.samples[0]?.reply;
+const session = createSession({ ...START, page: "rollouts", run: first?.run ?? null });
+session.sample.start();
+session.tokens.start();
+session.tokenLook.start();
+session.folds.start();
+
+const root = document.querySelector("#app");
+if (root !== null)
+  render(
+    <SessionContext.Provider value={session}>
+      <Report data={data} />
+    </SessionContext.Provider>,
+    root,
+  );
