@@ -1,16 +1,14 @@
 """Reports: the samples of a query in one file of HTML."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe._version import __version__
 from rolloupe.errors import BadQuery
-from rolloupe.export.report import MEASURES, Report, ReportedSample, WrittenReport, worst_of, write_report
+from rolloupe.export.report import MEASURES, Report, ReportedSample, WrittenReport, made_now, worst_of, write_report
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
@@ -39,8 +37,7 @@ def write(
         samples = iter(worst_of(samples, by, worst))
     scope = ", ".join(wanted.splits) or "all splits"
     order = "" if worst is None else f" The {worst} worst by {by}, the worst first."
-    made = f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
-    about = Report(title=title or run.info.name, about=f"Samples of {run.info.name} ({scope}).{order}", made=made)
+    about = Report(title=title or run.info.name, about=f"Samples of {run.info.name} ({scope}).{order}", made=made_now())
     try:
         return write_report(target, about, samples, has_tokens=has_tokens)
     except ValueError as error:

@@ -1,6 +1,7 @@
 """The parts of the page, each as it is used: panes, steps, runs, the sample, lists and their settings."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Response, expect
@@ -295,6 +296,26 @@ def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> N
     with wide.expect_download() as taken:
         card.get_by_role("link", name="Download").click()
     assert taken.value.path().read_bytes()[:4] == b"PAR1"
+
+
+def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
+    wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
+    wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
+    wide.keyboard.press("Control+k")
+    wide.keyboard.type("export")
+    wide.keyboard.press("Enter")
+    card = wide.get_by_role("dialog", name="Export")
+    card.get_by_role("button", name="Report").click()
+    card.get_by_role("group", name="Notes").get_by_role("button", name="With", exact=True).click()
+    with wide.expect_download() as taken:
+        card.get_by_role("link", name="Download").click()
+    file = tmp_path / taken.value.suggested_filename
+    assert file.suffix == ".html"
+    taken.value.save_as(file)
+    wide.goto(file.as_uri())
+    first = wide.get_by_role("navigation", name="Samples").get_by_role("button").first
+    expect(first).to_contain_text("train/")
+    expect(wide.get_by_role("main", name="Sample")).to_contain_text("Reward")
 
 
 def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> None:

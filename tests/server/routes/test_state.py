@@ -147,6 +147,9 @@ def test_what_was_marked_is_taken_with_its_notes(folder: Path, tmp_path: Path) -
     assert (found["name"], found["sample"]["id"], found["sample"]["reward"]) == (SAMPLE, SAMPLE, 1.0)
     answer = get(app, f"{run_path(app)}/export?to=jsonl&of=bookmarks&texts=whole")
     assert answer.headers["content-disposition"].endswith(".bookmarks.jsonl")
+    for query in ("to=html&of=bookmarks", "to=html&notes=1"):
+        assert b'"note":"look"' in get(app, f"{run_path(app)}/export?{query}").body
+    assert b'"note":"look"' not in get(app, f"{run_path(app)}/export?to=html").body
     (row,) = [json.loads(line) for line in answer.body.splitlines()]
     assert (row["id"], row["note"], row["response"], row["label"]) == (SAMPLE, "look", "Answer 1", None)
 

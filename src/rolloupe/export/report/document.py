@@ -10,6 +10,8 @@ import hashlib
 import html
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe import query, text, wire
+from rolloupe._version import __version__
 from rolloupe.errors import NotFound
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.storage import atomic
@@ -49,6 +52,11 @@ class Report(Struct, kw_only=True):
     """When it was made, and the version of Rolloupe."""
     next_file: str = ""
     """The file with further samples."""
+
+
+def made_now() -> str:
+    """Return what a report that is written now says of its making."""
+    return f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
 class SampleInReport(Struct, kw_only=True):
@@ -84,14 +92,30 @@ def write_report(
         if not (is_last or is_folder):
             raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
         path = target / _name(number) if is_folder else target
-        head = replace(about, next_file="" if is_last else _name(number + 1))
-        data = _document(head, [record for record, _ in part])
-        atomic.write(path, data)
+        own = replace(about, next_file="" if is_last else _name(number + 1))
+        with atomic.replacing(path) as file:
+            size_bytes += sum(map(file.write, _document(own, (record for record, _ in part))))
         files.append(path)
         count += len(part)
         tokens += sum(of_sample for _, of_sample in part)
-        size_bytes += len(data)
     return WrittenReport(files, count, tokens, size_bytes)
+
+
+def report_pieces(about: Report, samples: Iterable[ReportedSample], *, has_tokens: bool = True) -> Iterator[bytes]:
+    """Yield a report of one file in pieces, with as many of the samples as fit.
+
+    Raises `NotFound` if the browser app is not built.
+    """
+    return _document(about, _fitting(record for record, _ in _records(samples, has_tokens=has_tokens)))
+
+
+def _fitting(records: Iterable[bytes]) -> Iterator[bytes]:
+    size_bytes = 0
+    for number, record in enumerate(records):
+        size_bytes += len(record)
+        if number and size_bytes > PART_BYTES:
+            return
+        yield record
 
 
 def _name(number: int) -> str:
@@ -132,16 +156,15 @@ def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[by
     yield part, True
 
 
-def _document(about: Report, records: Sequence[bytes]) -> bytes:
+def _document(about: Report, records: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a file in pieces. What it says above the samples follows them."""
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    head = _harmless(encode(about))
-    data = head[:-1] + b',"samples":[' + b",".join(records) + b"]}"
-    page = f"""<!doctype html>
+    head = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
@@ -149,11 +172,13 @@ def _document(about: Report, records: Sequence[bytes]) -> bytes:
 <style>{sheet}</style></head><body><div id="app"></div>
 <noscript>This report is drawn by a script that it holds. Allow scripts, then load it again.</noscript>
 <script type="text/plain" id="licenses">{licenses}</script>
-"""
-    return b"".join([
-        page.encode(), b'<script type="application/json" id="data">', data, b'</script>\n<script type="module">',
-        script.encode(), b"</script></body></html>\n",
-    ])  # fmt: skip
+<script type="application/json" id="data">{{"samples":["""
+    return chain(
+        [head.encode()],
+        (b"," + record if number else record for number, record in enumerate(records)),
+        [b"]," + _harmless(encode(about))[1:] + b'</script>\n<script type="module">' + script.encode()],
+        [b"</script></body></html>\n"],
+    )
 
 
 def _app(name: str) -> str:

@@ -1,7 +1,7 @@
 """Exports samples: a query, or the bookmarks, as a file that is written while it is sent."""
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from rolloupe import export as tables
 from rolloupe import query
 from rolloupe.errors import BadQuery
+from rolloupe.export import report
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem, SampleQuery
@@ -18,6 +19,10 @@ from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.state import marked_samples
 from rolloupe.state import State
+
+HTML = "html"
+MAX_REPORTED = 1000
+"""Samples in a report from the page; the command line writes more."""
 
 
 class Selection(NamedTuple):
@@ -30,18 +35,27 @@ class Selection(NamedTuple):
 async def export(request: Request) -> Response:
     """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, for a query or with `of=bookmarks`.
 
-    The query is as in `/samples`; split and step are optional.
+    The query is as in `/samples`; split and step are optional. With `to=html` it is a report, with notes if `notes=1`,
+    and without tokens if `tokens=0`.
     """
     context, run = context_of(request), await context_of(request).run(request)
     parameters = request.query_params
     kind, texts, of = params.word(parameters, "to"), parameters.get("texts", "start"), parameters.get("of", "samples")
-    if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
-        raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
-    state = await context.state() if of == "bookmarks" else None
+    if kind not in (*tables.KINDS, HTML) or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
+        raise BadQuery(
+            f"to= is one of {', '.join((*tables.KINDS, HTML))}, texts= start or whole, of= samples or bookmarks"
+        )
+    has_notes = of == "bookmarks" or params.flag(parameters, "notes")
+    has_tokens = params.flag(parameters, "tokens") or "tokens" not in parameters
+    state = await context.state() if has_notes else None
     scope = params.sample_query(parameters)
 
     def begin() -> Iterator[bytes]:
-        selection = selected(run, scope) if state is None else bookmarks(run, state)
+        selection = selected(run, scope) if of == "samples" else bookmarks(run, required(state))
+        if kind == HTML:
+            notes = notes_of(run, state) if selection.notes is None else selection.notes
+            about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
+            return report.report_pieces(about, reported(run, selection.items, notes), has_tokens=has_tokens)
         columns = tables.columns_of(
             *query.value_names(run),
             query.derived_names(scope),
@@ -53,7 +67,30 @@ async def export(request: Request) -> Response:
 
     found = await context.file(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
-    return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
+    return StreamingResponse(found, media_type=tables.KINDS.get(kind, "text/html; charset=utf-8"), headers=headers)
+
+
+def required(state: State | None) -> State:
+    """Return the state of a request that asked for it."""
+    assert state is not None
+    return state
+
+
+def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:
+    """Return the notes on the samples of a run."""
+    marked = () if state is None else marked_samples(state, run)
+    return {sample.key: mark.mark.note for mark, sample in marked if sample is not None}
+
+
+def reported(
+    run: OpenRun, samples: Iterable[SampleItem], notes: Mapping[SampleKey, str]
+) -> Iterator[report.ReportedSample]:
+    """Read the samples of a report, each with its note."""
+    read, loss = query.Reader(run), query.loss_of(run)
+    for item in islice(samples, MAX_REPORTED):
+        sample = read(item.key)
+        note = notes.get(item.key, "")
+        yield report.ReportedSample(run.id, sample, query.neighbours(run, item.key), loss, note)
 
 
 def selected(run: OpenRun, scope: SampleQuery) -> Selection:

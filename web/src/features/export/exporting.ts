@@ -7,7 +7,7 @@ import { bookmarksCall, samplesCall, type Selection } from "../../lib/address/py
 import { queryOf } from "../../lib/list/scope";
 
 export type Of = "samples" | "bookmarks";
-export type Kind = "jsonl" | "parquet" | "csv";
+export type Kind = "jsonl" | "parquet" | "csv" | "html";
 
 /** The subject of the open card; null while it is closed. */
 export const exportOpen = signal<Of | null>(null);
@@ -30,5 +30,14 @@ export function fileOf(session: Session, of: Of, to: Kind, isWhole: boolean): st
   return exportAddress(
     session.run.now.value?.id ?? "",
     of === "bookmarks" ? { to, texts, of } : { to, texts, ...selectionNow(session) },
+  );
+}
+
+/** The address of a report: one file that opens without Rolloupe. */
+export function reportOf(session: Session, of: Of, hasTokens: boolean, hasNotes: boolean): string {
+  const what = { to: "html", tokens: hasTokens, notes: hasNotes };
+  return exportAddress(
+    session.run.now.value?.id ?? "",
+    of === "bookmarks" ? { ...what, of } : { ...what, ...selectionNow(session) },
   );
 }

@@ -1,0 +1,44 @@
+"""A report from the page: the samples of a query or the bookmarks, with what a person wrote about them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.export.report import document
+from tests.server.support import get, opened, run_path, served
+
+
+def data_of(body: bytes) -> dict[str, Any]:
+    (found,) = re.findall(rb'<script type="application/json" id="data">(.*?)</script>', body, re.DOTALL)
+    data: dict[str, Any] = json.loads(found)
+    return data
+
+
+def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(demo_runs: Path, tmp_path: Path) -> None:
+    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+        app = served(library)
+        address = f"{run_path(app)}/export?to=html&split=train&step=0"
+        answer = get(app, address)
+        assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
+        assert answer.headers["content-disposition"].endswith("tiny_grpo.samples.html")
+        samples = data_of(answer.body)["samples"]
+        listed = get(app, f"{run_path(app)}/samples?split=train&step=0").json["samples"]
+        assert [one["reply"]["id"] for one in samples] == [one["id"] for one in listed]
+        assert samples[0]["tokens"] is not None and {one["note"] for one in samples} == {""}
+        without = data_of(get(app, f"{address}&tokens=0").body)["samples"]
+        assert {one["tokens"] for one in without} == {None}
+        assert get(app, f"{run_path(app)}/export?to=pdf").status == 400
+
+
+def test_a_report_stops_before_it_is_too_large(
+    demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "PART_BYTES", 20_000)
+    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+        app = served(library)
+        body = get(app, f"{run_path(app)}/export?to=html&split=train&step=0").body
+    data = data_of(body)
+    assert 0 < len(data["samples"]) < 160 and data["title"] == "tiny_grpo"
