@@ -1,5 +1,6 @@
 """Tokenizers are found and read within bounds, and whatever a file holds, an error says what to do."""
 
+import base64
 import json
 import os
 import sys
@@ -165,6 +166,40 @@ DECODERS = {
 @pytest.mark.parametrize("kind", DECODERS)
 def test_a_decoder_that_is_not_supported_is_named(tmp_path: Path, kind: str) -> None:
     assert "its decoder" in refused(tiny(tmp_path / "tokenizer.json", decoder=DECODERS[kind]))
+
+
+def tekken(**changes: Any) -> bytes:
+    """A tekken.json of three special tokens, one of them without a name."""
+    pieces = (b"a", "日".encode()[:2], "日".encode()[2:], b"beyond the vocabulary")
+    vocab = [{"rank": rank, "token_bytes": base64.b64encode(piece).decode()} for rank, piece in enumerate(pieces)]
+    config = {"pattern": "(a+)+$", "default_vocab_size": 6, "default_num_special_tokens": 3, "version": "v11"}
+    special = [{"rank": 1, "token_str": "[INST]", "is_control": True}, {"rank": 0, "token_str": "<s>"}]
+    return json.dumps({"config": config, "vocab": vocab, "special_tokens": special} | changes).encode()
+
+
+def test_a_tekken_file_has_its_special_tokens_first(tmp_path: Path) -> None:
+    path = tmp_path / "tekken.json"
+    path.write_bytes(tekken())
+    one = load(tmp_path)
+    ids = [0, 1, 2, 3, 4, 5, 6]
+    assert decode_tokens(one, ids) == ["<s>", "[INST]", "<SPECIAL_2>", "a", "", "日", "<token 6>"]
+    assert one.special == {0, 1, 2}
+    path.write_bytes(tekken(special_tokens=None))
+    assert decode_tokens(load(path), ids[:3]) == ["<unk>", "<s>", "</s>"]
+
+
+TEKKEN: dict[str, dict[str, Any]] = {
+    "no config": {"config": {}}, "a rank that is a text": {"vocab": [{"rank": "0", "token_bytes": "YQ=="}]},
+    "no base64": {"vocab": [{"rank": 0, "token_bytes": "é"}]}, "no list": {"vocab": {"a": 1}},
+    "many special tokens": {"config": {"default_vocab_size": 6, "default_num_special_tokens": 10**9}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TEKKEN)
+def test_a_broken_tekken_file_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "tekken.json"
+    path.write_bytes(tekken(**TEKKEN[kind]))
+    assert "cannot be read as a tokenizer" in refused(path)
 
 
 def test_sequences_of_decoders_may_be_nested(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Token ids become text: tokenizer files are read as data, and each token gets the text that it adds.
 
-Owns the files of tokenizers (`tokenizer.json`, SentencePiece models, tiktoken ranks) and the local Hugging Face cache.
-It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
+Owns the files of tokenizers (`tokenizer.json`, `tekken.json`, SentencePiece models, tiktoken ranks) and the local
+Hugging Face cache. It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
 """
 
 from rolloupe.tokenizer.decode import decode_tokens

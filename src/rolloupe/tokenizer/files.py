@@ -8,10 +8,12 @@ from pathlib import Path
 from rolloupe.errors import UnreadablePath
 from rolloupe.model import Location, TokenizerFile
 from rolloupe.storage import file_state, folder_entries, is_file, is_folder, open_file
-from rolloupe.tokenizer import hub, ranks, sentence_piece, tokenizer_json
+from rolloupe.tokenizer import hub, ranks, sentence_piece, tekken, tokenizer_json
 from rolloupe.tokenizer.vocabulary import BadTokenizer, Tokenizer, Vocabulary
 
-NAMES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model")
+NAMES = (
+    "tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model",
+)  # fmt: skip
 """Files that hold a vocabulary. Of a folder the first of these is read, else one that ends in `.tiktoken`."""
 RANKS = ".tiktoken"
 CONFIG = "tokenizer_config.json"
@@ -27,7 +29,7 @@ ANYWHERE = os.sep
 """The root of a place that a person named: its links may lead anywhere."""
 
 LFS_POINTER = b"version https://git-lfs"
-KINDS = "a tokenizer.json, a SentencePiece model, a tiktoken file"
+KINDS = "a tokenizer.json, a tekken.json, a SentencePiece model, a tiktoken file"
 
 
 def load(place: str | Path, *, download: bool = False) -> Tokenizer:
@@ -136,7 +138,7 @@ def _vocabulary(data: bytes, location: Location) -> tuple[Vocabulary, bytes]:
         raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
     config = b""
     if data.lstrip()[:1] == b"{":
-        vocabulary = tokenizer_json.read(data)
+        vocabulary = tekken.read(data) if tekken.fits(data) else tokenizer_json.read(data)
     else:
         read = ranks.read if ranks.LINE.match(data) else sentence_piece.read
         if _state(_config_of(location)) != (0, 0, 0):

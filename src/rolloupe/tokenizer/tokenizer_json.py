@@ -47,8 +47,7 @@ class _Config(msgspec.Struct):
 
 def read(data: bytes) -> Vocabulary:
     """Read a `tokenizer.json`. Raises `BadTokenizer`."""
-    if data.count(b":") + data.count(b"[") > MAX_ENTRIES:
-        raise BadTokenizer(f"it has more than {MAX_ENTRIES:,} entries")
+    check_entries(data)
     document = parse(data, _Document)
     vocab = document.model.vocab
     spellings: dict[int, str | bytes] = {}
@@ -59,6 +58,12 @@ def read(data: bytes) -> Vocabulary:
     spellings.update({added.id: added.content for added in document.added_tokens})
     special = frozenset(added.id for added in document.added_tokens)
     return msgspec.structs.replace(_decoder(document.decoder), spellings=spellings, special=special)
+
+
+def check_entries(data: bytes) -> None:
+    """Raise `BadTokenizer` for JSON with more entries than any tokenizer has."""
+    if data.count(b":") + data.count(b"[") > MAX_ENTRIES:
+        raise BadTokenizer(f"it has more than {MAX_ENTRIES:,} entries")
 
 
 def with_added_tokens(vocabulary: Vocabulary, config: bytes) -> Vocabulary:
