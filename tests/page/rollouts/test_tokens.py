@@ -150,6 +150,12 @@ def test_a_link_leads_to_a_token_of_a_long_sample(tokens: Page, token_viewer: Vi
     assert tokens.locator("[data-at]").count() < 6000
     tokens.locator("[data-at='7003']").click()
     expect(tokens).to_have_url(re.compile("token=7003"))
+    tokens.get_by_role("group", name="Tokens, by arrow keys").evaluate("e => e.scrollTo(0, 0)")
+    expect(tokens.get_by_role("tooltip")).to_be_hidden()
+    tokens.locator("[data-at='3']").click()
+    expect(tokens.get_by_role("tooltip")).to_contain_text("#3 ")
+    tokens.locator("[data-at='3']").click()
+    expect(tokens).not_to_have_url(re.compile("token="))
 
 
 def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, token_viewer: Viewer) -> None:

@@ -74,7 +74,7 @@ export function countOf(flags: Uint8Array): number {
   return sum;
 }
 
-/** Of the tokens that either takes out, the share that both take out; 1 if neither takes out any. */
+/** Of the tokens that either takes out, the share that both take out; NaN if neither takes out any. */
 export function agreement(one: Uint8Array, other: Uint8Array): number {
   let [both, either] = [0, 0];
   for (let token = 0; token < one.length; token += 1) {
@@ -82,7 +82,7 @@ export function agreement(one: Uint8Array, other: Uint8Array): number {
     if (sum > 0) either += 1;
     if (sum > 1) both += 1;
   }
-  return either === 0 ? 1 : both / either;
+  return both / either;
 }
 
 /** A step by which a threshold is moved: a hundredth of its size, or a twentieth of small ones. */

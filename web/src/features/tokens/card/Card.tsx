@@ -31,21 +31,22 @@ export function Card({ tokens, elementOf, scroller }: Props) {
     const [element, pane] = [card.current, scroller.current];
     if (element === null || pane === null || at === null) return undefined;
     let frame = 0;
-    const place = (): void => {
+    const place = (isNew: boolean): void => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => put(element, elementOf(at.token)));
+      frame = requestAnimationFrame(() => put(element, elementOf(at.token), pane, isNew));
     };
-    place();
+    place(true);
+    const resized = (): void => place(false);
     const moved = (): void => {
       if (at.by === "pointer") look.current.value = null;
-      else place();
+      else place(false);
     };
     addEventListener("scroll", moved, { capture: true, passive: true });
-    addEventListener("resize", place);
+    addEventListener("resize", resized);
     return () => {
       cancelAnimationFrame(frame);
       removeEventListener("scroll", moved, { capture: true });
-      removeEventListener("resize", place);
+      removeEventListener("resize", resized);
     };
   });
   if (at === null) return null;
@@ -109,15 +110,21 @@ function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
   );
 }
 
-/** Put a card below a token, or above it if there is more room. */
-function put(card: HTMLElement, token: HTMLElement | null): void {
+/**
+ * Put a card below a token, or above it if there is more room; it goes with the token when that is scrolled out of the
+ * pane. On a narrow screen the card has a place of its own, and a token that the card would cover moves up.
+ */
+function put(card: HTMLElement, token: HTMLElement | null, pane: HTMLElement, isNew: boolean): void {
   const box = token?.getClientRects()[0];
-  const isNarrow = matchMedia(NARROW).matches;
-  if (box === undefined || isNarrow) {
-    card.style.left = card.style.top = "";
-    if (box !== undefined && box.bottom > card.getBoundingClientRect().top) token?.scrollIntoView({ block: "center" });
+  if (matchMedia(NARROW).matches) {
+    card.style.left = card.style.top = card.style.visibility = "";
+    if (isNew && box !== undefined && box.bottom > card.getBoundingClientRect().top)
+      token?.scrollIntoView({ block: "center" });
     return;
   }
+  const { top: first, bottom: last } = pane.getBoundingClientRect();
+  card.style.visibility = box === undefined || box.bottom < first || box.top > last ? "hidden" : "";
+  if (box === undefined) return;
   const { offsetWidth: width, offsetHeight: height } = card;
   const isBelow = box.bottom + GAP_PX + height <= innerHeight - GAP_PX || box.top < innerHeight / 2;
   const top = isBelow ? box.bottom + GAP_PX : box.top - GAP_PX - height;

@@ -36,11 +36,11 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
   const form = place.field.tokensAs.value;
   return (
     <div class={style["controls"]}>
-      <Colours tokens={tokens} />
-      <Masks />
-      <span class={style["form"]}>
-        <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
-      </span>
+      <div class={style["groups"]}>
+        <Colours tokens={tokens} />
+        <Masks />
+      </div>
+      <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
     </div>
   );
 }

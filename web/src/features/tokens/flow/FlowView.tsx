@@ -100,9 +100,12 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
       onPointerLeave={() => hover(look, null)}
       onClick={(event) => {
         const token = tokenAt(event.target);
-        if (token === null) return;
-        look.current.value = { token, by: "press" };
-        session.place.go({ token }, "replace");
+        const at = look.current.peek();
+        // A press beside the tokens, or on the same one again, lets go of it.
+        const chosen = at?.by === "press" && at.token === token ? null : token;
+        if (chosen === null && (at === null || at.by === "pointer")) return;
+        look.current.value = chosen === null ? null : { token: chosen, by: "press" };
+        session.place.go({ token: chosen }, "replace");
       }}
     >
       <div ref={body} />
