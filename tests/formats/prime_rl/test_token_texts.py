@@ -182,11 +182,6 @@ def in_tokenizer(run: Path) -> None:
     (run / "tokenizer/tokenizer.json").write_bytes(QWEN.data)
 
 
-def in_weights(run: Path) -> None:
-    (run / "weights/step_10").mkdir(parents=True)
-    (run / "weights/step_10/tokenizer.json").write_bytes(QWEN.data)
-
-
 def in_cache(run: Path) -> None:
     snapshot = run.parent / "hub/models--own--qwen/snapshots" / ("0" * 40)
     snapshot.mkdir(parents=True)
@@ -203,7 +198,7 @@ def named(name: str, contents: str) -> Callable[[Path], None]:
 
 
 OWN = {
-    "in its folder": in_folder, "in tokenizer/": in_tokenizer, "with its weights": in_weights,
+    "in its folder": in_folder, "in tokenizer/": in_tokenizer,
     "named as JSON": named("trainer.json", '{"tokenizer": {"name": "own/qwen"}, "model": {"name": "other"}}'),
     "named as TOML": named("orchestrator.toml", '[model]\nname = "own/qwen"\n'),
     "named for both": named("rl.json", '{"trainer": {"model": {"name": "own/qwen"}, "tokenizer": {"name": null}}}'),

@@ -108,8 +108,8 @@ class PrimeRL(JsonlFormat):
         ("any other key", "extra"),
     )
     limits = (
-        "The files hold no text: name a tokenizer, unless the run has one (`tokenizer.json`, `tokenizer/`, "
-        "`weights/step_{N}/`) or names in `configs/` one that the local Hugging Face cache has. They hold no group, no "
+        "The files hold no text: name a tokenizer, unless the run has one (`tokenizer.json`, "
+        "`tokenizer/`) or names in `configs/` one that the local Hugging Face cache has. They hold no group, no "
         "reward from June 2026 on, no reference logprobs. Index 0 of a packed sequence holds garbage by design; it "
         "lies outside the mask."
     )

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rolloupe.formats.prime_rl.episodes import as_dict
-from rolloupe.formats.reading.files import files, folders, links_of
+from rolloupe.formats.reading.files import files, links_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.model import Location, RunInfo
 from rolloupe.storage import is_below
@@ -29,9 +29,7 @@ def tokenizers_of(run: RunInfo) -> list[Location | str]:
     folder = os.sep.join(parts[: parts.index(EXPORTS)]) if EXPORTS in parts else run.root
     if not is_below(folder, links):
         return []
-    places = [folder, os.path.join(folder, "tokenizer")]
-    places += [one.path for one in folders(os.path.join(folder, "weights"), links)[:1]]
-    found = [find_tokenizer(Location(place, links)) for place in places]
+    found = [find_tokenizer(Location(place, links)) for place in (folder, os.path.join(folder, "tokenizer"))]
     names = dict.fromkeys(_names(os.path.join(folder, "configs"), links))
     return [*filter(None, found), *names]
 
