@@ -58,6 +58,18 @@ from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
+from rolloupe.query.tokens.step_tokens import (
+    CurvesByPosition,
+    MaskedBySteps,
+    MaskedShares,
+    PositionCurve,
+    StepWords,
+    TokenWord,
+    WordsBySteps,
+    masked_shares,
+    position_curves,
+    step_words,
+)
 from rolloupe.query.tokens.table import token_table
 from rolloupe.query.tokens.token_index import TokenCoverage
 from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
@@ -77,6 +89,7 @@ __all__ = [
     "Curve",
     "CurveOptions",
     "CurveQuery",
+    "CurvesByPosition",
     "Discards",
     "EvalStep",
     "EvalSummary",
@@ -89,11 +102,14 @@ __all__ = [
     "GroupSummary",
     "GroupedUpdate",
     "Judge",
+    "MaskedBySteps",
+    "MaskedShares",
     "MetricPoint",
     "Missing",
     "Newest",
     "Not",
     "Or",
+    "PositionCurve",
     "Push",
     "Reader",
     "Recurrence",
@@ -106,6 +122,7 @@ __all__ = [
     "Stats",
     "StepSeries",
     "StepSummary",
+    "StepWords",
     "Suggestion",
     "TextPiece",
     "TokenCoverage",
@@ -114,7 +131,9 @@ __all__ = [
     "TokenStats",
     "TokenStatsBySteps",
     "TokenUpdate",
+    "TokenWord",
     "UpdateChoice",
+    "WordsBySteps",
     "WorstToken",
     "WorstTokens",
     "all_conversations",
@@ -151,6 +170,7 @@ __all__ = [
     "logtree",
     "logtrees",
     "loss_of",
+    "masked_shares",
     "may_report",
     "metric_names",
     "metric_rows",
@@ -158,6 +178,7 @@ __all__ = [
     "named",
     "neighbours",
     "newest",
+    "position_curves",
     "problem_count",
     "problems",
     "prompt_hash_of",
@@ -172,6 +193,7 @@ __all__ = [
     "series",
     "series_names",
     "splits",
+    "step_words",
     "steps",
     "table",
     "token_page",

@@ -4,6 +4,7 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
+from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
     Floats,
     beside,
@@ -119,6 +120,8 @@ __all__ = [
     "kl_k3",
     "length",
     "log_ratio",
+    "loss_inputs",
+    "mask_rules",
     "mean_and_sum",
     "mismatch_kl",
     "nan_mean",

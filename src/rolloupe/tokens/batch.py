@@ -1,14 +1,17 @@
 """The tokens of many samples as flat arrays, so that a pass over a run pays for tokens and not for samples."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.tokens.applicable import loss_inputs
 from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.complete import MASK, SERIES_NOT_SUMMED, SampleSeries, completed
+from rolloupe.tokens.complete import MASK, SERIES_NOT_SUMMED, SampleSeries, completed, trained
+from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.sample_tokens import SampleTokens
 from rolloupe.tokens.series import inputs_of
 
@@ -88,6 +91,35 @@ class TokenBatch:
         if all(one.ids is None for one in self._found):
             return None
         return self._picked([_padded(one) for one in self._found])
+
+    @cached_property
+    def trained(self) -> Flags:
+        """Which tokens count."""
+        return trained({one.name: one.values for one in self.all if one.origin != "difference"})
+
+    @cached_property
+    def positions(self) -> Numbers:
+        """How many trained tokens of its sample precede each token."""
+        before: Numbers = np.cumsum(self.trained) - self.trained
+        found: Numbers = before - before[self.starts][self.samples]
+        return found
+
+    @cached_property
+    def loss_inputs(self) -> LossInputs | None:
+        """What a loss sees of the tokens; None without logprobs or without advantages."""
+        mask = [one for one in self.all if one.name == MASK]
+        inputs = loss_inputs([*mask, *self.series.values()])
+        ratios = self.series.get("sequence_ratio")
+        return replace(inputs, sequence_ratios=ratios.values) if inputs and ratios else inputs
+
+    @property
+    def has_strings(self) -> bool:
+        """True if some record holds token strings."""
+        return any(one.strings for one in self._found)
+
+    def strings(self) -> list[str | None]:
+        """The string of each token."""
+        return [self.string(token) for token in range(len(self))]
 
     def string(self, token: int) -> str | None:
         """The string of a token of the batch; None if its record holds none."""

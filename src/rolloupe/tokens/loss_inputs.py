@@ -30,6 +30,8 @@ class LossInputs:
     ref_logprobs: Floats | None = None
     inference_logprobs: Floats | None = None
     """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
+    sequence_ratios: Floats | None = None
+    """The ratio of its sequence for each token, if the arrays hold several responses, one behind the other."""
 
     @cached_property
     def log_ratios(self) -> Floats:
@@ -54,7 +56,8 @@ class LossInputs:
     def compared(self, name: Compared) -> Floats:
         """Return what a rule compares, shape (T,)."""
         if name == "sequence_ratio":
-            return np.full(self.advantages.shape, self.sequence_ratio)
+            several = self.sequence_ratios
+            return np.full(self.advantages.shape, self.sequence_ratio) if several is None else several
         return {"prob_delta": self.deltas, "importance_ratio": self.engine_ratios, "update_ratio": self.ratios}[name]
 
     @cached_property

@@ -10,9 +10,8 @@ import pytest
 import rolloupe
 from rolloupe import tokens
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow, TokenSeries
-from rolloupe.query.tokens.rules import loss_inputs, mask_rules
 from rolloupe.query.tokens.series import series_of
-from rolloupe.tokens import SampleSeries, token_count
+from rolloupe.tokens import SampleSeries, loss_inputs, mask_rules, token_count
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
 EXPORTS = ["exports/v4_pr2641", "exports/v6_pr3189", *(f"mini/{one.name}" for one in sorted((DATA / "mini").iterdir()))]

@@ -3,16 +3,18 @@
 import math
 from collections import defaultdict
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from rolloupe import query
+from rolloupe import query, tokens
 from rolloupe.demo import RUNS
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
-from rolloupe.model import SampleKey
+from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleQuery
+from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.tokens.series import series_of
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened
@@ -20,7 +22,9 @@ from tests.index.support import opened
 DATA = Path(__file__).parents[2] / "data"
 SHARES = (0.1, 1, 10, 50, 90, 99, 99.9)
 
-Values = dict[SampleKey, np.ndarray[tuple[int], np.dtype[np.float64]]]
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Values: TypeAlias = dict[SampleKey, Floats]
+Samples: TypeAlias = dict[tuple[str, int], list[tuple[Sample, dict[str, Floats]]]]
 
 
 def runs() -> list[Path]:
@@ -161,3 +165,126 @@ def test_what_annotations_complete_is_left_out_of_the_run_and_read_with_a_step(t
         is_worst(run, of_step, "mismatch_kl", samples, highest=True, one_a_sample=True)
         assert query.samples(run, SampleQuery(sort="derived.max_mismatch_kl")).pending == 0
         assert not [item for item in query.every(run, of_step) if item.derived.get("max_mismatch_kl")]
+
+
+def whole(run: OpenRun) -> Samples:
+    """Every sample with its series."""
+    found: Samples = defaultdict(list)
+    for item in query.every(run, SampleQuery()):
+        sample = query.sample(run, item.key)
+        series = series_of(sample, token_count(sample))
+        found[item.split, item.step].append((sample, {one.name: one.values for one in series}))
+    return found
+
+
+@pytest.mark.parametrize("path", runs(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(path: Path, tmp_path: Path) -> None:
+    with opened(path, tmp_path) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        samples = whole(run)
+        has_masked(run, samples)
+        has_curves(run, samples)
+        has_words(run, samples)
+
+
+def has_masked(run: OpenRun, samples: Samples) -> None:
+    answer = query.masked_shares(run, SampleQuery())
+    if answer.coverage.left_out:
+        return
+    sums: dict[tuple[str, int, str], list[float]] = defaultdict(lambda: [0, 0, 0, 0, 0.0, 0.0])
+    for (split, step), some in samples.items():
+        for sample, _ in some:
+            series = series_of(sample, token_count(sample))
+            inputs = tokens.loss_inputs(series)
+            for rule, name in tokens.mask_rules(series) if inputs else ():
+                assert inputs is not None
+                compared = next(one.values for one in series if one.name == name)
+                flags = rule.flags_of(compared, inputs.advantages, inputs.loss_mask)
+                full = np.abs(tokens.full_coefficients(inputs, tokens.update_rule(rule.name, {})))
+                full = np.where(np.isfinite(full), full, 0)
+                of = sums[split, step, rule.name]
+                for at, one in enumerate((inputs.loss_mask, *flags)):
+                    of[at] += one.sum()
+                of[4] += full.sum()
+                of[5] += full[flags.masked].sum()
+    shares = {(one.split, one.step, one.rule): one for one in answer.shares if one.rule != "recorded"}
+    assert shares.keys() == {key for key, one in sums.items() if one[0]}
+    for key, share in shares.items():
+        count, masked, high, low, update, lost = sums[key]
+        assert share.tokens == count
+        assert (share.masked, share.high, share.low) == pytest.approx((masked / count, high / count, low / count))
+        assert share.update_lost == (pytest.approx(lost / update) if update else None)
+
+
+def has_curves(run: OpenRun, samples: Samples) -> None:
+    answer = query.position_curves(run, SampleQuery())
+    expected: dict[tuple[str, int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for (split, step), some in samples.items():
+        for _, series in some:
+            if not series:
+                continue
+            is_trained = tokens.trained({n: v for n, v in series.items() if not n.endswith(DIFFERENCE)})
+            kl = next((one for one in ("kl", "kl_k3", "mismatch_kl") if one in series), "entropy")
+            for name in {"entropy", kl} & series.keys():
+                for position, token in enumerate(np.flatnonzero(is_trained)):
+                    if math.isfinite(value := series[name][token]):
+                        expected[split, step, name][position].append(value)
+    for one in answer.curves:
+        found = expected.pop((one.split, one.step, one.series))
+        for first, end, count, mean in zip(one.first, [*one.first[1:], 10**9], one.tokens, one.means, strict=True):
+            values = [value for position, some in found.items() if first <= position < end for value in some]
+            assert count == len(values) and (mean is None) == (not values)
+            if first < 64:
+                assert values == found.get(first, [])
+            if values:
+                assert mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-12)
+    assert answer.coverage.left_out or not any(expected.values())
+
+
+def has_words(run: OpenRun, samples: Samples) -> None:
+    answer = query.step_words(run, SampleQuery())
+    for step in answer.steps:
+        counts: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+        for sample, series in samples[step.split, step.step]:
+            if not series:
+                continue
+            total = token_count(sample)
+            strings = [None] * (total - len(sample.token_strings)) + sample.token_strings
+            ids = [*map(str, sample.token_ids), *[None] * total][:total]
+            words = strings if sample.token_strings else ids
+            is_trained = tokens.trained({n: v for n, v in series.items() if not n.endswith(DIFFERENCE)})
+            probability = series.get("sampling_probability", series.get("probability"))
+            for token in np.flatnonzero(is_trained):
+                if (word := words[token]) is not None:
+                    of = counts[word]
+                    of[0] += 1
+                    of[1] += np.nan_to_num(series[step.kl][token]) if step.kl in series else 0
+                    of[2] += np.nan_to_num(probability[token]) if probability is not None else 0
+        assert step.tokens == sum(one[0] for one in counts.values())
+        assert step.listed == sum(one.tokens for one in step.words) <= step.tokens
+        if len(counts) <= 512:
+            assert {one.word for one in step.words} == counts.keys()
+        for one in step.words:
+            assert [one.tokens, one.kl, one.probability] == pytest.approx(counts[one.word], rel=1e-6, abs=1e-9)
+        frequent = sorted((one[0] for one in counts.values()), reverse=True)[:100]
+        assert [one.tokens for one in step.words[:100]] == frequent
+
+
+def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Path) -> None:
+    with opened(RUNS / "rl_logging_board" / "gen_train_toy", tmp_path) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        largest = {
+            item.key: float(np.nanmax(one.values))
+            for item in query.every(run, SampleQuery())
+            for one in query.sample(run, item.key).series
+            if one.name == "kl" and len(one.values)
+        }
+        bound = sorted(largest.values())[len(largest) // 2]
+        filtered = SampleQuery(where=(Condition("derived.max_kl", ">", bound),))
+        page = query.samples(run, filtered)
+        assert {item.key for item in page.samples} == {key for key, value in largest.items() if value > bound}
+        assert page.pending == 0 and page.total
+        best = query.samples(run, SampleQuery(sort="derived.max_kl", descending=True, limit=5))
+        assert [item.derived["max_kl"] for item in best.samples] == sorted(largest.values(), reverse=True)[:5]

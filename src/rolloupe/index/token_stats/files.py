@@ -18,8 +18,11 @@ from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_v
 from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
-from rolloupe.index.token_stats import kept_tokens
+from rolloupe.index.token_stats import kept_tokens, masked, positions, words
+from rolloupe.index.token_stats.masked import MaskedSums, masked_sums
+from rolloupe.index.token_stats.positions import PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
+from rolloupe.index.token_stats.words import WordTotals
 from rolloupe.model import Locator, Problem, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
@@ -30,6 +33,9 @@ BATCH_TOKENS = 2**17
 """How many tokens to compute together."""
 
 KEPT = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
+
+WHOLE_STEP = ""
+"""In place of a series: the row with what concerns all tokens of a step."""
 
 StepOfLaunch = tuple[str, int, int]
 """Split, step and launch."""
@@ -95,6 +101,27 @@ class _Waiting(NamedTuple):
     advantages: list[float | None]
 
 
+class _StepTotals:
+    """The statistics of a step of a launch."""
+
+    def __init__(self) -> None:
+        self.series: dict[str, SeriesTotals] = {}
+        self.words, self.positions = WordTotals(), PositionTotals()
+        self.masked: dict[str, MaskedSums] = {}
+
+    def add(self, batch: TokenBatch) -> None:
+        """Add the tokens of a batch."""
+        for name, series in batch.series.items():
+            if name not in self.series and len(self.series) < MAX_SERIES:
+                self.series[name] = SeriesTotals(series.origin)
+            if name in self.series:
+                self.series[name].add(batch, name)
+        self.words.add(batch)
+        self.positions.add(batch)
+        for rule, sums in masked_sums(batch).items():
+            self.masked[rule] = self.masked.get(rule, MaskedSums()).plus(sums)
+
+
 class _TokensOfPart:
     """The statistics of the samples of a segment."""
 
@@ -103,7 +130,7 @@ class _TokensOfPart:
         self._annotated = annotated
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
-        self.totals: dict[StepOfLaunch, dict[str, SeriesTotals]] = {}
+        self.totals: dict[StepOfLaunch, _StepTotals] = {}
         self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
         self.unread = 0
 
@@ -136,20 +163,17 @@ class _TokensOfPart:
         if not len(batch):
             return
         row = self._rows[waiting.rows[0]]
-        totals = self.totals.setdefault((row.split, row.step, row.launch), {})
-        for name, series in batch.series.items():
-            if name not in totals and len(totals) < MAX_SERIES:
-                totals[name] = SeriesTotals(series.origin)
-            if name in totals:
-                totals[name].add(batch, name)
+        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals()).add(batch)
         for name, metric in token_metrics().items():
             if metric.of_tokens is not None:
                 values: Floats = np.asarray(self.values[name])
                 values[batch.rows] = metric.of_tokens(batch)
 
 
-def _table(totals: dict[StepOfLaunch, dict[str, SeriesTotals]]) -> pa.Table:
-    rows = [(*step, name, one) for step, series in totals.items() for name, one in series.items()]
+def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
+    """A row for each series and step; before them, for each step, a row without a series."""
+    whole = {WHOLE_STEP: SeriesTotals("recorded")}
+    rows = [(*step, name, one) for step, of in totals.items() for name, one in (whole | of.series).items()]
     histograms = [one.histogram().packed() for *_, one in rows]
     columns = {
         "split": pa.array([split for split, *_ in rows], WORD),
@@ -161,6 +185,12 @@ def _table(totals: dict[StepOfLaunch, dict[str, SeriesTotals]]) -> pa.Table:
         **{name: pa.array([getattr(one, name) for *_, one in rows], pa.float64()) for name in SUMS},
         "buckets": pa.array([buckets for buckets, _ in histograms], pa.binary()),
         "counts": pa.array([counts for _, counts in histograms], pa.binary()),
+    }
+    of_steps = [totals[split, step, launch] if name == WHOLE_STEP else None for split, step, launch, name, _ in rows]
+    columns |= {
+        "words": pa.array([one and words.packed(one.words.kept()) for one in of_steps], pa.binary()),
+        "positions": pa.array([one and positions.packed(one.positions.sums()) for one in of_steps], pa.binary()),
+        "masked": pa.array([one and masked.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):
         kept = [kept_tokens.packed(one.kept[number].tokens) for *_, one in rows]

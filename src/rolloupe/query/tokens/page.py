@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import RunLoss, Sample
-from rolloupe.query.tokens.rules import mask_rules, update_names
+from rolloupe.query.tokens.rules import update_names
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
 from rolloupe.tokens import Origin, token_count
@@ -54,7 +54,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         spans=spans_of(sample, total).within(start, stop),
         series={one.name: one.values[start:stop] for one in series},
         origins={one.name: one.origin for one in series},
-        rules=mask_rules(series, loss),
+        rules=tokens.mask_rules(series, loss),
         updates=update_names(series, loss),
         loss=loss,
     )

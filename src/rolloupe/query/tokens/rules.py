@@ -1,59 +1,10 @@
-"""The rules of masks and updates that can be applied to a sample, and what they need of it."""
+"""The rules of updates that can be applied to a sample."""
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from rolloupe import tokens
 from rolloupe.model import RunLoss
-from rolloupe.tokens import ADVANTAGES, SampleSeries, trained
-
-COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
-"""Without logprobs from before the step, a clip compares with those at sampling."""
-
-
-def compared_series(rule: tokens.MaskRule, names: Sequence[str] | Mapping[str, object]) -> str | None:
-    """Return the name of the series that a rule compares, of those that a sample has; None if it has none."""
-    for name in (rule.compares, COMPARED_INSTEAD.get(rule.compares)):
-        if name is not None and name in names:
-            return name
-    return None
-
-
-def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[tuple[tokens.MaskRule, str]]:
-    """Return the rules that these series suffice for, and the series that each compares.
-
-    The rule of the run's loss comes first, with the run's thresholds.
-    """
-    names = [one.name for one in series]
-    found = []
-    for kind in sorted(tokens.MASK_RULES, key=lambda kind: loss is None or kind.name != loss.rule):
-        rule = kind(**loss.thresholds) if loss is not None and kind.name == loss.rule else kind()
-        name = compared_series(rule, names)
-        needs_advantages = any(limit.signs != tokens.ANY_SIGN for limit in rule.limits)
-        if name is not None and (ADVANTAGES in names or not needs_advantages):
-            found.append((rule, name))
-    return found
-
-
-def loss_inputs(series: Sequence[SampleSeries]) -> tokens.LossInputs | None:
-    """Return what a loss sees of a sample; None without logprobs or without advantages.
-
-    The policy's logprobs are the trainer's, else those at sampling: the ratios are 1 then.
-    """
-    values = {one.name: one.values for one in series if one.origin != "difference"}
-    logprobs = values.get("trainer_logprobs", values.get("logprobs"))
-    if logprobs is None or ADVANTAGES not in values:
-        return None
-    sampling = values.get("logprobs", logprobs)
-    return tokens.LossInputs(
-        logprobs=logprobs,
-        old_logprobs=values.get("old_logprobs", sampling),
-        advantages=np.nan_to_num(values[ADVANTAGES], posinf=np.inf, neginf=-np.inf),
-        loss_mask=trained(values) & ~np.isnan(logprobs),
-        ref_logprobs=values.get("ref_logprobs"),
-        inference_logprobs=sampling,
-    )
+from rolloupe.tokens import SampleSeries
 
 
 def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[str]:
@@ -61,7 +12,7 @@ def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) ->
 
     With the logprobs of one policy alone, every ratio is 1 and all rules are the same.
     """
-    inputs = loss_inputs(series)
+    inputs = tokens.loss_inputs(series)
     if inputs is None:
         return []
     is_one_policy = inputs.logprobs is inputs.old_logprobs

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query.tokens.rules import loss_inputs
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.table import roles_of
@@ -79,7 +78,7 @@ def rule_of(choice: UpdateChoice) -> tokens.UpdateRule:
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     """Return what the step does to each token of a sample. Raises `BadQuery` if its record does not suffice."""
     total = token_count(sample)
-    inputs = loss_inputs(series_of(sample, total))
+    inputs = tokens.loss_inputs(series_of(sample, total))
     if inputs is None:
         raise BadQuery(f"sample {sample.key} has no logprobs or no advantage, so nothing says what the step does to it")
     rule = rule_of(choice)

@@ -1,0 +1,72 @@
+"""How many tokens each rule of masks takes out, with its usual thresholds, and how much of the update that is."""
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.tokens import Flags, Floats, TokenBatch
+
+RECORDED = "recorded"
+"""The name of what the trainer recorded as taken out."""
+
+
+class MaskedSums(NamedTuple):
+    """Sums over trained tokens."""
+
+    tokens: int = 0
+    masked: int = 0
+    high: int = 0
+    """Taken out because they had moved up too far."""
+    low: int = 0
+    update: float = 0.0
+    """The sum of `abs(g)` if no token were taken out."""
+    lost: float = 0.0
+    """That of the tokens taken out."""
+
+    def plus(self, other: "MaskedSums") -> "MaskedSums":
+        """The sums over both."""
+        return MaskedSums._make(one + another for one, another in zip(self, other, strict=True))
+
+
+def masked_sums(batch: TokenBatch) -> dict[str, MaskedSums]:
+    """The sums of a batch for each rule that its series suffice for, and for the recorded flags."""
+    inputs = batch.loss_inputs
+    if inputs is None:
+        return {}
+    found = {}
+    with np.errstate(all="ignore"):
+        for rule, compared in tokens.mask_rules(list(batch.series.values())):
+            flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
+            full = tokens.full_coefficients(inputs, tokens.update_rule(rule.name, {}))
+            found[rule.name] = _sums(inputs.loss_mask, *flags, full)
+        if "is_masked" in batch.series:
+            names = ("is_masked", "is_masked_high", "is_masked_low")
+            none = np.zeros(len(batch))
+            masked, high, low = ((batch.series[name].values if name in batch.series else none) == 1 for name in names)
+            under = inputs.loss_mask
+            full = tokens.full_coefficients(inputs, tokens.update_rule("importance_sampling", {}))
+            found[RECORDED] = _sums(under, masked & under, high & under, low & under, full)
+    return found
+
+
+def _sums(under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats) -> MaskedSums:
+    counts = (int(np.count_nonzero(one)) for one in (under, masked, high, low))
+    sizes = np.abs(full)
+    sizes = sizes if np.isfinite(float(sizes.sum())) else np.where(np.isfinite(sizes), sizes, 0.0)
+    at = np.flatnonzero(masked)
+    return MaskedSums._make([*counts, float(sizes.sum()), float(sizes[at].sum())])
+
+
+def packed(sums: dict[str, MaskedSums]) -> bytes:
+    """Sums as bytes."""
+    return msgspec.msgpack.encode(sums)
+
+
+_decode = msgspec.msgpack.Decoder(dict[str, MaskedSums]).decode
+
+
+def unpacked(data: bytes) -> dict[str, MaskedSums]:
+    """The sums that `packed` gave as bytes."""
+    return _decode(data)

@@ -1,0 +1,144 @@
+"""What the index keeps of the single words of a vocabulary: how often each was a token, its KL, its probability."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.tokens import Floats, TokenBatch
+
+MAX_WORDS = 256
+"""How many of the most frequent words to keep, and as many of those with most KL."""
+
+MANY = 16
+"""How many batches to hold before adding them up."""
+
+DENSE = 2**20
+"""Ids below are counted in an array."""
+
+KLS = ("kl", "kl_k3", "mismatch_kl")
+"""The KL whose sums are kept: the first of these series that samples have."""
+
+SAMPLING = "logprobs"
+
+
+class WordSums(NamedTuple):
+    """Sums over the trained tokens that are one word: its string, or its id where the records hold no strings."""
+
+    word: str | int
+    tokens: int
+    kl: float
+    probability: float
+    """The sum of the probabilities at sampling."""
+
+
+class KeptWords(NamedTuple):
+    """The words of a step in one segment; of many, some are left out."""
+
+    words: list[WordSums]
+    tokens: int
+    """How many tokens have a word, left out or not."""
+    kl: str = ""
+    """The series that is summed as KL; empty if there is none."""
+
+
+class _Sums(NamedTuple):
+    words: NDArray[np.int64]
+    sums: Floats
+    """Shape (3, W): tokens, KL, probability."""
+
+
+class WordTotals:
+    """The words seen so far."""
+
+    def __init__(self) -> None:
+        self.kl = ""
+        self._numbers: dict[str, int] = {}
+        """The numbers of strings, below 0."""
+        self._batches: list[_Sums] = []
+
+    def add(self, batch: TokenBatch) -> None:
+        """Add the trained tokens of a batch."""
+        words = self._words(batch)
+        if words is None:
+            return
+        name = next((one for one in KLS if one in batch.series), "")
+        self.kl = self.kl or name
+        kl = batch.series[name].values if name and name == self.kl else None
+        probability = batch.series.get("sampling_probability", batch.series.get("probability"))
+        kept = np.flatnonzero(batch.trained & (words != -1))
+        columns = [None, kl, probability.values if probability is not None else None]
+        self._batches.append(_summed(words[kept], [None if one is None else one[kept] for one in columns]))
+        if len(self._batches) >= MANY:
+            self._batches = [_merged(self._batches)]
+
+    def _words(self, batch: TokenBatch) -> NDArray[np.int64] | None:
+        """A number for each token: its id, or for a string the number of the string, -2 or less; -1 for neither."""
+        if not batch.has_strings:
+            return batch.ids
+        numbers = self._numbers
+        return np.array(
+            [-1 if one is None else numbers.setdefault(one, -2 - len(numbers)) for one in batch.strings()], np.int64
+        )
+
+    def kept(self) -> KeptWords:
+        """The most frequent words, and those with most KL."""
+        merged = _merged(self._batches)
+        counts, kl, _ = merged.sums
+        total = int(counts.sum())
+        if len(merged.words) > 2 * MAX_WORDS:
+            frequent = np.lexsort((merged.words, -counts))[:MAX_WORDS]
+            far = np.lexsort((merged.words, -np.abs(kl)))[:MAX_WORDS]
+            at = np.union1d(frequent, far)
+            merged = _Sums(merged.words[at], merged.sums[:, at])
+        strings = list(self._numbers)
+        words: Sequence[str | int] = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
+        sums = zip(words, *merged.sums.tolist(), strict=True)
+        return KeptWords([WordSums(word, int(count), kl, p) for word, count, kl, p in sums], total, self.kl)
+
+
+def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _Sums:
+    if len(words) and words.min() >= 0 and words.max() < DENSE:
+        found, places = None, words
+    else:
+        found, places = np.unique(words, return_inverse=True)
+    sums: list[Floats] = []
+    for column in columns:
+        weights = None if column is None else np.where(np.isfinite(column), column, 0.0)
+        is_count = column is None and not sums
+        counted = np.bincount(places, weights) if is_count or weights is not None else np.zeros_like(sums[0])
+        sums.append(counted.astype(np.float64))
+    if found is None:
+        found = np.flatnonzero(sums[0])
+        sums = [one[found] for one in sums]
+    return _Sums(found.astype(np.int64), np.stack(sums))
+
+
+def _merged(some: Sequence[_Sums]) -> _Sums:
+    if not some:
+        return _Sums(np.zeros(0, np.int64), np.zeros((3, 0)))
+    if len(some) == 1:
+        return some[0]
+    words, places = np.unique(np.concatenate([one.words for one in some]), return_inverse=True)
+    sums = np.concatenate([one.sums for one in some], axis=1)
+    return _Sums(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
+
+
+_decode = msgspec.msgpack.Decoder(KeptWords).decode
+
+
+def packed(kept: KeptWords) -> bytes:
+    """Words as bytes. Half of a surrogate pair becomes a question mark."""
+    words = [one._replace(word=_encodable(one.word)) for one in kept.words]
+    return msgspec.msgpack.encode(kept._replace(words=words))
+
+
+def _encodable(word: str | int) -> str | int:
+    return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
+
+
+def unpacked(data: bytes) -> KeptWords:
+    """The words that `packed` gave as bytes."""
+    return _decode(data)
