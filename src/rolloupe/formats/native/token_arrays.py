@@ -33,6 +33,9 @@ class NativeTokens:
 
     def __init__(self, run: RunInfo, source: Source) -> None:
         self._run, self._producer = run, stem(os.path.basename(source.path))
+        self._links = links_of(run)
+        self._locations: dict[int, Location] = {}
+        """That of the part that was read last."""
         self._parts = PartReader()
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
@@ -47,9 +50,8 @@ class NativeTokens:
             return SampleTokens(len(strings), {}, strings=strings)
         if min(line.series.part, line.series.row) < 0:
             return None
-        location = Location(str(part_path(self._run.root, self._producer, line.series.part)), links_of(self._run))
         try:
-            group, row = self._parts.row(location, line.series.row)
+            group, row = self._parts.row(self._location(line.series.part), line.series.row)
         except PartUnreadable:
             return SampleTokens(len(strings), {}, strings=strings)
         if group.uids[row] != (fields.name(line.uid) or ""):
@@ -61,6 +63,11 @@ class NativeTokens:
         total = max(count, len(strings), *map(len, shown.values()), 0)
         series = {name: _placed(values, count, total) for name, values in shown.items()}
         return SampleTokens(total, series, ids=ids, strings=strings)
+
+    def _location(self, part: int) -> Location:
+        if part not in self._locations:
+            self._locations = {part: Location(str(part_path(self._run.root, self._producer, part)), self._links)}
+        return self._locations[part]
 
 
 def _placed(values: tokens.Floats, count: int, total: int) -> tokens.Floats:

@@ -193,7 +193,7 @@ def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
         "masked": pa.array([one and masked.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):
-        kept = [kept_tokens.packed(one.kept[number].tokens) for *_, one in rows]
+        kept = [kept_tokens.packed(one.kept[number].tokens()) for *_, one in rows]
         columns[name] = pa.array(kept, pa.binary())
     return pa.table(columns)
 

@@ -4,8 +4,8 @@ Of tokens with one value, those of earlier samples count, and of one sample the 
 in: so all viewers of a run keep the same tokens.
 """
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -15,6 +15,9 @@ from rolloupe.tokens import Floats, Reduced, TokenBatch
 
 MAX_KEPT = 64
 """As many as a table shows; few enough to keep for every series, step and piece of the index."""
+
+PIECE = 256
+"""How many tokens to compare at first by their most extreme one."""
 
 Places = NDArray[np.intp]
 Word: TypeAlias = int | str | None
@@ -35,84 +38,84 @@ class KeptTokens:
 
     def __init__(self, *, highest: bool, one_a_sample: bool) -> None:
         self._sign = 1.0 if highest else -1.0
-        self._highest, self._one_a_sample = highest, one_a_sample
-        self.tokens: list[KeptToken] = []
-        """The most extreme one first."""
+        self._one_a_sample = one_a_sample
+        self._last_row = -1
+        self._values: Floats = np.zeros(0)
+        """The most extreme one first; the words are ids, -1 for none, or strings and ids as objects."""
+        self._rows, self._places, self._words = (np.zeros(0, np.int64) for _ in range(3))
+
+    def tokens(self) -> list[KeptToken]:
+        """The tokens, the most extreme one first."""
+        words: list[Word] = [None if one == -1 else one for one in self._words.tolist()]
+        columns = (self._values.tolist(), self._rows.tolist(), self._places.tolist(), words)
+        return [KeptToken(*one) for one in zip(*columns, strict=True)]
 
     def add(self, batch: TokenBatch, values: Floats, reduced: Reduced) -> None:
         """See the tokens of a batch."""
-        extremes = reduced.maxima if self._highest else reduced.minima
-        if self._one_a_sample:
-            at = _first_of(batch, values, self._samples(extremes), extremes)
-        else:
-            at = self._tokens(values, extremes)
-        if not len(at):
+        extremes = self._sign * (reduced.maxima if self._sign > 0 else reduced.minima)
+        limit, is_later = -np.inf, int(batch.rows[0]) > self._last_row
+        self._last_row = max(self._last_row, int(batch.rows[-1]))
+        if len(self._values) == MAX_KEPT:
+            limit = self._sign * float(self._values[-1])
+        samples = np.flatnonzero((extremes > limit if is_later else extremes >= limit) & np.isfinite(extremes))
+        if not len(samples):
             return
-        fresh = [
-            KeptToken(value, row, token, place)
-            for value, row, token, place in zip(
-                values[at].tolist(), batch.rows[batch.samples[at]].tolist(), batch.places[at].tolist(), at.tolist(),
-                strict=True,
-            )
-        ]  # fmt: skip
-        word_of = _words(batch)
-        known = {id(one) for one in self.tokens}
-        best = most_extreme([*self.tokens, *fresh], highest=self._highest)
-        self.tokens = [one if id(one) in known else one._replace(word=word_of(one.word)) for one in best]
+        if self._one_a_sample:
+            samples = np.sort(samples[largest(extremes[samples], MAX_KEPT)])
+            at = _first_of(batch, values, self._sign * extremes, samples)
+        else:
+            at = self._tokens(values, limit)
+        found = np.concatenate([self._values, values[at]])
+        rows = np.concatenate([self._rows, batch.rows[batch.samples[at]]])
+        places = np.concatenate([self._places, batch.places[at]])
+        best = np.lexsort((places, rows, -self._sign * found))[:MAX_KEPT]
+        self._values, self._rows, self._places = found[best], rows[best], places[best]
+        self._words = np.concatenate([self._words, _words(batch, at)])[best]
 
-    def _limit(self) -> float:
-        """A value beyond which, or at which, a token may be among the most extreme ones."""
-        return self._sign * self.tokens[-1].value if len(self.tokens) == MAX_KEPT else -np.inf
-
-    def _samples(self, extremes: Floats) -> Places:
-        signed = self._sign * extremes
-        candidates = np.flatnonzero((signed >= self._limit()) & np.isfinite(signed))
-        return candidates[_largest(signed[candidates])]
-
-    def _tokens(self, values: Floats, extremes: Floats) -> Places:
-        signed = self._sign * extremes
-        signed = signed[np.isfinite(signed)]
-        limit = self._limit()
-        if len(signed) > MAX_KEPT:  # as many tokens have at least this value
-            limit = max(limit, float(np.partition(signed, -MAX_KEPT)[-MAX_KEPT]))
-        elif not len(signed) or float(signed.max()) < limit:
-            return np.zeros(0, np.intp)
-        candidates = np.flatnonzero(values >= limit if self._highest else values <= -limit)
-        candidates = candidates[np.isfinite(values[candidates])]
-        return candidates[_largest(self._sign * values[candidates])]
+    def _tokens(self, values: Floats, limit: float) -> Places:
+        """The places of the tokens of a batch that may be among the most extreme ones."""
+        limit = limit if limit > -np.inf else _bound(values, self._sign)
+        beyond = np.flatnonzero(values > limit if self._sign > 0 else values < -limit)
+        beyond = beyond[np.isfinite(values[beyond])]
+        if len(beyond) >= MAX_KEPT:
+            return beyond[largest(self._sign * values[beyond], MAX_KEPT)]
+        same = np.flatnonzero(values == self._sign * limit) if np.isfinite(limit) else beyond[:0]
+        return np.concatenate([beyond, same[: MAX_KEPT - len(beyond)]])
 
 
-def _largest(values: Floats) -> Places:
-    """The places of the largest values; of equal ones the first."""
-    if len(values) <= MAX_KEPT:
+def _bound(values: Floats, sign: float) -> float:
+    """A value that at least `MAX_KEPT` of the values reach, with this sign; minus infinity if none is found."""
+    pieces = np.arange(0, len(values), PIECE)
+    with np.errstate(invalid="ignore"):
+        ends = np.maximum.reduceat(values, pieces) if sign > 0 else -np.minimum.reduceat(values, pieces)
+    ends = ends[np.isfinite(ends)]
+    return float(np.partition(ends, -MAX_KEPT)[-MAX_KEPT]) if len(ends) >= MAX_KEPT else -np.inf
+
+
+def largest(values: Floats, most: int) -> Places:
+    """The places of so many of the largest values, in no order; of equal ones the first."""
+    if len(values) <= most:
         return np.arange(len(values))
-    least = np.partition(values, -MAX_KEPT)[-MAX_KEPT]
+    least = np.partition(values, -most)[-most]
     beyond = np.flatnonzero(values > least)
-    return np.concatenate([beyond, np.flatnonzero(values == least)[: MAX_KEPT - len(beyond)]])
+    return np.concatenate([beyond, np.flatnonzero(values == least)[: most - len(beyond)]])
 
 
-def _first_of(batch: TokenBatch, values: Floats, samples: Places, extremes: Floats) -> Places:
+def _first_of(batch: TokenBatch, values: Floats, extremes: Floats, samples: Places) -> Places:
     """The first token of each of some samples that has the sample's extreme value."""
-    ends = np.append(batch.starts[1:], len(values))
-    found = [
-        first + int(np.argmax(values[first:end] == extremes[sample]))
-        for sample, first, end in zip(samples, batch.starts[samples].tolist(), ends[samples].tolist(), strict=True)
-    ]
-    return np.array(found, np.intp)
+    lengths = np.diff(batch.starts, append=len(values))
+    hits = np.flatnonzero(values == np.repeat(extremes, lengths))
+    return hits[np.searchsorted(hits, batch.starts[samples])]
 
 
-def _words(batch: TokenBatch) -> Callable[[Word], Word]:
-    ids = batch.ids
-
-    def word(place: Word) -> Word:
-        assert isinstance(place, int)
-        string = batch.string(place)
-        if string is not None or ids is None:
-            return string
-        known = int(ids[place])
-        return known if known >= 0 else None
-
-    return word
+def _words(batch: TokenBatch, at: Places) -> NDArray[Any]:
+    """The ids of some tokens of a batch, or their strings."""
+    ids: NDArray[Any] = np.full(len(at), -1) if batch.ids is None else batch.ids[at]
+    if not batch.has_strings:
+        return ids
+    strings = [batch.string(token) for token in at.tolist()]
+    both = [own if string is None else string for own, string in zip(ids.tolist(), strings, strict=True)]
+    return np.array(both, dtype=object)
 
 
 def most_extreme(tokens: Iterable[KeptToken], *, highest: bool) -> list[KeptToken]:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.tokens import Flags, Floats, TokenBatch
+from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, TokenBatch
 
 RECORDED = "recorded"
 """The name of what the trainer recorded as taken out."""
@@ -35,28 +35,41 @@ def masked_sums(batch: TokenBatch) -> dict[str, MaskedSums]:
     inputs = batch.loss_inputs
     if inputs is None:
         return {}
-    found = {}
+    found, full = {}, _Full(inputs)
     with np.errstate(all="ignore"):
         for rule, compared in tokens.mask_rules(list(batch.series.values())):
             flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
-            full = tokens.full_coefficients(inputs, tokens.update_rule(rule.name, {}))
-            found[rule.name] = _sums(inputs.loss_mask, *flags, full)
+            found[rule.name] = _sums(inputs.loss_mask, *flags, full[rule.name])
         if "is_masked" in batch.series:
             names = ("is_masked", "is_masked_high", "is_masked_low")
             none = np.zeros(len(batch))
             masked, high, low = ((batch.series[name].values if name in batch.series else none) == 1 for name in names)
             under = inputs.loss_mask
-            full = tokens.full_coefficients(inputs, tokens.update_rule("importance_sampling", {}))
-            found[RECORDED] = _sums(under, masked & under, high & under, low & under, full)
+            found[RECORDED] = _sums(under, masked & under, high & under, low & under, full["importance_sampling"])
     return found
+
+
+class _Full:
+    """What each rule would push, in `abs(g)`, if it took no token out; rules of one ratio share it."""
+
+    def __init__(self, inputs: LossInputs) -> None:
+        self._inputs = inputs
+        self._known: dict[bool, Floats] = {}
+
+    def __getitem__(self, name: str) -> Floats:
+        rule = tokens.update_rule(name, {})
+        is_sequence = isinstance(rule, ClippedSequence)
+        if is_sequence not in self._known:
+            sizes = np.abs(tokens.full_coefficients(self._inputs, rule))
+            is_finite = np.isfinite(float(sizes.sum()))
+            self._known[is_sequence] = sizes if is_finite else np.where(np.isfinite(sizes), sizes, 0.0)
+        return self._known[is_sequence]
 
 
 def _sums(under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats) -> MaskedSums:
     counts = (int(np.count_nonzero(one)) for one in (under, masked, high, low))
-    sizes = np.abs(full)
-    sizes = sizes if np.isfinite(float(sizes.sum())) else np.where(np.isfinite(sizes), sizes, 0.0)
     at = np.flatnonzero(masked)
-    return MaskedSums._make([*counts, float(sizes.sum()), float(sizes[at].sum())])
+    return MaskedSums._make([*counts, float(full.sum()), float(full[at].sum())])
 
 
 def packed(sums: dict[str, MaskedSums]) -> bytes:

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.index.token_stats.kept_tokens import largest
 from rolloupe.tokens import Floats, TokenBatch
 
 MAX_WORDS = 256
@@ -89,9 +90,7 @@ class WordTotals:
         counts, kl, _ = merged.sums
         total = int(counts.sum())
         if len(merged.words) > 2 * MAX_WORDS:
-            frequent = np.lexsort((merged.words, -counts))[:MAX_WORDS]
-            far = np.lexsort((merged.words, -np.abs(kl)))[:MAX_WORDS]
-            at = np.union1d(frequent, far)
+            at = np.union1d(largest(counts, MAX_WORDS), largest(np.abs(kl), MAX_WORDS))
             merged = _Sums(merged.words[at], merged.sums[:, at])
         strings = list(self._numbers)
         words: Sequence[str | int] = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
@@ -106,7 +105,7 @@ def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _Sums
         found, places = np.unique(words, return_inverse=True)
     sums: list[Floats] = []
     for column in columns:
-        weights = None if column is None else np.where(np.isfinite(column), column, 0.0)
+        weights = None if column is None else _finite(column)
         is_count = column is None and not sums
         counted = np.bincount(places, weights) if is_count or weights is not None else np.zeros_like(sums[0])
         sums.append(counted.astype(np.float64))
@@ -114,6 +113,12 @@ def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _Sums
         found = np.flatnonzero(sums[0])
         sums = [one[found] for one in sums]
     return _Sums(found.astype(np.int64), np.stack(sums))
+
+
+def _finite(values: Floats) -> Floats:
+    """The values, with 0 for those that are not finite."""
+    with np.errstate(all="ignore"):
+        return values if np.isfinite(values.sum()) else np.where(np.isfinite(values), values, 0.0)
 
 
 def _merged(some: Sequence[_Sums]) -> _Sums:

@@ -56,7 +56,7 @@ def worst_tokens(
     number = _number(highest=highest, one_a_sample=one_a_sample)
     if is_read(run, snapshot, query, series):
         by_step, keys = read_totals(run, query, series)
-        read = (one for totals in by_step.values() for one in totals.kept[number].tokens)
+        read = (one for totals in by_step.values() for one in totals.kept[number].tokens())
         kept = most_extreme(read, highest=highest)[:limit]
         return WorstTokens(series, [_shown(run, one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
     if reason := left_out(snapshot, series):
@@ -78,7 +78,7 @@ def worst_tokens_of(
     """The same of one sample. Raises as `sample`."""
     of_step = totals_of([sample(run, key)], series).values()
     number = _number(highest=highest, one_a_sample=False)
-    return [_shown(run, one, key) for totals in of_step for one in totals.kept[number].tokens[:limit]]
+    return [_shown(run, one, key) for totals in of_step for one in totals.kept[number].tokens()[:limit]]
 
 
 COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
