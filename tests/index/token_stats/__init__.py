@@ -1,0 +1,1 @@
+"""Tests of what the index keeps of tokens."""

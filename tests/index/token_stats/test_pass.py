@@ -1,0 +1,185 @@
+"""The pass over tokens: what it writes, when, and that it comes back the same."""
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe import query
+from rolloupe.index import Library, OpenRun
+from rolloupe.index.segments import grid as grids
+from rolloupe.index.token_stats import files
+from rolloupe.query import SampleQuery
+from tests.forks import program
+from tests.index.support import contents, eventually, opened, relax_run
+from tests.thoroughness import amount
+
+SCRIPT = """
+import sys
+from rolloupe.index import Library
+with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
+    print("started", flush=True)
+    library.runs[0].wait_all()
+"""
+
+
+def line(step: int, index: int, tokens: int = 50, **more: Any) -> str:
+    rng = np.random.default_rng(step * 1000 + index)
+    logprobs, ref = (-rng.exponential(1, tokens) for _ in range(2))
+    return json.dumps({
+        "prompt": "p", "response": "r", "reward": 1.0, "step": step, "logprobs": logprobs.tolist(),
+        "ref_logprobs": ref.tolist(), "response_tokens": [f"t{n % 7}" for n in range(tokens)], **more,
+    })  # fmt: skip
+
+
+def board_run(folder: Path, steps: int = 3, samples: int = 20) -> Path:
+    """A run of RLLoggingBoard, whose lines hold token series."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for step in range(steps):
+        text = "\n".join(line(step, index) for index in range(samples)) + "\n"
+        (folder / f"rollout_data_rank0_{step}.jsonl").write_text(text)
+    return folder
+
+
+def settled(path: Path, index_dir: Path, **options: Any) -> Library:
+    library = opened(path, index_dir, **options)
+    assert library.runs[0].wait_all(60)
+    return library
+
+
+def counted(run: OpenRun) -> dict[int, int]:
+    """The tokens of each step."""
+    return {one.step: one.tokens for one in query.token_stats(run, SampleQuery(), "logprobs").steps}
+
+
+def test_a_run_without_token_series_pays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run")
+    monkeypatch.setattr(files, "_rows_of", lambda path: pytest.fail("read a second time"))
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        assert not list((tmp_path / "index").rglob("*.tokens.parquet"))
+        assert query.samples(library.runs[0], SampleQuery(sort="derived.max_kl")).pending == 0
+        answer = query.worst_tokens(library.runs[0], SampleQuery(), "logprobs")
+        assert (answer.tokens, answer.coverage.pending) == ([], 0)
+
+
+def test_killed_and_started_again_the_files_are_the_same(tmp_path: Path) -> None:
+    run = board_run(tmp_path / "run", steps=amount(12, 60))
+    settled(run, tmp_path / "whole").close()
+    expected = contents(tmp_path / "whole")
+    assert any(name.endswith(".tokens.parquet") for name in expected)
+    for attempt in range(amount(3, 10)):
+        process = program(SCRIPT, str(run), str(tmp_path / "index"))
+        assert process.stdout.readline() == b"started\n"
+        time.sleep(0.05 * attempt)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.close()
+    settled(run, tmp_path / "index").close()
+    assert contents(tmp_path / "index") == expected
+
+
+def test_two_viewers_write_the_same_and_both_know_it(tmp_path: Path) -> None:
+    run = board_run(tmp_path / "run", steps=8)
+    settled(run, tmp_path / "whole").close()
+    found: list[dict[int, int]] = []
+
+    def view() -> None:
+        with settled(run, tmp_path / "index") as library:
+            found.append(counted(library.runs[0]))
+
+    viewers = [threading.Thread(target=view) for _ in range(2)]
+    for viewer in viewers:
+        viewer.start()
+    for viewer in viewers:
+        viewer.join()
+    assert found == [dict.fromkeys(range(8), 20 * 50)] * 2
+    assert contents(tmp_path / "index") == contents(tmp_path / "whole")
+
+
+def test_files_of_an_older_version_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = board_run(tmp_path / "run")
+    settled(run, tmp_path / "index").close()
+    before = {path.name for path in (tmp_path / "index").rglob("*.tokens.parquet")}
+    monkeypatch.setattr(files, "VERSION", 2)
+    with settled(run, tmp_path / "index") as library:
+        assert counted(library.runs[0]) == dict.fromkeys(range(3), 1000)
+    after = {path.name for path in (tmp_path / "index").rglob("*.2.tokens.parquet")}
+    assert len(after) == len(before) == 3 and after.isdisjoint(before)
+
+
+@pytest.mark.parametrize("harm", ["gone", "torn"])
+def test_a_file_that_is_harmed_is_written_again(tmp_path: Path, harm: str) -> None:
+    run = board_run(tmp_path / "run")
+    with settled(run, tmp_path / "index") as library:
+        opened_run = library.runs[0]
+        path = min((tmp_path / "index").rglob("*.tokens.parquet"))
+        if harm == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(bytes(path.stat().st_size))
+        answer = query.token_stats(opened_run, SampleQuery(), "logprobs")
+        assert len(answer.steps) == 2 and answer.coverage.pending == 20
+    path.unlink(missing_ok=True)
+    with settled(run, tmp_path / "index") as library:
+        assert counted(library.runs[0]) == dict.fromkeys(range(3), 1000)
+
+
+def test_a_growing_file_is_followed(tmp_path: Path) -> None:
+    run = board_run(tmp_path / "run", steps=2)
+    with settled(run, tmp_path / "index", follow=True) as library:
+        opened_run = library.runs[0]
+        with (run / "rollout_data_rank0_1.jsonl").open("a") as file:
+            file.write(line(1, 99) + "\n")
+        with (run / "rollout_data_rank0_2.jsonl").open("w") as file:
+            file.write(line(2, 0) + "\n")
+        eventually(lambda: 2 in counted(opened_run))
+        eventually(lambda: query.token_stats(opened_run, SampleQuery(), "logprobs").coverage.samples == 42)
+        answer = query.token_stats(opened_run, SampleQuery(), "logprobs")
+        tokens = sum(one.tokens for one in answer.steps)
+        assert tokens == 50 * (answer.coverage.samples - answer.coverage.pending)
+        eventually(lambda: counted(opened_run) == {0: 1000, 1: 1050, 2: 50})
+
+
+def test_over_several_parts_of_a_file_the_sums_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = board_run(tmp_path / "run", steps=1)
+    with settled(run, tmp_path / "whole") as library:
+        whole = query.token_stats(library.runs[0], SampleQuery(), "kl").steps
+    monkeypatch.setattr(grids, "GRID_BYTES", 9_000)
+    with settled(run, tmp_path / "index") as library:
+        assert len(library.runs[0].snapshot().segments) > 3
+        (one,) = query.token_stats(library.runs[0], SampleQuery(), "kl").steps
+    assert one.percentiles == whole[0].percentiles and one.tokens == whole[0].tokens
+    assert one.mean == pytest.approx(whole[0].mean, rel=1e-12)
+
+
+def test_a_record_whose_tokens_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        for index in range(4):
+            series = {"logprobs": -np.ones(10, np.float32), "token_ids": np.arange(10, dtype=np.int32)}
+            recorder.sample(step=0, group="g", index=str(index), prompt="p", response="r", series=series)
+        recorder.step_end(0)
+    samples = next((tmp_path / "run" / "samples").iterdir())
+    text = samples.read_text().splitlines()
+    text[1] = text[1].replace('"row": 1', '"row": 9').replace('"row":1', '"row":9')
+    samples.write_text("\n".join(text) + "\n")
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        assert counted(library.runs[0]) == {0: 30}
+
+
+def test_of_a_step_that_was_recorded_again_only_the_newest_launch_counts(tmp_path: Path) -> None:
+    for _ in range(2):
+        with rolloupe.Recorder(tmp_path / "run") as recorder:
+            series = {"logprobs": -np.ones(10, np.float32)}
+            recorder.sample(step=0, group="g", index="0", prompt="p", response="r", series=series)
+            recorder.step_end(0)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        stats = run.snapshot().steps["train", 0]
+        assert counted(run) == {0: 10 * stats.rows}
+        assert query.token_stats(run, SampleQuery(), "logprobs").coverage.samples == stats.rows
