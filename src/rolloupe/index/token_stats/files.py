@@ -18,8 +18,8 @@ from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_v
 from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
-from rolloupe.index.token_stats import kept_tokens, masked, positions, words
-from rolloupe.index.token_stats.masked import MaskedSums, masked_sums
+from rolloupe.index.token_stats import kept_tokens, mask_sums, positions, words
+from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums
 from rolloupe.index.token_stats.positions import PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.index.token_stats.words import WordTotals
@@ -190,7 +190,7 @@ def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
     columns |= {
         "words": pa.array([one and words.packed(one.words.kept()) for one in of_steps], pa.binary()),
         "positions": pa.array([one and positions.packed(one.positions.sums()) for one in of_steps], pa.binary()),
-        "masked": pa.array([one and masked.packed(one.masked) for one in of_steps], pa.binary()),
+        "masked": pa.array([one and mask_sums.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):
         kept = [kept_tokens.packed(one.kept[number].tokens()) for *_, one in rows]

@@ -42,10 +42,10 @@ class KeptWords(NamedTuple):
     tokens: int
     """How many tokens have a word, left out or not."""
     kl: str = ""
-    """The series that is summed as KL; empty if there is none."""
+    """The series that is summed as KL; empty if the samples have no KL."""
 
 
-class _Sums(NamedTuple):
+class _WordColumns(NamedTuple):
     words: NDArray[np.int64]
     sums: Floats
     """Shape (3, W): tokens, KL, probability."""
@@ -58,7 +58,7 @@ class WordTotals:
         self.kl = ""
         self._numbers: dict[str, int] = {}
         """The numbers of strings, below 0."""
-        self._batches: list[_Sums] = []
+        self._batches: list[_WordColumns] = []
 
     def add(self, batch: TokenBatch) -> None:
         """Add the trained tokens of a batch."""
@@ -91,14 +91,14 @@ class WordTotals:
         total = int(counts.sum())
         if len(merged.words) > 2 * MAX_WORDS:
             at = np.union1d(largest(counts, MAX_WORDS), largest(np.abs(kl), MAX_WORDS))
-            merged = _Sums(merged.words[at], merged.sums[:, at])
+            merged = _WordColumns(merged.words[at], merged.sums[:, at])
         strings = list(self._numbers)
         words: Sequence[str | int] = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
         sums = zip(words, *merged.sums.tolist(), strict=True)
         return KeptWords([WordSums(word, int(count), kl, p) for word, count, kl, p in sums], total, self.kl)
 
 
-def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _Sums:
+def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _WordColumns:
     if len(words) and words.min() >= 0 and words.max() < DENSE:
         found, places = None, words
     else:
@@ -112,7 +112,7 @@ def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _Sums
     if found is None:
         found = np.flatnonzero(sums[0])
         sums = [one[found] for one in sums]
-    return _Sums(found.astype(np.int64), np.stack(sums))
+    return _WordColumns(found.astype(np.int64), np.stack(sums))
 
 
 def _finite(values: Floats) -> Floats:
@@ -121,14 +121,14 @@ def _finite(values: Floats) -> Floats:
         return values if np.isfinite(values.sum()) else np.where(np.isfinite(values), values, 0.0)
 
 
-def _merged(some: Sequence[_Sums]) -> _Sums:
+def _merged(some: Sequence[_WordColumns]) -> _WordColumns:
     if not some:
-        return _Sums(np.zeros(0, np.int64), np.zeros((3, 0)))
+        return _WordColumns(np.zeros(0, np.int64), np.zeros((3, 0)))
     if len(some) == 1:
         return some[0]
     words, places = np.unique(np.concatenate([one.words for one in some]), return_inverse=True)
     sums = np.concatenate([one.sums for one in some], axis=1)
-    return _Sums(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
+    return _WordColumns(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
 
 
 _decode = msgspec.msgpack.Decoder(KeptWords).decode

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, StepKey
-from rolloupe.index.token_stats import masked, positions, words
+from rolloupe.index.token_stats import mask_sums, positions, words
 from rolloupe.index.token_stats.files import WHOLE_STEP
-from rolloupe.index.token_stats.masked import MaskedSums
+from rolloupe.index.token_stats.mask_sums import MaskedSums
 from rolloupe.index.token_stats.positions import EDGES
 from rolloupe.index.token_stats.words import KLS
 from rolloupe.query.records import SampleQuery
@@ -42,7 +42,7 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
     rows, coverage = _whole_steps(run, query, "masked", ("prob_delta", "advantages"))
     sums: dict[tuple[str, int, str], MaskedSums] = defaultdict(MaskedSums)
     for row in rows:
-        for rule, one in masked.unpacked(row.values[0]).items():
+        for rule, one in mask_sums.unpacked(row.values[0]).items():
             sums[row.split, row.step, rule] = sums[row.split, row.step, rule].plus(one)
     shares = [
         MaskedShares(
@@ -124,7 +124,7 @@ class StepWords(NamedTuple):
     step: int
     words: list[TokenWord]
     kl: str
-    """The series that `TokenWord.kl` sums; empty if there is none."""
+    """The series that `TokenWord.kl` sums; empty if the samples have no KL."""
     tokens: int
     """How many trained tokens have a word."""
     listed: int
