@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import rolloupe
 from rolloupe import tokens
 from rolloupe.index import Library
 from rolloupe.query import TokenPage, TokenSpans
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
 from rolloupe.wire.views import token_bytes
+from tests.index.support import eventually
 from tests.server.support import Answer, get, lines, opened, row, run_path, served
 
 GOLDEN = Path(__file__).parents[1] / "data/wire/tokens.bin"
@@ -212,3 +214,36 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]
         for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong
+
+
+def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs: Path) -> None:
+    board = demo_runs / "rl_logging_board/gen_train_toy"
+    with rolloupe.open(board, index_dir=tmp_path) as runs:
+        (run,) = runs
+        worst = run.worst_tokens("kl_k3", limit=5)
+        (step, *_) = {one.key.step for one in worst.tokens}
+        of_step = run.worst_tokens("kl_k3", split="train", step=step, limit=3)
+        first = worst.tokens[0]
+        assert [one.value for one in worst.tokens] == sorted((one.value for one in worst.tokens), reverse=True)
+        assert of_step.tokens[0].value <= first.value
+        sample = run.sample(first.key)
+        assert sample.tokens["kl_k3"][first.token].as_py() == pytest.approx(first.value)
+        assert sample.tokens["text"][first.token].as_py() == first.token_string
+        assert run.worst_tokens("kl_k3", highest=False, limit=1).tokens[0].value <= first.value
+    with rolloupe.open(demo_runs / "tiny_grpo", index_dir=tmp_path) as runs:
+        left_out = runs[0].worst_tokens("kl_k3")
+        assert left_out.tokens == [] and "annotations add" in left_out.coverage.left_out
+        assert runs[0].worst_tokens("kl_k3", split="train", step=0).tokens[0].value > 0
+    with opened(board, tmp_path) as library:
+        app = served(library)
+        eventually(lambda: library.runs[0].wait_all(30))
+        address = f"{run_path(app)}/worst-tokens?series=kl_k3"
+        answer = get(app, f"{address}&limit=5").json
+        assert [(one["id"], one["token"]) for one in answer["tokens"]] == [
+            (str(one.key), one.token) for one in worst.tokens
+        ]
+        assert (answer["pending"], answer["left_out"], answer["samples"] > 0) == (0, "", True)
+        group = get(app, f"{address}&split=train&step={first.key.step}&group={quote(first.key.group)}").json
+        assert group["tokens"][0]["value"] <= first.value and group["samples"] <= 8
+        assert get(app, f"{address}&side=middle").status == 400 and get(app, f"{address}&limit=0").status == 400
+        assert get(app, f"{run_path(app)}/worst-tokens").status == 400

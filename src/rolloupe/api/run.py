@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         StepSeries,
         StepSummary,
         TokenPage,
+        WorstTokens,
     )
     from rolloupe.query import search as text_search
     from rolloupe.query.search import RolePlace
@@ -316,6 +317,39 @@ class Run:
         run = self._ready()
         samples = queries.whole(run, split or self._first_split(), step, group)
         return queries.grouped_update(samples, queries.UpdateChoice(rule, thresholds, kl_weight), weights)
+
+    def worst_tokens(
+        self,
+        series: str,
+        *,
+        highest: bool = True,
+        one_a_sample: bool = False,
+        limit: int = 20,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        where: "Where" = (),
+    ) -> "WorstTokens":
+        """Return the tokens with the greatest values of a series in the run, or in a part of it, the worst first.
+
+        `tokens` have `value`, `key`, `token` (their place in the sample), `token_string` and `token_id`; `coverage`
+        says how many samples were looked at. Waits until the index has them.
+
+        Args:
+            series: a recorded or derived token series, such as `kl_k3`, `mismatch_kl` or `entropy`.
+            highest: False for the lowest values.
+            one_a_sample: at most one token of each sample.
+            limit: how many tokens.
+            split: one split. Default: every split.
+            step: one step.
+            steps: first and last step, both included.
+            group: one group; its samples are read.
+            where: conditions on the samples, which are then read.
+        """
+        wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
+        run = self._ready(derived=True)
+        return queries.worst_tokens(run, wanted, series, highest=highest, one_a_sample=one_a_sample, limit=limit)
 
     def report(
         self,

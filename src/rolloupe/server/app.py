@@ -79,6 +79,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/series", sample.series),
     (f"{RUN}/sample/tokens", tokens.tokens),
     (f"{RUN}/update", tokens.update),
+    (f"{RUN}/worst-tokens", tokens.worst_tokens),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
     (f"{RUN}/same", prompt.same),

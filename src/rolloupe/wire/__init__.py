@@ -101,6 +101,8 @@ from rolloupe.wire.records.tokens import (
     UpdatePush,
     UpdateReply,
     UpdateRuleInfo,
+    WorstTokenItem,
+    WorstTokensReply,
 )
 
 PARTS = (
@@ -214,5 +216,7 @@ __all__ = [
     "UpdatePush",
     "UpdateReply",
     "UpdateRuleInfo",
+    "WorstTokenItem",
+    "WorstTokensReply",
     "number",
 ]

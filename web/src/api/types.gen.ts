@@ -718,7 +718,7 @@ export interface FindReply {
 export interface TokenArray {
   kind: string;
   name: string;
-  /** `f8`, `i4`, `u4` or `u1`, little-endian. */
+  /** `f8`, `f4` (series in a report), `i4`, `u4` or `u1`, little-endian. */
   dtype: string;
   /** A multiple of 8. */
   offset: number;
@@ -810,6 +810,32 @@ export interface UpdateReply {
   samples: number;
   /** Samples whose records do not suffice. */
   without: number;
+}
+
+/** A token with one of the most extreme values of a series. */
+export interface WorstTokenItem {
+  value: WireNumber;
+  /** The sample. */
+  id: string;
+  /** Its place among all tokens of the sample. */
+  token: number;
+  /** None if neither the record nor a tokenizer tells. */
+  string: string | null;
+  token_id: number | null;
+}
+
+/** `GET /api/runs/{run}/worst-tokens`: the worst tokens of a group, a step or a run, the worst first. */
+export interface WorstTokensReply {
+  series: string;
+  tokens: WorstTokenItem[];
+  /** How many samples were looked at. */
+  samples: number;
+  /** How many samples the index has not reached yet. */
+  pending: number;
+  /** How many samples have tokens that could not be read. */
+  unread: number;
+  /** Why the series has no answer, if it has none. */
+  left_out: string;
 }
 
 /** Tokens `start` to `start + count` of the `total` that sample `id` has. */
