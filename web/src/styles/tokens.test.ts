@@ -64,6 +64,9 @@ describe("text on its surface has a contrast of at least 4.5", () => {
     expect(ratio).toBeGreaterThanOrEqual(4.5),
   );
   it.each(least(["ink-1"], ["diff-own", "diff-other"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
+  it.each(least(["ink-1"], ["seq-text", "div-neg", "div-pos"]))("of a token: %s", (_, ratio) =>
+    expect(ratio).toBeGreaterThanOrEqual(4.5),
+  );
   it.each(least(["ink-1", "golden"], ["golden-wash"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each([0, 1] as const)("in a chosen row, theme %i", (theme) => {
     for (const surface of ["surface-pane", "surface-page"]) {

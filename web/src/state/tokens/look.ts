@@ -39,6 +39,12 @@ export class TokenLookStore extends Store {
 
   readonly current = signal<Current | null>(null);
 
+  /** The token that the reader chose: what the pointer passes over changes nothing but the card. */
+  readonly chosen = computed(() => {
+    const at = this.current.value;
+    return at === null || at.by === "pointer" ? null : at.token;
+  });
+
   /** The token to bring onto the screen; another record for each time. */
   readonly target = signal<{ token: number } | null>(null);
 

@@ -75,7 +75,7 @@ function Worst({ shown: { tokens, series, scale, range } }: { shown: Shown }) {
     [tokens, series, scale, range],
   );
   const ratio = series.name === RATIO ? null : tokens.named(RATIO);
-  const here = look.current.value?.by === "pointer" ? null : look.current.value?.token;
+  const here = look.chosen.value;
   return (
     <section aria-labelledby="worst">
       <h2 id="worst">

@@ -43,9 +43,9 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
   useEffect(() => {
     let marked: HTMLElement | null = null;
     return effect(() => {
-      const at = look.current.value;
+      const token = look.chosen.value;
       marked?.classList.remove(style["current"] ?? "");
-      marked = at === null || at.by === "pointer" ? null : (flow.current?.elementOf(at.token) ?? null);
+      marked = token === null ? null : (flow.current?.elementOf(token) ?? null);
       marked?.classList.add(style["current"] ?? "");
     });
   }, [tokens, look]);

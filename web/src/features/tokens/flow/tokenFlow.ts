@@ -246,8 +246,7 @@ export class TokenFlow {
   }
 
   #classes(token: number, text: string | null): string {
-    const isSign = text !== null && text.trim() === "" && text.includes("\n");
-    const kind = text === null || text === "" ? style["id"] : isSign ? style["sign"] : "";
+    const kind = text === null || text === "" ? style["id"] : "";
     return [style["token"], this.#tokens.trained[token] === 0 ? style["off"] : "", kind].join(" ");
   }
 

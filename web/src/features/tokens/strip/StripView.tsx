@@ -40,7 +40,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     drawStrip(canvas.current, { values: series.values, trained: tokens.trained, scale, flags });
   }, [tokens, series, scale, chosen, width, scheme]);
   if (series === null || scale === null) return null;
-  const at = look.current.value?.by === "pointer" ? null : (look.current.value?.token ?? null);
+  const at = look.chosen.value;
   return (
     <div class={style["strip"]}>
       <div

@@ -116,13 +116,12 @@ function nextColumn(key: string, here: number | null, count: number): number | n
 function Head({ tokens, token, left }: { tokens: TokenSample; token: number; left: number }) {
   const { tokenLook: look, tokenMasks: masks } = useSession();
   const [first, second] = masks.chosen.value;
-  const at = look.current.value;
   const marks = [
     style["cell"],
     tokens.trained[token] === 1 ? "" : style["off"],
     first?.flags[token] === 1 ? style["first"] : "",
     second?.flags[token] === 1 ? style["second"] : "",
-    at !== null && at.token === token && at.by !== "pointer" ? style["current"] : "",
+    look.chosen.value === token ? style["current"] : "",
   ];
   const text = tokens.text(token);
   return (
