@@ -15,7 +15,7 @@ import pytest
 from rolloupe._version import __version__
 
 ROOT = Path(__file__).parents[1]
-MAX_WHEEL_BYTES = 2_500_000
+MAX_WHEEL_BYTES = 3_000_000
 """Three million is the limit for all that is planned; what there is today leaves room."""
 
 

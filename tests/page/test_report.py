@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 import rolloupe
 from rolloupe.query import SampleQuery, token_page
@@ -66,7 +66,7 @@ def test_a_report_shows_what_is_hostile_as_text_and_asks_for_nothing(opened: Pag
     assert opened.get_by_role("heading", level=1).inner_text() == HOSTILE[0]
     opened.keyboard.press("t")
     opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
-    assert "<script>window.owned=1</script>" in main.inner_text()
+    expect(main).to_contain_text("<script>window.owned=1</script>")
     opened.keyboard.press("t")
     main.get_by_text("Golden").wait_for()
 

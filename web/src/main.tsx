@@ -44,6 +44,8 @@ async function draw(root: Element): Promise<void> {
   session.sample.start();
   session.tokens.start();
   session.tokenLook.start();
+  session.tokenUpdate.start();
+  session.tokenWorst.start();
   session.folds.start();
   session.find.start();
   session.search.start();

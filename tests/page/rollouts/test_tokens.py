@@ -282,3 +282,38 @@ def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens:
     expect(tokens).to_have_url(re.compile("token=3$"))
     form.get_by_role("button", name="Text").click()
     expect(tokens.locator("[data-at='3'][class*=current]")).to_be_in_viewport()
+
+
+def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}&as=update")
+    bar = tokens.get_by_role("group", name="What the step does")
+    expect(bar.get_by_role("status")).to_have_count(1)
+    expect(bar.get_by_role("status")).to_contain_text(re.compile(r"up .*% · down .*% · taken out \d+ of \d+ tokens"))
+    expect(bar).to_contain_text("The run's configuration does not name it.")
+    drawn = [tint for tint in tints(tokens) if tint]
+    assert len(drawn) > 10
+    bar.get_by_label("Rule").select_option("dapo")
+    bar.get_by_label("compare with").select_option("icepop")
+    expect(bar.get_by_role("status")).to_have_count(2)
+    before = bar.get_by_role("status").first.inner_text()
+    bar.get_by_label("DAPO: high").fill("0")
+    expect(bar.get_by_role("status").first).not_to_have_text(before)
+    bar.get_by_text("Shares by role and token").click()
+    expect(bar.get_by_role("table").first).to_contain_text("assistant")
+    expect(tokens).to_have_url(re.compile("as=update"))
+    tokens.get_by_role("group", name="Form").get_by_role("button", name="Text").click()
+    expect(bar).to_have_count(0)
+
+
+def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}")
+    worst = tokens.get_by_role("region", name="Worst tokens")
+    first = worst.get_by_role("row").nth(1)
+    expect(first).to_be_visible()
+    for scope in ("group", "step", "run"):
+        worst.get_by_role("button", name=scope, exact=True).click()
+        expect(worst.get_by_role("columnheader", name="sample")).to_be_visible()
+        expect(first.get_by_role("link")).to_be_visible()
+    worst.get_by_role("row").last.get_by_role("link").click()
+    expect(tokens).to_have_url(re.compile(r"token=\d+"))
+    expect(tokens).to_have_url(re.compile("view=tokens"))

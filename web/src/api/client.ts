@@ -27,7 +27,13 @@ let send: Send = async (url, init) => fetch(url, init);
 /** Answer all requests by a function instead of a server: a report holds its own answers. */
 export function answerWith(answers: Send): void {
   send = answers;
+  alone = true;
 }
+
+let alone = false;
+
+/** True for a page without a server, which can answer for its own samples alone. */
+export const isAlone = (): boolean => alone;
 
 let locked: () => void = () => undefined;
 

@@ -1,7 +1,7 @@
 /** The routes of the server as functions. */
 
 import { address, ApiError, bytes, get, lines, post } from "./client";
-import { decodeTokens, type TokenPage } from "./tokens";
+import { decodeTokens, decodeUpdate, type TokenPage, type TokenUpdate } from "./tokens";
 import type {
   AboutReply,
   MembersReply,
@@ -38,9 +38,10 @@ import type {
   TextSearch,
   TextReply,
   TurnsReply,
+  WorstTokensReply,
 } from "./types.gen";
 
-export { ApiError, onLocked } from "./client";
+export { ApiError, isAlone, onLocked } from "./client";
 
 /** Which samples, in which order, and which page of them. With `around`, the page with this sample. */
 export interface SamplesQuery {
@@ -165,6 +166,31 @@ export const getTokens = async (
   range: { start: number; count: number },
   after?: string,
 ): Promise<TokenPage> => decodeTokens(await bytes(["runs", run, "sample", "tokens"], { id, after, ...range }));
+
+export const getUpdate = async (
+  run: string,
+  id: string,
+  rule: { name: string; thresholds: Readonly<Record<string, number>>; klWeight: number },
+  after?: string,
+): Promise<TokenUpdate> => {
+  const thresholds = Object.entries(rule.thresholds).map(([name, value]) => [`threshold.${name}`, value] as const);
+  const query = { id, after, rule: rule.name, kl_weight: rule.klWeight, ...Object.fromEntries(thresholds) };
+  return decodeUpdate(await bytes(["runs", run, "sample", "tokens"], query));
+};
+
+/** What narrows the worst tokens: nothing for a whole run. */
+export interface WorstScope {
+  split?: string;
+  step?: number;
+  group?: string;
+}
+
+export const getWorstTokens = (
+  run: string,
+  scope: WorstScope,
+  series: string,
+  side: string,
+): Promise<WorstTokensReply> => get(["runs", run, "worst-tokens"], { ...scope, series, side });
 
 export const getRaw = (run: string, id: string, start: number): Promise<RawReply> =>
   get(["runs", run, "sample", "raw"], { id, start });

@@ -1,6 +1,6 @@
 /** Tokens of a sample as the server packs them: a header in JSON, then arrays. docs/tokens-wire.md has the layout. */
 
-import type { MaskRuleInfo, TokenArray, TokensHeader } from "./types.gen";
+import type { MaskRuleInfo, SampleUpdate, TokenArray, TokensHeader, UpdateRuleInfo } from "./types.gen";
 
 type AnyArray = Int32Array | Uint32Array | Uint8Array | Float64Array | Float32Array;
 
@@ -28,14 +28,37 @@ export interface TokenPage {
   series: ReadonlyMap<string, TokenSeries>;
   /** The rules that take tokens out of the loss, which the series suffice for. */
   rules: readonly MaskRuleInfo[];
+  /** The rules that say what a step does to a token, the run's own first. */
+  updates: readonly UpdateRuleInfo[];
   /** The string of a token, counted from the first of the page; null if the record has none. */
   text: ((place: number) => string) | null;
+}
+
+/** What the step does to the tokens of a sample under a rule; the arrays have an element for each token. */
+export interface TokenUpdate {
+  coefficients: Float64Array;
+  /** 0 not trained, 1 pushed up, 2 pushed down, 3 an advantage of 0, 4 taken out by the rule. */
+  effects: Int32Array;
+  sums: SampleUpdate;
+}
+
+/** Read the answer to a request that names a rule. Throws `BadTokens`. */
+export function decodeUpdate(buffer: ArrayBuffer): TokenUpdate {
+  const { record, end } = headerOf(buffer);
+  const array = (name: string): AnyArray => {
+    const found = record.arrays.find((one) => one.kind === "update" && one.name === name);
+    if (found === undefined) throw new BadTokens(`the page lacks ${name}`);
+    return viewOf(buffer, end, found);
+  };
+  const effects = array("effects");
+  if (!(effects instanceof Int32Array) || record.update === null) throw new BadTokens("the page holds no update");
+  return { coefficients: doubles(array("coefficients")), effects, sums: record.update };
 }
 
 /** Read a page of tokens. Its arrays are views of the buffer. Throws `BadTokens`. */
 export function decodeTokens(buffer: ArrayBuffer): TokenPage {
   const header = headerOf(buffer);
-  const { id, total, start, count, arrays, rules } = header.record;
+  const { id, total, start, count, arrays, rules, updates } = header.record;
   const array = (kind: string, name: string): TokenArray | undefined =>
     arrays.find((one) => one.kind === kind && one.name === name);
   const view = (one: TokenArray): AnyArray => viewOf(buffer, header.end, one);
@@ -58,6 +81,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     spans: { turn: places("turn"), part: places("part"), start: places("start"), stop: places("stop") },
     series: new Map(series),
     rules,
+    updates,
     text: textOf(array("text", "bytes"), array("text", "ends"), view),
   };
 }

@@ -29,6 +29,8 @@ import { SearchStore } from "./search";
 import { TokenLookStore } from "./tokens/look";
 import { TokenMasksStore } from "./tokens/masks";
 import { TokensStore } from "./tokens/tokens";
+import { TokenUpdateStore } from "./tokens/update";
+import { TokenWorstStore } from "./tokens/worst";
 
 export class Session {
   readonly place: PlaceStore;
@@ -54,6 +56,8 @@ export class Session {
   readonly tokens = new TokensStore(this);
   readonly tokenLook = new TokenLookStore(this);
   readonly tokenMasks = new TokenMasksStore(this);
+  readonly tokenUpdate = new TokenUpdateStore(this);
+  readonly tokenWorst = new TokenWorstStore(this);
   readonly search = new SearchStore(this);
 
   readonly #ends: (() => void)[] = [];

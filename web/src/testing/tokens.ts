@@ -1,7 +1,7 @@
 /** Tokens for tests. */
 
 import type { TokenPage } from "../api/tokens";
-import type { MaskRuleInfo } from "../api/types.gen";
+import type { MaskRuleInfo, UpdateRuleInfo } from "../api/types.gen";
 import type { TurnRole } from "../lib/tokens/segments";
 import { TokenSample } from "../lib/tokens/tokenSample";
 
@@ -12,10 +12,11 @@ interface Given {
   turn?: readonly number[];
   series?: Readonly<Record<string, readonly number[]>>;
   rules?: readonly MaskRuleInfo[];
+  updates?: readonly UpdateRuleInfo[];
 }
 
 /** A page as the server sends it. Tokens without a turn are of the first. */
-export function tokenPage({ text = null, ids = null, turn, series = {}, rules = [] }: Given): TokenPage {
+export function tokenPage({ text = null, ids = null, turn, series = {}, rules = [], updates = [] }: Given): TokenPage {
   const [first] = Object.values(series);
   const count = text?.length ?? ids?.length ?? turn?.length ?? first?.length ?? 0;
   const places = new Int32Array(count).fill(-1);
@@ -33,6 +34,7 @@ export function tokenPage({ text = null, ids = null, turn, series = {}, rules = 
       ]),
     ),
     rules,
+    updates,
     text: text === null ? null : (place) => text[place] ?? "",
   };
 }

@@ -1,7 +1,9 @@
 /** How an address describes the view of tokens: its part of `lib/address/address.ts`. */
 
-/** The ways to show tokens: as flowing text, or as a table of their values. */
-export type TokensAs = "text" | "table";
+/** The ways to show tokens: as flowing text, as a table of their values, or with the effect of the step. */
+export type TokensAs = "text" | "table" | "update";
+
+const FORMS: readonly TokensAs[] = ["text", "table", "update"];
 
 export interface TokensView {
   tokensAs: TokensAs;
@@ -16,7 +18,7 @@ const PLACE = /^\d{1,9}$/;
 export function readTokensView(params: URLSearchParams): TokensView {
   const token = params.get("token") ?? "";
   return {
-    tokensAs: params.get("as") === "table" ? "table" : "text",
+    tokensAs: FORMS.find((form) => form === params.get("as")) ?? "text",
     token: PLACE.test(token) ? Number(token) : null,
   };
 }

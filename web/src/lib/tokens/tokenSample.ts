@@ -1,6 +1,6 @@
 /** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
 
-import type { MaskRuleInfo, TokenArray } from "../../api/types.gen";
+import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../api/types.gen";
 import { inFlow, type Spelling, spellingOf, textOf } from "./readable";
 import { type Segment, segmentsOf, trainedOf, type TurnRole, withoutPadding } from "./segments";
 import { sorted } from "./scale";
@@ -18,6 +18,7 @@ export interface Page {
   spans: Readonly<Record<"turn", Int32Array>>;
   series: ReadonlyMap<string, Series>;
   rules: readonly MaskRuleInfo[];
+  updates: readonly UpdateRuleInfo[];
   text: ((place: number) => string) | null;
 }
 
@@ -47,6 +48,7 @@ export class TokenSample {
   readonly trained: Uint8Array;
   readonly series: readonly Series[];
   readonly rules: readonly MaskRuleInfo[];
+  readonly updates: readonly UpdateRuleInfo[];
   readonly spelling: Spelling;
   readonly #ids: Int32Array | Float64Array | null;
   readonly #text: ((token: number) => string) | null;
@@ -58,6 +60,7 @@ export class TokenSample {
     this.#text = text;
     this.series = series;
     this.rules = pages[0]?.rules ?? [];
+    this.updates = pages[0]?.updates ?? [];
     this.count = withoutPadding(total, (token) => this.#isPadding(token, total));
     const firstString = this.#firstString();
     const lossMask = this.named("loss_mask")?.values ?? null;

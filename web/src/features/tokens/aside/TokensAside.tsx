@@ -4,24 +4,19 @@ import { useSession } from "../../../state/useSession";
 import { choose } from "../../../state/browser/settings";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { inColumn } from "../../../lib/tokens/readable";
 import { agreement } from "../../../lib/tokens/masks";
 import { tint, valueAt } from "../../../lib/tokens/scale";
-import { distribution, worst } from "../../../lib/tokens/worst";
+import { distribution } from "../../../lib/tokens/worst";
 import type { TokenScale } from "../../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
-import { valueOf } from "../card/words";
+import { Worst } from "./Worst";
 import { percent } from "../controls/percent";
 import style from "./Aside.module.css";
 
-const MOST_WORST = 12;
 const BARS = 40;
-const RATIO = "importance_ratio";
-/** A token in the column has at most so many characters. */
-const LABEL_CHARS = 40;
 
 /** What the aside shows: the choices of a frame ago, so that colours change first. */
 interface Shown {
@@ -59,7 +54,7 @@ export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
       )}
       {shown !== null && shown.tokens === tokens && (
         <>
-          <Worst shown={shown} />
+          <Worst {...shown} />
           {shown.all.length > 0 && <Rules shown={shown} />}
           {shown.scale.low < shown.scale.high && <Distribution shown={shown} />}
         </>
@@ -67,53 +62,6 @@ export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
     </div>
   );
 }
-
-function Worst({ shown: { tokens, series, scale, range } }: { shown: Shown }) {
-  const { tokenLook: look } = useSession();
-  const rows = useMemo(
-    () => worst(series.values, scale, tokens.trained, MOST_WORST, range ?? undefined),
-    [tokens, series, scale, range],
-  );
-  const ratio = series.name === RATIO ? null : tokens.named(RATIO);
-  const here = look.chosen.value;
-  return (
-    <section aria-labelledby="worst">
-      <h2 id="worst">
-        Worst tokens <small>{range === null ? "in this sample" : "in the selected range"}</small>
-      </h2>
-      {rows.length === 0 ? (
-        <p class="quiet">No trained token has a value.</p>
-      ) : (
-        <table>
-          <thead>
-            <tr>
-              <th>token</th>
-              <th>{harmless(series.title)}</th>
-              {ratio !== null && <th>ratio</th>}
-              <th>at</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((token) => (
-              <tr key={token} aria-current={token === here ? "true" : undefined}>
-                <td>
-                  <button type="button" onClick={() => look.goTo(token)} title="Go to this token">
-                    {cut(tokens.label(token, inColumn))}
-                  </button>
-                </td>
-                <td>{valueOf(series.name, series.values[token])}</td>
-                {ratio !== null && <td>{valueOf(ratio.name, ratio.values[token])}</td>}
-                <td>{figure(token)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </section>
-  );
-}
-
-const cut = (label: string): string => (label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label);
 
 /** What each rule takes out, and how far it agrees with the first chosen one. */
 function Rules({ shown: { all, first, trained } }: { shown: Shown }) {

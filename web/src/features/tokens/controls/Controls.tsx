@@ -6,6 +6,8 @@ import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
+import { UpdateControls } from "../update/UpdateControls";
+import { isAlone } from "../../../api";
 import { Masks } from "./Masks";
 import { Legend } from "./Legend";
 import { NumberField } from "./NumberField";
@@ -19,6 +21,7 @@ const ORIGINS: readonly { origin: Series["origin"]; words: string }[] = [
 const FORMS: readonly { value: TokensAs; label: string; title: string }[] = [
   { value: "text", label: "Text", title: "Tokens as flowing text" },
   { value: "table", label: "Table", title: "A column for each token, a row for each series" },
+  { value: "update", label: "Update", title: "What the step of training does to each token" },
 ];
 const KINDS: readonly { value: ScaleKind; words: string }[] = [
   { value: "linear", words: "Linear" },
@@ -37,10 +40,21 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
   return (
     <div class={style["controls"]}>
       <div class={style["groups"]}>
-        <Colours tokens={tokens} />
-        <Masks />
+        {form === "update" ? (
+          <UpdateControls />
+        ) : (
+          <>
+            <Colours tokens={tokens} />
+            <Masks />
+          </>
+        )}
       </div>
-      <Segments label="Form" options={FORMS} value={form} choose={(tokensAs) => place.go({ tokensAs })} />
+      <Segments
+        label="Form"
+        options={tokens.updates.length > 0 && !isAlone() ? FORMS : FORMS.slice(0, -1)}
+        value={form}
+        choose={(tokensAs) => place.go({ tokensAs })}
+      />
     </div>
   );
 }

@@ -9,6 +9,7 @@ import type { Session } from "../../../state/session";
 import { announce } from "../../../ui/overlay/announce";
 import { Card } from "../card/Card";
 import { words } from "../card/words";
+import { updatePaint } from "../update/updatePaint";
 import { type Paint, TokenFlow, tokenAt } from "./tokenFlow";
 import style from "./Flow.module.css";
 
@@ -146,7 +147,9 @@ function scrollerOf(element: HTMLElement): HTMLElement {
 }
 
 /** How tokens look now; an effect that calls it runs again when that changes. */
-function paintOf({ tokenLook: look, tokenMasks }: Session, tokens: TokenSample): Paint {
+function paintOf(session: Session, tokens: TokenSample): Paint {
+  if (session.place.field.tokensAs.value === "update") return updatePaint(session);
+  const { tokenLook: look, tokenMasks } = session;
   const [series, scale] = [look.series.value, look.scale.value];
   const [first, second] = tokenMasks.chosen.value;
   return {

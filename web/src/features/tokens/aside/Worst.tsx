@@ -1,0 +1,160 @@
+/** The tokens with the largest values of the shown series: of the sample, its group, its step or the run. */
+
+import { useMemo } from "preact/hooks";
+import { isAlone } from "../../../api";
+import type { WorstTokenItem } from "../../../api/types.gen";
+import { scopeOf } from "../../../lib/address/address";
+import { figure, toNumber } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { inColumn } from "../../../lib/tokens/readable";
+import type { TokenScale } from "../../../lib/tokens/scale";
+import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
+import { worst } from "../../../lib/tokens/worst";
+import type { WorstOf } from "../../../state/tokens/worst";
+import { useSession } from "../../../state/useSession";
+import { Segments } from "../../../ui/controls/Segments";
+import { Missing } from "../../../ui/layout/EmptyState";
+import { valueOf } from "../card/words";
+import style from "./Aside.module.css";
+
+const MOST_WORST = 12;
+const RATIO = "importance_ratio";
+/** A token in the column has at most so many characters. */
+const LABEL_CHARS = 40;
+const SCOPES: readonly { value: WorstOf; label: string; title: string }[] = [
+  { value: "sample", label: "sample", title: "Of this sample" },
+  { value: "group", label: "group", title: "Of all samples of the group" },
+  { value: "step", label: "step", title: "Of all samples of the step" },
+  { value: "run", label: "run", title: "Of all samples of the run" },
+];
+
+const WHERE: Readonly<Record<WorstOf, string>> = {
+  sample: "in this sample",
+  group: "in this group",
+  step: "in this step",
+  run: "in this run",
+};
+
+interface Props {
+  tokens: TokenSample;
+  series: Series;
+  scale: TokenScale;
+  range: { from: number; stop: number } | null;
+}
+
+export function Worst(props: Props) {
+  const { tokenWorst: store } = useSession();
+  const of = store.of.value;
+  return (
+    <section aria-labelledby="worst">
+      <h2 id="worst">
+        Worst tokens <small>{of === "sample" && props.range !== null ? "in the selected range" : WHERE[of]}</small>
+      </h2>
+      {!isAlone() && (
+        <Segments label="Worst tokens of" options={SCOPES} value={of} choose={(next) => (store.of.value = next)} />
+      )}
+      {of === "sample" || isAlone() ? <OfSample {...props} /> : <Elsewhere series={props.series} />}
+    </section>
+  );
+}
+
+function OfSample({ tokens, series, scale, range }: Props) {
+  const { tokenLook: look } = useSession();
+  const rows = useMemo(
+    () => worst(series.values, scale, tokens.trained, MOST_WORST, range ?? undefined),
+    [tokens, series, scale, range],
+  );
+  const ratio = series.name === RATIO ? null : tokens.named(RATIO);
+  const here = look.chosen.value;
+  return (
+    <>
+      {rows.length === 0 ? (
+        <p class="quiet">No trained token has a value.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th>token</th>
+              <th>{harmless(series.title)}</th>
+              {ratio !== null && <th>ratio</th>}
+              <th>at</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((token) => (
+              <tr key={token} aria-current={token === here ? "true" : undefined}>
+                <td>
+                  <button type="button" onClick={() => look.goTo(token)} title="Go to this token">
+                    {cut(tokens.label(token, inColumn))}
+                  </button>
+                </td>
+                <td>{valueOf(series.name, series.values[token])}</td>
+                {ratio !== null && <td>{valueOf(ratio.name, ratio.values[token])}</td>}
+                <td>{figure(token)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+/** Those of other samples too, each a link there. */
+function Elsewhere({ series }: { series: Series }) {
+  const { tokenWorst: store } = useSession();
+  const reply = store.now.value;
+  if (store.error.value !== null) return <Missing error={store.error.value} again={store.again} />;
+  if (reply === null) return <p class="quiet">Loading …</p>;
+  const notes = [
+    reply.left_out === "" ? "" : `Left out: ${reply.left_out}.`,
+    reply.pending === 0 ? "" : `${figure(reply.pending)} samples are not indexed yet.`,
+    reply.unread === 0 ? "" : `The tokens of ${figure(reply.unread)} samples could not be read.`,
+  ].filter((note) => note !== "");
+  return (
+    <>
+      {notes.map((note) => (
+        <p key={note} class="quiet">
+          {harmless(note)}
+        </p>
+      ))}
+      {reply.tokens.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>token</th>
+              <th>{harmless(series.title)}</th>
+              <th>sample</th>
+              <th>at</th>
+            </tr>
+          </thead>
+          <tbody>
+            {reply.tokens.slice(0, MOST_WORST).map((token) => (
+              <Row key={`${token.id} ${token.token}`} token={token} series={series} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function Row({ token, series }: { token: WorstTokenItem; series: Series }) {
+  const { place } = useSession();
+  const to = { ...scopeOf(token.id), sample: token.id, view: "tokens", token: token.token } as const;
+  const label = token.string === null ? String(token.token_id ?? "–") : inColumn(token.string);
+  return (
+    <tr>
+      <td>
+        <a href={place.href(to)} onClick={place.onLink(to)} title={`${token.id}: go to this token`}>
+          {cut(label)}
+        </a>
+      </td>
+      <td>{valueOf(series.name, toNumber(token.value) ?? undefined)}</td>
+      <td class={style["where"]}>{harmless(token.id)}</td>
+      <td>{figure(token.token)}</td>
+    </tr>
+  );
+}
+
+const cut = (label: string): string => (label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label);
