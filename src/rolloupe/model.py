@@ -41,6 +41,9 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Fetch a tokenizer that the local cache lacks."""
 
 
+MOST_ALTERNATIVES: Final = 20
+"""How many alternatives of one token a sample has at most."""
+
 AS_FOUND: Final = Reading()
 """Read files as they say themselves."""
 
@@ -351,6 +354,8 @@ class Sample(Struct, kw_only=True):
     is_decoded: bool = False
     """True if a tokenizer made the token strings of the ids, for the record holds none."""
     token_ids: list[int] = []
+    top_logprobs: list[list[tuple[str, float]]] = []
+    """What the model could have sampled in the places of the last tokens: token strings, or ids, with logprobs."""
     series: list[TokenSeries] = []
     extra: dict[str, Any] = {}
     """Every field of the record without a place of its own."""

@@ -47,7 +47,7 @@ NAMES = {
         "list of messages of the response", "form of the response", "form of the messages of the response",
     ),
     "label": ("ground truth",), "ref_reward": ("reward of the reference",), "token_strings": ("token strings",),
-    "token_ids": ("token ids",), "roles": ("turns and their roles",),
+    "token_ids": ("token ids",), "top_logprobs": ("alternatives of tokens",), "roles": ("turns and their roles",),
     "parts": ("turns and their roles", "parts of turns", "form of turns"), "calls": ("tool calls",),
     "turns.origin": ("first turn of the response",), "turns.name": ("names in turns",),
     "turns.tool_call_id": ("names in turns",), "turns.tokens": ("tokens of turns",),
@@ -100,7 +100,7 @@ def _facts(before: Sample, after: Sample) -> Iterator[tuple[str, Any, Any]]:
         yield "index", row.index, its.index
     for name in (
         "prompt_text", "response_text", "prompt_messages", "response_messages", "label", "ref_reward", "token_strings",
-        "token_ids",
+        "token_ids", "top_logprobs",
     ):  # fmt: skip
         yield name, getattr(before, name), getattr(after, name)
     mine, others = _filled(before.turns, after.turns), _filled(after.turns, before.turns)

@@ -189,6 +189,35 @@ def test_a_sample_without_tokens_has_a_page_without_arrays(tmp_path: Path) -> No
         assert quote(found.header["id"], safe="/") == only_id(app)
 
 
+def test_the_alternatives_of_a_token_have_a_route_and_a_flag(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        shared: dict[str, Any] = {"step": 0, "prompt": "p", "token_ids": [5, 6, 7]}
+        listed = [[("\ud800", -3.0), ("b", -0.5)], {"x" * 2000: -1.0}]
+        recorder.sample(**shared, index=0, response="ab", tokens=["a", "b"], top_logprobs=listed)
+        recorder.sample(**shared, index=1, response_tokens=2, top_logprobs=[{6: -0.1, 9: -2}, None])
+        recorder.sample(**shared, index=2)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        ids = [one["id"] for one in get(app, f"{run_path(app)}/samples?split=train").json["samples"]]
+        first, of_ids, without = sorted(ids, key=lambda one: one[-1])
+
+        def answer(id: str, token: object) -> Answer:
+            return get(app, f"{run_path(app)}/sample/top-logprobs?{urlencode({'id': id, 'token': token})}")
+
+        def pairs(id: str, token: int) -> list[tuple[str, float, bool]]:
+            found = answer(id, token).json["alternatives"]
+            return [(one["text"], one["logprob"], one["is_chosen"]) for one in found]
+
+        flags = [decoded(asked(app, one).body).header["has_alternatives"] for one in (first, of_ids, without)]
+        assert flags == [True, True, False]
+        assert pairs(first, 0) == [] == pairs(without, 2)
+        assert pairs(first, 1) == [("b", -0.5, False), ("\ufffd", -3.0, False)]
+        assert pairs(first, 2) == [("x" * 1000, -1.0, False)]
+        assert pairs(of_ids, 1) == [("6", -0.1, True), ("9", -2.0, False)] and pairs(of_ids, 2) == []
+        assert [answer(first, wrong).status for wrong in (3, -1, "x", 2**70)] == [400] * 4
+        assert answer("train/0/nothing/0", 0).status == 404
+
+
 def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_step(
     tmp_path: Path, demo_runs: Path
 ) -> None:

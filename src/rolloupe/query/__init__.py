@@ -54,6 +54,7 @@ from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
+from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
@@ -77,6 +78,7 @@ from rolloupe.query.tokens.worst import WorstToken, WorstTokens, worst_tokens, w
 
 __all__ = [
     "LEAST_POINTS",
+    "Alternative",
     "Among",
     "And",
     "Answer",
@@ -196,6 +198,7 @@ __all__ = [
     "step_words",
     "steps",
     "table",
+    "token_alternatives",
     "token_page",
     "token_series",
     "token_series_names",

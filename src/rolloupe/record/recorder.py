@@ -24,6 +24,7 @@ from rolloupe.record.files.launches import Launch
 from rolloupe.record.guard import guarded
 from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.token_facts import counts_of, lengths_of, uneven
+from rolloupe.record.values.alternatives import alternatives
 from rolloupe.record.values.arrays import Array, weight
 from rolloupe.record.values.coerce import (
     Arguments,
@@ -184,6 +185,7 @@ class Recorder:
         tokens: Sequence[str] | None = None,
         token_ids: Any = None,
         series: Mapping[str, Any] | None = None,
+        top_logprobs: Any = None,
         ref_response: Any = None,
         ref_reward: object = None,
         extra: Mapping[str, object] | None = None,
@@ -195,9 +197,10 @@ class Recorder:
         evaluation's). `discarded` says why training skipped the sample. `tokens` are the texts of the response's
         tokens; `token_ids`, shape (T,), the ids of prompt and response, or of the response alone. `series` maps names
         to one number for each token, either of `token_ids` or of the response: `logprobs` (at sampling),
-        `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... Token counts default to the
-        lengths of the arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still
-        records the sample.
+        `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... `top_logprobs` has, for each token
+        of the response, pairs of a token (its string or its id) and a logprob, or a mapping: what the model could have
+        sampled, of which the 20 likeliest count. Token counts default to the lengths of the arrays. If a value cannot
+        be read, the recorder leaves it out, warns and counts it, and still records the sample.
         """
         take = self._arguments.take
         number_of_step, split = step_of(step), split_of(split)
@@ -224,6 +227,12 @@ class Recorder:
         }  # fmt: skip
         lengths, is_known = lengths_of(arrays, counts)
         open_sample = OpenSample((number_of_step, split), lengths if is_known else frozenset())
+        if top_logprobs is not None:
+            record["top_logprobs"] = take(
+                "top_logprobs",
+                lambda given: alternatives(given, arrays.get("token_ids"), pieces, lengths, self.trouble),
+                top_logprobs,
+            )
         self._tell_of_two(self._steps.add(record["uid"], open_sample, record["group"], record["index"]), record)
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])

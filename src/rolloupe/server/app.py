@@ -78,6 +78,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/find", sample.find),
     (f"{RUN}/sample/series", sample.series),
     (f"{RUN}/sample/tokens", tokens.tokens),
+    (f"{RUN}/sample/top-logprobs", tokens.top_logprobs),
     (f"{RUN}/update", tokens.update),
     (f"{RUN}/worst-tokens", tokens.worst_tokens),
     ("/api/search/hits", search.hits),

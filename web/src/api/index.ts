@@ -37,6 +37,7 @@ import type {
   StepsReply,
   TextSearch,
   TextReply,
+  TopLogprobsReply,
   TurnsReply,
   WorstTokensReply,
 } from "./types.gen";
@@ -166,6 +167,10 @@ export const getTokens = async (
   range: { start: number; count: number },
   after?: string,
 ): Promise<TokenPage> => decodeTokens(await bytes(["runs", run, "sample", "tokens"], { id, after, ...range }));
+
+/** What the model could have sampled in the place of a token. */
+export const getTopLogprobs = (run: string, id: string, token: number, after?: string): Promise<TopLogprobsReply> =>
+  get(["runs", run, "sample", "top-logprobs"], { id, after, token });
 
 export const getUpdate = async (
   run: string,

@@ -838,6 +838,20 @@ export interface WorstTokensReply {
   left_out: string;
 }
 
+/** A token that the model could have sampled: its string as in the record, or its id as text. */
+export interface TokenAlternative {
+  text: string;
+  logprob: number;
+  is_chosen: boolean;
+}
+
+/** `GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them. */
+export interface TopLogprobsReply {
+  id: string;
+  token: number;
+  alternatives: TokenAlternative[];
+}
+
 /** Tokens `start` to `start + count` of the `total` that sample `id` has. */
 export interface TokensHeader {
   id: string;
@@ -851,6 +865,8 @@ export interface TokensHeader {
   updates: UpdateRuleInfo[];
   /** For a request that names a rule. */
   update: SampleUpdate | null;
+  /** True if the record holds alternatives of the sample's tokens. */
+  has_alternatives: boolean;
 }
 
 /** A record that could not be read. */

@@ -26,6 +26,7 @@ import { FoldsStore } from "./sample/folds";
 import { HighlightsStore } from "./sample/highlights";
 import { SampleStore } from "./sample/sample";
 import { SearchStore } from "./search";
+import { TokenAlternativesStore } from "./tokens/alternatives";
 import { TokenLookStore } from "./tokens/look";
 import { TokenMasksStore } from "./tokens/masks";
 import { TokensStore } from "./tokens/tokens";
@@ -57,6 +58,7 @@ export class Session {
   readonly tokenLook = new TokenLookStore(this);
   readonly tokenMasks = new TokenMasksStore(this);
   readonly tokenUpdate = new TokenUpdateStore(this);
+  readonly tokenAlternatives = new TokenAlternativesStore(this);
   readonly tokenWorst = new TokenWorstStore(this);
   readonly search = new SearchStore(this);
 

@@ -13,10 +13,11 @@ interface Given {
   series?: Readonly<Record<string, readonly number[]>>;
   rules?: readonly MaskRuleInfo[];
   updates?: readonly UpdateRuleInfo[];
+  hasAlternatives?: boolean;
 }
 
 /** A page as the server sends it. Tokens without a turn are of the first. */
-export function tokenPage({ text = null, ids = null, turn, series = {}, rules = [], updates = [] }: Given): TokenPage {
+export function tokenPage({ text = null, ids = null, turn, series = {}, ...given }: Given): TokenPage {
   const [first] = Object.values(series);
   const count = text?.length ?? ids?.length ?? turn?.length ?? first?.length ?? 0;
   const places = new Int32Array(count).fill(-1);
@@ -33,8 +34,9 @@ export function tokenPage({ text = null, ids = null, turn, series = {}, rules = 
         { name, title: name, about: "", origin: "recorded", scale: "linear", values: Float64Array.from(values) },
       ]),
     ),
-    rules,
-    updates,
+    rules: given.rules ?? [],
+    updates: given.updates ?? [],
+    hasAlternatives: given.hasAlternatives ?? false,
     text: text === null ? null : (place) => text[place] ?? "",
   };
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.native import annotations
+from rolloupe.formats.native.alternatives import alternatives_of
 from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
 from rolloupe.formats.native.token_arrays import NativeTokens
@@ -71,7 +72,7 @@ _PLACED = {
     **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number),
     "status": fields.tag, "discarded": fields.reason,
     **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
-    **dict.fromkeys(("tokens", "dropped", "uneven"), _list), "launch": fields.count,
+    **dict.fromkeys(("tokens", "top_logprobs", "dropped", "uneven"), _list), "launch": fields.count,
     **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
 }  # fmt: skip
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
@@ -210,6 +211,7 @@ class Native(JsonlFormat):
             ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
             token_strings=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
+            top_logprobs=alternatives_of(record.get("top_logprobs")),
             extra=(extra := _extra(record)),
             notes=[f"error: {extra['error'][-MAX_ERROR_CHARS:]}"] if isinstance(extra.get("error"), str) else [],
         )

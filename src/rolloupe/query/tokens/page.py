@@ -34,6 +34,8 @@ class TokenPage(NamedTuple):
     """The rules of masks that the series suffice for, and the series that each compares."""
     updates: list[str]
     """The rules of updates that they suffice for."""
+    has_alternatives: bool = False
+    """True if the record holds alternatives of the sample's tokens."""
     loss: RunLoss | None = None
     """The loss of the run, whose rules come first."""
 
@@ -56,6 +58,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         origins={one.name: one.origin for one in series},
         rules=tokens.mask_rules(series, loss),
         updates=update_names(series, loss),
+        has_alternatives=bool(sample.top_logprobs),
         loss=loss,
     )
 

@@ -24,7 +24,7 @@ def given_of(sample: Sample) -> dict[str, Any]:
         "response_tokens": row.response_tokens, "ref_reward": sample.ref_reward, "tokens": sample.token_strings or None,
         "prompt": prompt_of(sample, messages=True), "response": response_of(sample, messages=True),
         "ref_response": reference_of(sample, messages=True),
-        "token_ids": sample.token_ids or None,
+        "token_ids": sample.token_ids or None, "top_logprobs": sample.top_logprobs or None,
         "series": {one.name: _aligned(stored(one), len(sample.token_ids)) for one in sample.series},
         "extra": own_word | sample.extra,
     }  # fmt: skip

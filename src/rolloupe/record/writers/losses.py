@@ -70,6 +70,7 @@ def _values(sample: Sample, copy: Sample) -> tuple[tuple[str, Any, Any], ...]:
         ("total tokens", row.total_tokens, copied.total_tokens),
         ("ground truth", sample.label, copy.label), ("reward of the reference", sample.ref_reward, copy.ref_reward),
         ("token strings", sample.token_strings, copy.token_strings), ("token ids", sample.token_ids, copy.token_ids),
+        ("alternatives of tokens", sample.top_logprobs, copy.top_logprobs),
     )  # fmt: skip
 
 

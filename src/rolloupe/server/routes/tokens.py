@@ -23,6 +23,9 @@ MAX_TOKENS = 262_144
 WORST, MOST_WORST = 20, 200
 """How many of the worst tokens a request gets, and how many it may ask for."""
 
+MAX_TEXT = 1_000
+"""Characters of an alternative of a token; no token of a vocabulary has as many."""
+
 MOST_NAMES = 500
 """Samples, groups or strings in one answer: those that push most."""
 
@@ -44,6 +47,24 @@ async def tokens(request: Request) -> Response:
         update = None if choice is None else (choice.rule, query.token_update(sample, choice))
         page = query.token_page(sample, start, count, query.loss_of(run))
         return Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
+
+    return await answered(request, make)
+
+
+async def top_logprobs(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/top-logprobs?id=&token=`: see `wire.TopLogprobsReply`."""
+    token = params.integer(request.query_params, "token", low=0)
+
+    def make(run: OpenRun, key: SampleKey) -> wire.TopLogprobsReply:
+        found = query.token_alternatives(loaded(request, run, key), token)
+        return wire.TopLogprobsReply(
+            id=str(key),
+            token=token,
+            alternatives=[
+                wire.TokenAlternative(text=one.text[:MAX_TEXT], logprob=one.logprob, is_chosen=one.is_chosen)
+                for one in found
+            ],
+        )
 
     return await answered(request, make)
 

@@ -142,6 +142,22 @@ class WorstTokensReply(Struct, kw_only=True):
     """Why the series has no answer, if it has none."""
 
 
+class TokenAlternative(Struct, kw_only=True):
+    """A token that the model could have sampled: its string as in the record, or its id as text."""
+
+    text: str
+    logprob: float
+    is_chosen: bool
+
+
+class TopLogprobsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them."""
+
+    id: str
+    token: int
+    alternatives: list[TokenAlternative]
+
+
 class TokensHeader(Struct, kw_only=True):
     """Tokens `start` to `start + count` of the `total` that sample `id` has."""
 
@@ -156,3 +172,5 @@ class TokensHeader(Struct, kw_only=True):
     """The rules of updates that they suffice for, the run's own first."""
     update: SampleUpdate | None
     """For a request that names a rule."""
+    has_alternatives: bool
+    """True if the record holds alternatives of the sample's tokens."""

@@ -53,6 +53,7 @@ def encoded(
         rules=_rules(page),
         updates=_updates(page),
         update=_sample_update(update),
+        has_alternatives=page.has_alternatives,
     )
     text = encoding.encode(header)
     text += b" " * (_padded(len(text)) - len(text))

@@ -20,6 +20,7 @@ export interface Page {
   rules: readonly MaskRuleInfo[];
   updates: readonly UpdateRuleInfo[];
   text: ((place: number) => string) | null;
+  hasAlternatives: boolean;
 }
 
 /** Flags that a trainer recorded: numbers, but no values to compare. */
@@ -49,6 +50,8 @@ export class TokenSample {
   readonly series: readonly Series[];
   readonly rules: readonly MaskRuleInfo[];
   readonly updates: readonly UpdateRuleInfo[];
+  /** True if the record holds alternatives of the tokens. */
+  readonly hasAlternatives: boolean;
   readonly spelling: Spelling;
   readonly #ids: Int32Array | Float64Array | null;
   readonly #text: ((token: number) => string) | null;
@@ -61,6 +64,7 @@ export class TokenSample {
     this.series = series;
     this.rules = pages[0]?.rules ?? [];
     this.updates = pages[0]?.updates ?? [];
+    this.hasAlternatives = pages[0]?.hasAlternatives ?? false;
     this.count = withoutPadding(total, (token) => this.#isPadding(token, total));
     const firstString = this.#firstString();
     const lossMask = this.named("loss_mask")?.values ?? null;

@@ -1,12 +1,13 @@
 /** All that is known about one token. */
 
+import type { TokenAlternative } from "../../../api/types.gen";
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { figure, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
-import { escaped, SHOWN_CHARS } from "../../../lib/tokens/readable";
+import { escaped, SHOWN_CHARS, textOf } from "../../../lib/tokens/readable";
 import type { TokenSample } from "../../../lib/tokens/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
@@ -24,7 +25,8 @@ interface Props {
 }
 
 export function Card({ tokens, elementOf, scroller }: Props) {
-  const { tokenLook: look } = useSession();
+  const { tokenLook: look, tokenAlternatives } = useSession();
+  const [alternatives, error] = [tokenAlternatives.now.value, tokenAlternatives.error.value];
   const at = look.current.value;
   const card = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -51,7 +53,12 @@ export function Card({ tokens, elementOf, scroller }: Props) {
   });
   if (at === null) return null;
   return (
-    <div class={style["card"]} ref={card} role="tooltip" data-many={tokens.series.length > ROWS}>
+    <div
+      class={style["card"]}
+      ref={card}
+      role="tooltip"
+      data-many={Math.max(tokens.series.length, alternatives.length) > ROWS}
+    >
       <Head tokens={tokens} token={at.token} />
       <dl>
         {tokens.series.map(({ name, title, about, values }) => (
@@ -62,7 +69,33 @@ export function Card({ tokens, elementOf, scroller }: Props) {
         ))}
       </dl>
       <Verdicts tokens={tokens} token={at.token} />
+      {alternatives.length > 0 && <Alternatives tokens={tokens} alternatives={alternatives} />}
+      {error !== null && <p class="quiet">Alternatives: {harmless(error.message)}</p>}
     </div>
+  );
+}
+
+/** What the model could have sampled here, and how likely it was. */
+function Alternatives({ tokens, alternatives }: { tokens: TokenSample; alternatives: readonly TokenAlternative[] }) {
+  return (
+    <dl class={style["alternatives"]} aria-label="Alternatives of the token">
+      {alternatives.map(({ text, logprob, is_chosen: isChosen }, place) => {
+        const probability = Math.min(1, Math.exp(logprob));
+        return (
+          // oxlint-disable-next-line react/no-array-index-key -- two of them may have one text
+          <div key={place} data-current={isChosen} title={`logprob ${score(logprob)}`}>
+            <dt>
+              {escaped(cut(textOf({ at: () => text }, 0, tokens.spelling) || text))}
+              {isChosen && <small> chosen</small>}
+            </dt>
+            <dd>
+              <i style={{ width: `${probability * 100}%` }} />
+              {score(probability)}
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
   );
 }
 
@@ -92,9 +125,10 @@ function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Ma
   return `taken out: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
 }
 
+const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.slice(0, SHOWN_CHARS)}…` : words);
+
 function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
   const [text, raw, id, segment] = [tokens.text(token), tokens.raw(token), tokens.id(token), tokens.segmentOf(token)];
-  const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.slice(0, SHOWN_CHARS)}…` : words);
   const places = [
     `#${figure(token)}`,
     id === null || text === null ? "" : `id ${id}`,

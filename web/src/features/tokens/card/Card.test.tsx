@@ -1,0 +1,75 @@
+import { beforeEach, expect, it, vi } from "vitest";
+import * as api from "../../../api";
+import { START } from "../../../lib/address/address";
+import { createSession } from "../../../state/session";
+import { drawn, settled } from "../../../testing/page";
+import { part, reply, turn } from "../../../testing/records";
+import { tokenPage } from "../../../testing/tokens";
+import { Card } from "./Card";
+
+vi.mock(import("../../../api"), async (original) => ({
+  ...(await original()),
+  getTokens: vi.fn<typeof api.getTokens>(),
+  getTopLogprobs: vi.fn<typeof api.getTopLogprobs>(),
+  isAlone: vi.fn<typeof api.isAlone>(),
+}));
+
+const session = createSession({ ...START, page: "rollouts", run: "r", sample: "train/1/0/0", view: "tokens" });
+session.tokens.start();
+session.tokenAlternatives.start();
+
+beforeEach(() => {
+  vi.mocked(api.isAlone).mockReturnValue(false);
+  vi.mocked(api.getTopLogprobs)
+    .mockReset()
+    .mockImplementation(async (_run, id, token) => ({
+      id,
+      token,
+      alternatives: [
+        { text: "Ġno", logprob: Math.log(0.75), is_chosen: false },
+        { text: "<b>\u202E", logprob: Math.log(0.25), is_chosen: token === 1 },
+        { text: "odd", logprob: 900, is_chosen: false },
+      ],
+    }));
+});
+
+/** The rows of alternatives in the card of the second token. */
+async function shown(hasAlternatives: boolean): Promise<HTMLElement[]> {
+  vi.mocked(api.getTokens).mockResolvedValue(
+    tokenPage({ text: ["Ġa", "Ġyes"], series: { logprobs: [-1, -2] }, hasAlternatives }),
+  );
+  session.tokens.forget();
+  session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
+  await settled();
+  session.tokenLook.current.value = { token: 1, by: "keys" };
+  const tokens = session.tokens.now.value;
+  if (tokens === null) throw new Error("there are no tokens");
+  const host = await drawn(<Card tokens={tokens} elementOf={() => null} scroller={{ current: null }} />, session);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await settled();
+  return [...host.querySelectorAll<HTMLElement>('[aria-label="Alternatives of the token"] > div')];
+}
+
+it("shows the alternatives of a token with their probabilities, and marks the chosen one", async () => {
+  const rows = await shown(true);
+  expect(rows.map((row) => row.querySelector("dd")?.textContent)).toEqual(["0.750", "0.250", "1.00"]);
+  expect(rows.map((row) => row.querySelector("i")?.style.width)).toEqual(["75%", "25%", "100%"]);
+  expect(rows.map((row) => row.dataset["current"])).toEqual(["false", "true", "false"]);
+  expect(rows.map((row) => row.textContent.includes("chosen"))).toEqual([false, true, false]);
+  expect(rows[0]?.querySelector("dt")?.textContent).not.toContain("Ġ");
+  expect(rows[1]?.textContent).not.toContain("\u202E");
+  expect(api.getTopLogprobs).toHaveBeenCalledWith("r", "train/1/0/0", 1, undefined);
+});
+
+it("asks for alternatives only where the record has some, and never in a report", async () => {
+  expect(await shown(false)).toEqual([]);
+  vi.mocked(api.isAlone).mockReturnValue(true);
+  expect(await shown(true)).toEqual([]);
+  expect(api.getTopLogprobs).not.toHaveBeenCalled();
+});
+
+it("says what failed", async () => {
+  vi.mocked(api.getTopLogprobs).mockRejectedValue(new api.ApiError(500, "broken", ""));
+  expect(await shown(true)).toEqual([]);
+  expect(document.body.textContent).toContain("Alternatives: broken");
+});
