@@ -204,8 +204,9 @@ def test_no_link_in_the_folder_leads_a_file_elsewhere(run: Path, tmp_path: Path)
     assert (tmp_path / "victim").read_text() == "mine" and not (tmp_path / "out.csv").is_symlink()
 
 
-def test_files_have_the_derived_metrics_that_the_query_names(run: Path, tmp_path: Path) -> None:
-    where = ("--where", "derived.characters >= 0", "--sort", "derived.think_chars")
+@pytest.mark.parametrize("prefix", ["derived.", ""])
+def test_files_have_the_derived_metrics_that_the_query_names(run: Path, tmp_path: Path, prefix: str) -> None:
+    where = ("--where", f"{prefix}characters >= 0", "--sort", f"{prefix}think_chars")
     for ending in ("jsonl", "csv", "parquet"):
         assert rolloupe("query", run, *where, "--to", tmp_path / f"out.{ending}").code == 0
     rows = [strict(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

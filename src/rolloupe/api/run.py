@@ -1,6 +1,6 @@
 """One run and the questions to ask of it: each method calls one function of `rolloupe.query`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -142,7 +142,7 @@ class Run:
         A curve has `steps`, `values`, `spread`, `smooth` (NumPy arrays of equal length) and `points`, the number of all
         its points. Raises `BadQuery` for an unknown name, with the nearest names.
         """
-        run = self._ready(derived=any(one.kind == "sample" and queries.is_derived(one.name) for one in curves))
+        run = self._ready_for(one.name for one in curves if one.kind == "sample")
         return queries.curves(run, curves, most=points)
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
@@ -150,7 +150,7 @@ class Run:
 
         If no sample metric has the name, the result is the token series of that name, one point for each step's tokens.
         """
-        run = self._ready(derived=queries.is_derived(sample_metric))
+        run = self._ready_for([sample_metric])
         return Rows(queries.series(run, sample_metric, split))
 
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
@@ -202,14 +202,14 @@ class Run:
             split=split, step=step, steps=steps, group=group, trained=trained, where=where,
             sort=sort, descending=descending, offset=offset, limit=limit,
         )  # fmt: skip
-        run = self._ready(derived=bool(queries.derived_names(query or narrowed)))
+        run = self._ready_with_derived(query or narrowed)
         return sample_lists.samples(run, query, narrowed)
 
     def total(self, query: "SampleQuery") -> int:
         """Return how many samples a query matches, without its limit and offset."""
         from msgspec.structs import replace
 
-        run = self._ready(derived=bool(queries.derived_names(query)))
+        run = self._ready_with_derived(query)
         return queries.samples(run, replace(query, offset=0, limit=0)).total
 
     def search(
@@ -579,6 +579,16 @@ class Run:
             wait = run.wait_all if derived else run.wait
             wait()
         return run
+
+    def _ready_for(self, names: Iterable[str]) -> "OpenRun":
+        """Return the run as `_ready` does, with all derived metrics if these names include one."""
+        run = self._ready()
+        return self._ready(derived=any(queries.is_derived(run, name) for name in names))
+
+    def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
+        """Return the run as `_ready` does, with all derived metrics if the query names one."""
+        run = self._ready()
+        return self._ready(derived=bool(queries.derived_names(query, *queries.value_names(run))))
 
     def _reader(self) -> "Reader":
         opened = self._ready()

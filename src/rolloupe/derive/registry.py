@@ -107,8 +107,8 @@ PAGE = """\
 Rolloupe computes these values from the text and the token series of every sample, in the background, when it indexes a
 run. Filter, sort and chart by their names, on the page (`derived.think_chars > 2000`), on the command line (`rolloupe
 query RUN --sort derived.repeated_4grams --desc`) and in Python; each sample shows its own, but for those of token
-series. A sample has no value until its text, or its tokens, are indexed, and the answer says how many samples that
-concerns.
+series. Leave out `derived.` (`max_kl > 1`) unless a sample metric or a tag of the run has that name: it wins. A sample
+has no value until its text, or its tokens, are indexed, and the answer says how many samples that concerns.
 
 | name | label | value |
 |---|---|---|

@@ -99,8 +99,9 @@ def test_what_is_not_computed_yet_is_missing_and_counted(tmp_path: Path) -> None
         run = library.runs[0]
         assert run.wait_all(30)
         run.catalog.underive([s.path for s in run.snapshot().segments if s.path.exists()][:1])
-        asked = SampleQuery(where=conditions("derived.tool_calls >= 6"))
-        assert query.samples(run, asked).pending == 8 and len(ids(run, "derived.tool_calls >= 6")) == 2
+        for where in ("derived.tool_calls >= 6", "tool_calls >= 6"):
+            assert query.samples(run, SampleQuery(where=conditions(where))).pending == 8 and len(ids(run, where)) == 2
+        assert query.samples(run, SampleQuery(sort="tool_calls")).pending == 8
         assert ids(run, sort="derived.tool_calls", descending=True)[0].endswith("/7")
         (train / "2.jsonl").write_bytes(lines([row(2, 0, response="<tool_call>{}</tool_call>")]))
         eventually(lambda: ids(run, "step = 2 and derived.tool_calls = 1") == ["2/0"])

@@ -8,13 +8,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from rolloupe import query, tokens
+from rolloupe import Recorder, query, tokens
 from rolloupe.demo import RUNS
+from rolloupe.derive import token_metrics
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleQuery
+from rolloupe.query.filter.completion import complete
 from rolloupe.query.filter.nodes import Condition
+from rolloupe.query.filter.parser import conditions
 from rolloupe.query.tokens.series import series_of
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened
@@ -288,3 +291,62 @@ def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Pa
         assert page.pending == 0 and page.total
         best = query.samples(run, SampleQuery(sort="derived.max_kl", descending=True, limit=5))
         assert [item.derived["max_kl"] for item in best.samples] == sorted(largest.values(), reverse=True)[:5]
+
+
+def plain(run: OpenRun, name: str, bound: float) -> None:
+    """Assert that the plain name of a metric filters, sorts, shows and charts as the prefixed one."""
+    asked = [SampleQuery(where=conditions(f"{one} > {bound}"), sort=one) for one in (name, f"derived.{name}")]
+    plainly, prefixed = (query.samples(run, one) for one in asked)
+    assert plainly == prefixed
+    values = [query.samples(run, asked[0], columns=[one]).samples for one in (name, f"derived.{name}")]
+    assert [item.values for item in values[0]] == [item.values for item in values[1]]
+    assert query.series(run, name) == query.series(run, f"derived.{name}")
+    groups = [query.groups_page(run, one, [one.sort]) for one in asked]
+    assert groups[0] == groups[1]
+
+
+@pytest.mark.parametrize("path", runs(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_metrics_of_tokens_are_asked_for_by_their_plain_names_unless_recorded(path: Path, tmp_path: Path) -> None:
+    with opened(path, tmp_path) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        samples = list(query.every(run, SampleQuery(sort="derived.characters", where=conditions(EVERY))))
+        for name in token_metrics():
+            if name in run.snapshot().metrics:
+                recorded = [item.metrics.get(name, math.nan) for item in samples]
+                bound = float(np.nanmedian(recorded))
+                page = query.samples(run, SampleQuery(where=conditions(f"{name} > {bound}")))
+                assert page.total == np.sum(np.asarray(recorded) > bound) and page.pending == 0
+                continue
+            values = [item.derived[name] for item in samples if name in item.derived]
+            assert values or (path.name, name) not in (("gen_train_toy", "mean_kl"), ("v7_head", "masked_share"))
+            bound = float(np.median([float(one) for one in values])) if values else 0.0
+            plain(run, name, bound)
+            page = query.samples(run, SampleQuery(where=conditions(f"{name} > {bound}")))
+            assert page.total == sum(float(value) > bound for value in values)
+
+
+EVERY = " or ".join(f"derived.{name} is not null or derived.{name} is null" for name in token_metrics())
+
+
+def test_a_recorded_metric_wins_and_a_text_value_is_no_metric(tmp_path: Path) -> None:
+    for step in range(3):
+        with Recorder(tmp_path / "run", code=None, producer=f"rank{step}") as recorder:
+            metrics = {"max_kl": 5.0, "characters": 5.0} if step == 1 else {}
+            recorder.sample(step=step, prompt="p", response="r", metrics=metrics, tags={"kind": "masked_share"})
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        both = SampleQuery(where=conditions("characters > 1 or derived.characters > 0"))
+        assert query.samples(run, SampleQuery(where=conditions("max_kl > 1"))).total == 1
+        values = [item.values for item in query.samples(run, both, columns=["characters"]).samples]
+        assert values == [[None], [5.0], [None]]
+        names = query.value_names(run)
+        assert query.derived_names(SampleQuery(where=conditions("max_kl > 1")), *names) == ()
+        assert query.derived_names(SampleQuery(where=conditions("kind = masked_share")), *names) == ()
+        assert query.derived_names(SampleQuery(where=conditions("reward < mean_kl")), *names) == ("mean_kl",)
+        listed = [one.text for one in complete(run, SampleQuery(), "max_").found]
+        assert listed.count("max_kl") == 1 and {"derived.max_kl", "max_mismatch_kl"} <= {*listed}
+        (max_kl,) = (one for one in complete(run, SampleQuery(), "max_").found if one.text == "max_kl")
+        assert max_kl.note == "metric"
+        assert complete(run, SampleQuery(), "mean_kl ").found[0].text == "="

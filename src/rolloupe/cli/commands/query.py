@@ -3,14 +3,14 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import options
+from rolloupe.cli import options, progress
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
@@ -116,8 +116,9 @@ def query(
     Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
     contains (text, ignoring case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
     index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
-    step, from 0), every sample metric and every tag; `metric.NAME` and `tag.NAME` are metrics and tags that share their
-    name with another column. You can compare two numeric columns. length and response_length mean response_tokens,
+    step, from 0), every sample metric, every tag and every derived metric, such as max_kl (derived.max_kl where a
+    sample metric or a tag is called max_kl); `metric.NAME` and `tag.NAME` are metrics and tags that share their name
+    with another column. You can compare two numeric columns. length and response_length mean response_tokens,
     prompt_length means prompt_tokens, and total_length total_tokens, unless a sample metric or a tag has that name.
     Quote names and values that contain blanks or symbols. A missing value satisfies no comparison but !=.
 
@@ -133,33 +134,42 @@ def query(
     formula. The command does not replace an existing file without --overwrite.
     """
     from rolloupe.api import sample_query
-    from rolloupe.query import derived_names
 
     if overwrite and file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
     if file is not None and not overwrite and os.path.lexists(file):
         raise _exists(file)
     question = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    texts = bool(derived_names(question))  # the index writes them with the texts
-    with options.opened(options.place_of(**place), run_id=run_id, texts=texts) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
         among = options.chosen(runs, run_id)
+        derived = _derived_names(among, question)
+        if derived:
+            progress.wait(runs, texts=True)  # the index writes them with the texts
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         rows = islice(_samples(among, question), offset, None if most is None else offset + most)
         if file is not None:
-            shown = _write_file(file, among, question, rows, overwrite=overwrite)
+            shown = _write_file(file, among, derived, rows, overwrite=overwrite)
         elif as_json:
             shown = _write_lines(rows)
         else:
             shown = _write_table(rows, sort, many=len(among) > 1)
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, question, offset + shown)
+        if derived or not shown:
+            options.require_complete(runs, run_id, texts=bool(derived))
         if not shown:
-            options.require_complete(runs, run_id, texts=texts)
             complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING
+
+
+def _derived_names(runs: "list[Run]", query: "SampleQuery") -> list[str]:
+    """Return the derived metrics by which the query sorts or filters in any of the runs, without `derived.`."""
+    from rolloupe.query import derived_names
+
+    return list(dict.fromkeys(name for run in runs for name in derived_names(query, *run.value_names())))
 
 
 def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
@@ -203,18 +213,22 @@ def _exists(file: Path) -> NotWritable:
 
 
 def _write_file(
-    file: Path, among: "list[Run]", query: "SampleQuery", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool
+    file: Path,
+    among: "list[Run]",
+    derived: "Sequence[str]",
+    rows: "Iterable[tuple[Run, SampleItem]]",
+    *,
+    overwrite: bool,
 ) -> int:
     """Write a file next to the target, and rename it when it is complete.
 
     Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set.
     """
     from rolloupe import export
-    from rolloupe.query import derived_names
 
     names = [run.value_names() for run in among]
     metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
-    columns = export.columns_of(metrics, tags, derived_names(query), is_whole=True)
+    columns = export.columns_of(metrics, tags, derived, is_whole=True)
     counted = Counter[str]()
 
     def found() -> Iterator[dict[str, Any]]:

@@ -88,6 +88,7 @@ def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> Colum
     """The column that `name` means: a fixed column, a derived or sample metric, or a tag; None for an unknown name.
 
     `metric.NAME` and `tag.NAME` mean the metric and the tag NAME, unless a metric or tag without prefix has that name.
+    NAME means `derived.NAME`, unless a metric or tag has that name.
     """
     if name in KNOWN:
         return ColumnRef("fixed", name)
@@ -105,6 +106,8 @@ def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> Colum
         return ColumnRef(NUMBER, NUMBER)
     if not matches and name in ALIASES:
         return ColumnRef("fixed", ALIASES[name])
+    if not matches and name in METRICS:
+        return ColumnRef("derived", name)
     return matches[0] if matches else None
 
 

@@ -1,11 +1,11 @@
 """A `SampleQuery` in SQL: its conditions, its order, and its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rolloupe.index import Snapshot, column_of
-from rolloupe.index.segments.columns import sql_type
-from rolloupe.query.engine.names import column, is_annotated, is_number, is_real
+from rolloupe.index.segments.columns import resolve, sql_type
+from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, type_of
 from rolloupe.query.engine.relation import AnnotationOverlay, Column
 from rolloupe.query.filter.nodes import Condition, leaves
 from rolloupe.query.filter.parser import pointing
@@ -42,7 +42,7 @@ def compile_query(
 
 def _compile(snapshot: Snapshot, query: SampleQuery, by_group: bool, also: Sequence[str]) -> CompiledQuery:
     where = _where(snapshot, query)
-    names = [*_names(snapshot, query), *also]
+    names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
     names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := sql_type(name))]
@@ -77,21 +77,14 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
     return joined([*clauses, *(clause_of(snapshot, one) for one in query.where)])
 
 
-def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
-    """The names of the columns in a query."""
+def query_names(query: SampleQuery, metrics: Collection[str], tags: Collection[str]) -> list[str]:
+    """The names of the columns that a query sorts and filters by, in a run with these metrics and tags."""
     found = [] if query.sort == "index" else [query.sort]
     for one in leaves(query.where):
         found.append(one.column)
-        if isinstance(one, Condition) and isinstance(one.value, str) and is_number(snapshot, one.column):
-            found.append(one.value)
+        if isinstance(one, Condition) and isinstance(one.value, str):
+            found += [one.value] if type_of(resolve(one.column, metrics, tags)) in NUMBERS else []
     return found
-
-
-def query_names(query: SampleQuery) -> list[str]:
-    """The names that a query sorts and filters by, whether or not they are columns."""
-    values = (getattr(one, "value", None) for one in leaves(query.where))
-    columns = [one.column for one in leaves(query.where)]
-    return [query.sort, *columns, *(value for value in values if isinstance(value, str))]
 
 
 def is_one_step(query: SampleQuery) -> bool:

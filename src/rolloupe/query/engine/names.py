@@ -10,7 +10,6 @@ from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import (
     NUMBER,
     ColumnRef,
-    derived_metric,
     is_reserved,
     metric_column,
     resolve,
@@ -27,6 +26,7 @@ CERTAIN = 0.9
 """A name this similar is the only suggestion."""
 
 SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "word": "VARCHAR"}
+NUMBERS = ("DOUBLE", "BIGINT")
 DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)
 """The derived metrics by the names that people use."""
 
@@ -68,24 +68,24 @@ def has_column(run: OpenRun, name: str) -> bool:
     return reference(run.snapshot(), name) is not None
 
 
-def is_derived(name: str) -> bool:
+def is_derived(run: OpenRun, name: str) -> bool:
     """True for the name of a derived metric."""
-    return bool(derived_metric(name))
+    ref = reference(run.snapshot(), name)
+    return ref is not None and ref.kind == "derived"
 
 
 def is_number(snapshot: Snapshot, name: str) -> bool:
     """True for a column of numbers; False for text, and for an unknown column."""
-    return _type(snapshot, name) in ("DOUBLE", "BIGINT")
+    return type_of(reference(snapshot, name)) in NUMBERS
 
 
 def is_real(snapshot: Snapshot, name: str) -> bool:
     """True for numbers that may be infinite or NaN."""
-    return _type(snapshot, name) == "DOUBLE"
+    return type_of(reference(snapshot, name)) == "DOUBLE"
 
 
-def _type(snapshot: Snapshot, name: str) -> str:
+def type_of(ref: ColumnRef | None) -> str:
     """The SQL type of a column; empty for an unknown column."""
-    ref = reference(snapshot, name)
     if ref is None or ref.kind != "fixed":
         return sql_type(ref.column) if ref else ""
     return SQL_TYPES[KNOWN[ref.name].type]
@@ -114,8 +114,10 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
 def _hint(snapshot: Snapshot, name: str) -> str:
     """The known columns, with likely meanings first."""
     columns = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
-    names = [*columns, *ALIASES]
+    plain = {name: f"{PREFIX}{name}" for name in METRICS}
+    others = {**plain, **ALIASES}
+    names = [*columns, *others]
     near = difflib.get_close_matches(name, names, 1, CERTAIN) or difflib.get_close_matches(name, names, NEAR)
-    guesses = dict.fromkeys(repr(one if one in columns else ALIASES[one]) for one in near)
+    guesses = dict.fromkeys(repr(one if one in columns else others[one]) for one in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""
     return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"

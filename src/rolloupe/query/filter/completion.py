@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe.derive import METRICS
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import NUMBER
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import column, is_number, run_names
+from rolloupe.query.engine.names import column, is_derived, is_number, run_names
 from rolloupe.query.filter.parser import FilterToken, quoted, tokens_of
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.columns import catalogue
@@ -129,6 +130,7 @@ def _suggestions(
         listed = {one.name for one in columns}
         named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
         named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in listed]
+        named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
         return [*_matching(named, partial), *_words(("not", "("), partial)]
     if at.what == "operator":
         try:

@@ -11,6 +11,9 @@
 Quote a name or value that contains blanks or signs, with single or double quotes, and double a quote inside. An
 unquoted value that reads as a number is a number, or beside a column of text the same text; a quoted value is text.
 Keywords match in any case.
+
+A derived metric needs no `derived.` before its name unless a sample metric or a tag of the run is called so:
+`max_kl > 1`.
 """
 
 import re

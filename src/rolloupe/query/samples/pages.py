@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from rolloupe.columns import ANNOTATED, LISTED
-from rolloupe.derive import PREFIX
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, Snapshot, added_stamps, metric_column, tag_column
-from rolloupe.index.segments.columns import NUMBER, derived_column, derived_metric, resolve, sql_type
+from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, resolve, sql_type
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import query_names
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import DERIVED_NAMES
+from rolloupe.query.engine.names import DERIVED_NAMES, reference
 from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem, SamplePage, SampleQuery
 from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
@@ -65,18 +65,24 @@ def samples(
     if around is not None and limit > 0:
         place = found.place_of(run, around)
         offset = offset if place is None else place // limit * limit
-    rows = list_rows(run, found.snapshot, found.page(run, offset, limit), columns, query_names(query))
+    derived = _derived_names(snapshot, query)
+    rows = list_rows(run, found.snapshot, found.page(run, offset, limit), columns, derived)
     return SamplePage(total, offset, items_of(rows), stamp_of(snapshot, query), pending(snapshot, query))
 
 
-def derived_names(query: SampleQuery) -> tuple[str, ...]:
-    """The derived metrics by which a query sorts or filters, without `derived.`."""
-    return tuple(dict.fromkeys(filter(None, map(derived_metric, query_names(query)))))
+def derived_names(query: SampleQuery, metrics: Collection[str], tags: Collection[str]) -> tuple[str, ...]:
+    """The derived metrics that a query names in a run with these sample metrics and tags, without `derived.`."""
+    refs = [resolve(name, metrics, tags) for name in query_names(query, metrics, tags)]
+    return tuple(dict.fromkeys(ref.name for ref in refs if ref is not None and ref.kind == "derived"))
+
+
+def _derived_names(snapshot: Snapshot, query: SampleQuery) -> tuple[str, ...]:
+    return derived_names(query, snapshot.metrics, snapshot.tags)
 
 
 def pending(snapshot: Snapshot, query: SampleQuery) -> int:
     """The number of samples in the scope of a query that lack a value of one of its derived metrics so far."""
-    names = {*derived_names(query)}
+    names = {*_derived_names(snapshot, query)}
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names else []
     return sum(piece.rows for piece in pieces if not names <= {*piece.derived})
 
@@ -136,7 +142,7 @@ def _page(
         try:
             found = listed(run, snapshot, query)
             places = found.page(run, query.offset, query.limit or 0)
-            rows = list_rows(run, found.snapshot, places, columns, query_names(query))
+            rows = list_rows(run, found.snapshot, places, columns, _derived_names(snapshot, query))
             return snapshot, items_of(rows)
         except SourceChanged:
             if pause_s is None:
@@ -158,7 +164,7 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     chunks = []
     for at in range(query.offset, stop, CHUNK):
         places = found.page(run, at, min(CHUNK, stop - at))
-        chunks.append(_as_table(list_rows(run, found.snapshot, places, named=DERIVED_NAMES)))
+        chunks.append(_as_table(list_rows(run, found.snapshot, places, derived=tuple(METRICS))))
     if not chunks:
         return pa.table({name: [] for name in ("id", *NAMES.values(), *DERIVED_NAMES)})
     return pa.concat_tables(chunks, promote_options="permissive")
@@ -188,25 +194,26 @@ def list_rows(
     snapshot: Snapshot,
     places: Sequence[RowPlace],
     columns: Sequence[str] | None = None,
-    named: Sequence[str] = (),
+    derived: tuple[str, ...] = (),
 ) -> Iterator[ListRows]:
     """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
 
-    The result has these columns; or else all sample metrics and tags, and the derived metrics among `named`.
+    The result has these columns; or else all sample metrics and tags, and these derived metrics.
     """
     newer_metrics, newer_tags = snapshot.annotated_names()
     newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
     overlay = AnnotationOverlay(snapshot.annotations, newer, places=True)
+    refs = None if columns is None else [reference(snapshot, name) for name in columns]
     distinct = {id(piece): piece for piece, _ in places}
     names_in = {
-        key: _names_in({*piece.metrics, *newer_metrics}, {*piece.tags, *newer_tags}, columns, named)
+        key: _names_in({*piece.metrics, *newer_metrics}, {*piece.tags, *newer_tags}, refs, derived)
         for key, piece in distinct.items()
     }
     alike: dict[RowNames, list[int]] = defaultdict(list)
     for nth, (piece, _) in enumerate(places):
         alike[names_in[id(piece)]].append(nth)
     for names, numbers in alike.items():
-        metrics, tags, derived, _ = names
+        metrics, tags, of_derived, _ = names
         at = [places[nth] for nth in numbers]
         pieces = list({id(piece): piece for piece, _ in at}.values())
         selected = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
@@ -214,20 +221,23 @@ def list_rows(
         rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
         rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
         attempts = attempts_of(run, snapshot, rows)
-        if derived:
-            values = _derived(run, pieces, at, derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
+        if of_derived:
+            values = _derived(run, pieces, at, of_derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
             for name in values.column_names:
                 rows = rows.append_column(name, values[name])
         yield ListRows(rows, names, attempts)
 
 
 def _names_in(
-    metrics: Collection[str], tags: Collection[str], columns: Sequence[str] | None, named: Sequence[str]
+    metrics: Collection[str],
+    tags: Collection[str],
+    wanted: Sequence[ColumnRef | None] | None,
+    derived: tuple[str, ...],
 ) -> RowNames:
-    if columns is None:
-        derived = dict.fromkeys(filter(None, map(derived_metric, named)))
-        return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), tuple(derived))
-    refs = [resolve(name, metrics, tags) for name in columns]
+    if wanted is None:
+        return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), derived)
+    own = {"metric": metrics, "tag": tags}
+    refs = [ref if ref is None or ref.name in own.get(ref.kind, (ref.name,)) else None for ref in wanted]
 
     def names(kind: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(ref.name for ref in refs if ref and ref.kind == kind))

@@ -56,9 +56,10 @@ async def export(request: Request) -> Response:
             notes = notes_of(run, state) if selection.notes is None else selection.notes
             about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
             return report.report_pieces(about, reported(run, selection.items, notes), has_tokens=has_tokens)
+        names = query.value_names(run)
         columns = tables.columns_of(
-            *query.value_names(run),
-            query.derived_names(scope),
+            *names,
+            query.derived_names(scope, *names),
             has_notes=selection.notes is not None,
             is_whole=texts == "whole",
         )
