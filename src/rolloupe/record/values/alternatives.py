@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from rolloupe.model import MOST_ALTERNATIVES
@@ -16,6 +17,8 @@ MOST_BYTES = 40 * 2**20
 """The alternatives of one sample take at most so much of its line: readers skip a line of more than 64 MiB."""
 
 DECIMALS = 6
+
+_BY_LOGPROB = itemgetter(1)
 
 Alternatives = list[list[list[str | float]]]
 """For each token pairs of a token string and a logprob, the likeliest first."""
@@ -67,18 +70,19 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
             found.append((_string(token, known), _logprob(value)))
         except Exception:
             bad += 1
-    return sorted(found, key=lambda one: -one[1]), bad
+    found.sort(key=_BY_LOGPROB, reverse=True)
+    return found, bad
 
 
 def _string(token: object, known: Mapping[int, str]) -> str:
     if isinstance(token, str):
-        return str(token)
+        return token
     number = whole_number(token)
     return known.get(number) or str(number)
 
 
 def _logprob(value: object) -> float:
-    found = scalar(value)
+    found = value if type(value) is float else scalar(value)  # most are floats
     if isinstance(found, str | bool) or not math.isfinite(found):
         raise ValueError("no finite number")
     return round(float(found), DECIMALS)
