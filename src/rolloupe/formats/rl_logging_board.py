@@ -320,14 +320,10 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     return found | reward.metrics
 
 
-def _texts(values: list[Any]) -> list[str]:
-    return values if set(map(type, values)) <= {str} else [fields.as_text(value) for value in values]
-
-
 def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
     """Token strings and series of one length; `notes` receives a text about each cut."""
     pieces = record.get("response_tokens")
-    pieces = _texts(pieces) if isinstance(pieces, list) else []
+    pieces = fields.texts(pieces) if isinstance(pieces, list) else []
     count = _token_count(pieces)
     if count < len(pieces):
         notes.append(f"response_tokens: shown up to the padding, {count} of {len(pieces)}")

@@ -210,7 +210,7 @@ class Native(JsonlFormat):
             label=references.label,
             ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
-            token_strings=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
+            token_strings=fields.texts(pieces) if isinstance(pieces, list) else [],
             top_logprobs=alternatives_of(record.get("top_logprobs")),
             extra=(extra := _extra(record)),
             notes=[f"error: {extra['error'][-MAX_ERROR_CHARS:]}"] if isinstance(extra.get("error"), str) else [],

@@ -167,6 +167,11 @@ def as_text(value: object) -> str:
         return TOO_DEEP
 
 
+def texts(values: list[Any]) -> list[str]:
+    """Return each of many values as text; most lists hold texts alone and are returned as they are."""
+    return values if set(map(type, values)) <= {str} else [as_text(value) for value in values]
+
+
 def showable(value: object) -> Any:
     """Return a value of a record unchanged, or a word in its place if it is nested too deeply."""
     level: list[object] = [value]
