@@ -75,8 +75,8 @@ def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) ->
 def test_many_samples_need_a_folder_and_link_to_each_other(
     demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document, "PART_BYTES", 50_000)
-    words = ("export", "html", demo_runs / "tiny_grpo", "--step", "0:1", "--all-records")
+    monkeypatch.setattr(document, "PART_BYTES", 40_000)
+    words = ("export", "html", demo_runs / "tiny_grpo", "--step", "0", "--split", "train", "--all-records")
     refused = rolloupe(*words, "-o", tmp_path / "r.html")
     assert refused.code == 2 and "Next: name a folder" in refused.err and not (tmp_path / "r.html").exists()
     done = rolloupe(*words, "-o", f"{tmp_path / 'parts'}/", "--json")
@@ -84,7 +84,7 @@ def test_many_samples_need_a_folder_and_link_to_each_other(
     assert [file.name for file in files][:2] == ["index.html", "part-2.html"]
     links = [data_of(file)["next_file"] for file in files]
     assert links == [*(file.name for file in files[1:]), ""]
-    assert sum(len(ids_of(file)) for file in files) == done.json["samples"] == 512
+    assert sum(len(ids_of(file)) for file in files) == done.json["samples"] == 160
 
 
 def test_a_limit_is_said(demo_runs: Path, tmp_path: Path) -> None:

@@ -40,6 +40,22 @@ def write(path: Path, data: bytes | memoryview) -> None:
         file.write(data)
 
 
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Let one at a time of those that ask for this folder go on, in this process and in others.
+
+    Where the system or the disk has no locks, all go on.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)  # which gives the lock back
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def append(path: Path, lines: bytes) -> None:
     """Append lines, with their ends, in one write; a torn last line gets its end first. Raises OSError.
 

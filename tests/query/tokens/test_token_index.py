@@ -21,6 +21,7 @@ from rolloupe.query.filter.parser import conditions
 from rolloupe.query.tokens.series import series_of
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened
+from tests.thoroughness import slow_unless
 
 DATA = Path(__file__).parents[2] / "data"
 SHARES = (0.1, 1, 10, 50, 90, 99, 99.9)
@@ -39,6 +40,12 @@ def runs() -> list[Path]:
     return [native / "small", *exports, *demo, *generic]
 
 
+SLOW = {"v1_pr2551", "v2_pr2592", "v4_pr2641", "areal", "skyrl", "verl_v1"}
+"""Runs that are like others."""
+
+CASES = [slow_unless(path.name not in SLOW, path) for path in runs()]
+
+
 def held(run: OpenRun) -> dict[str, dict[tuple[str, int], Values]]:
     """Every series of every sample, by name and step, as the page of a sample shows them."""
     found: dict[str, dict[tuple[str, int], Values]] = defaultdict(lambda: defaultdict(dict))
@@ -50,7 +57,7 @@ def held(run: OpenRun) -> dict[str, dict[tuple[str, int], Values]]:
     return found
 
 
-@pytest.mark.parametrize("path", runs(), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_every_series_of_a_run_equals_what_its_samples_hold(path: Path, tmp_path: Path) -> None:
     with opened(path, tmp_path) as library:
         run = library.runs[0]
@@ -180,7 +187,7 @@ def whole(run: OpenRun) -> Samples:
     return found
 
 
-@pytest.mark.parametrize("path", runs(), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(path: Path, tmp_path: Path) -> None:
     with opened(path, tmp_path) as library:
         run = library.runs[0]
@@ -305,7 +312,7 @@ def plain(run: OpenRun, name: str, bound: float) -> None:
     assert groups[0] == groups[1]
 
 
-@pytest.mark.parametrize("path", runs(), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_metrics_of_tokens_are_asked_for_by_their_plain_names_unless_recorded(path: Path, tmp_path: Path) -> None:
     with opened(path, tmp_path) as library:
         run = library.runs[0]

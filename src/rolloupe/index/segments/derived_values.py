@@ -139,15 +139,18 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
     kept = _kept(path, meta)
     stale = [metric for name, metric in text_metrics().items() if name not in kept.names]
     values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
-    return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
+    with atomic.alone_in(path.parent):  # another viewer may have added values of tokens meanwhile
+        kept = _kept(path, meta).without(values)
+        return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
 
 
 def add_values(
     path: Path, meta: SegmentMeta, rows: Sequence[SampleRow], values: dict[str, BatchValues], mark: TokenMark
 ) -> DerivedMeta:
     """Write the values of metrics of tokens beside the others. The rows need no texts. Raises `OSError`."""
-    kept = _kept(path, meta).without(values)
-    return _written(path, meta, rows, kept, values, dict(kept.about.failures) if kept.about else {}, mark)
+    with atomic.alone_in(path.parent):
+        kept = _kept(path, meta).without(values)
+        return _written(path, meta, rows, kept, values, dict(kept.about.failures) if kept.about else {}, mark)
 
 
 class _Kept(NamedTuple):
