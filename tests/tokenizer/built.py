@@ -188,6 +188,7 @@ KINDS: dict[str, Callable[[], Built]] = {
     "words": _word_level,
     "SentencePiece BPE": lambda: _sentence_piece("bpe"),
     "SentencePiece unigram": lambda: _sentence_piece("unigram"),
+    "SentencePiece with each blank": lambda: _sentence_piece("bpe", remove_extra_whitespaces=False),
     "SentencePiece without a prefix": lambda: _sentence_piece(
         "bpe", add_dummy_prefix=False, remove_extra_whitespaces=False
     ),

@@ -18,21 +18,31 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     if not ids:
         return []
     found = [*map(tokenizer.texts.__getitem__, ids)]
-    first = tokenizer.piece(ids[0], is_first=True)
-    found[0] = placeholder(ids[0]) if first is None else text_of(first)
-    texts = _completed(tokenizer, ids, found) if None in found else [text or "" for text in found]
+    beginning = _beginning(tokenizer, ids)
+    for at, token in enumerate(ids[:beginning]):
+        first = tokenizer.piece(token, is_first=True)
+        found[at] = placeholder(token) if first is None else text_of(first)
+    texts = _completed(tokenizer, ids, found, beginning) if None in found else [text or "" for text in found]
     _strip(texts, *tokenizer.vocabulary.strip)
     return texts
 
 
-def _completed(tokenizer: Tokenizer, ids: Sequence[int], found: list[str | None]) -> list[str]:
+def _beginning(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
+    """Return how many tokens are decoded as the first of a text."""
+    if not tokenizer.vocabulary.is_first_until_text:
+        return 1
+    texts = (at for at, token in enumerate(ids, 1) if tokenizer.piece(token, is_first=True) != b"")
+    return next(texts, len(ids))
+
+
+def _completed(tokenizer: Tokenizer, ids: Sequence[int], found: list[str | None], beginning: int) -> list[str]:
     """Decode runs of tokens that have no text of their own: their neighbours begin and end with whole characters."""
     texts = []
     utf8 = _Utf8("replace")
     is_open = False
     for at, text in enumerate(found):
         if text is None:
-            texts.append(utf8.decode(tokenizer.piece(ids[at], is_first=at == 0) or b""))
+            texts.append(utf8.decode(tokenizer.piece(ids[at], is_first=at < beginning) or b""))
             is_open = True
             continue
         if is_open:

@@ -1,20 +1,22 @@
-"""SentencePiece models (`tokenizer.model`): a protocol buffer, of which decoding needs the pieces and one setting.
+"""SentencePiece models (`tokenizer.model`): a protocol buffer, of which decoding needs the pieces and two settings.
 
 Source: `sentencepiece_model.proto` of google/sentencepiece. A piece of the type byte is one byte, control and
-user-defined pieces are special, and `▁` is a blank. The blank that a model puts before each text is stripped again.
+user-defined pieces are special, and `▁` is a blank. A model that puts a blank before each text, or that drops blanks
+there, decodes without them: `Decode` of `sentencepiece_processor.cc`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from rolloupe.tokenizer.spellings import byte_fallback
-from rolloupe.tokenizer.vocabulary import BadTokenizer, Vocabulary
+from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Vocabulary
 
 PIECES, NORMALIZER = 1, 3
 """Fields of the model."""
 PIECE, TYPE = 1, 3
 """Fields of a piece."""
-DUMMY_PREFIX = 3
-"""A field of the normalizer: whether a blank is put before each text."""
+DUMMY_PREFIX, REMOVE_EXTRA = 3, 4
+"""Fields of the normalizer: whether a blank is put before each text, and whether other blanks there are dropped."""
+BLANK = "▁".encode()
 UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
 """Types of pieces."""
 NUMBER, BYTES = 0, 2
@@ -30,7 +32,8 @@ def read(data: bytes) -> Vocabulary:
     """Read a SentencePiece model. Raises `BadTokenizer`."""
     spellings: dict[int, str | bytes] = {}
     special = set()
-    is_prefixed = True
+    literal = set()
+    settings: dict[int, int | bytes] = {DUMMY_PREFIX: 1, REMOVE_EXTRA: 1}
     for field, value in _fields(data, MAX_PIECES):
         if not isinstance(value, bytes):
             raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
@@ -38,13 +41,29 @@ def read(data: bytes) -> Vocabulary:
             spelling, kind = _piece(value)
             if kind in (UNKNOWN, CONTROL, USER_DEFINED):
                 special.add(len(spellings))
+            if kind in (UNKNOWN, CONTROL):
+                literal.add(spelling)
             spellings[len(spellings)] = spelling
         elif field == NORMALIZER:
-            settings = [setting for number, setting in _fields(value, MAX_FIELDS) if number == DUMMY_PREFIX]
-            is_prefixed = settings[-1:] != [0]
+            settings.update(_fields(value, MAX_FIELDS))
     if not spellings:
         raise BadTokenizer("it has no pieces")
-    return Vocabulary(spellings=spellings, special=frozenset(special), strip=(" ", 1) if is_prefixed else ("", 0))
+    drops, drops_all = settings[DUMMY_PREFIX] or settings[REMOVE_EXTRA], bool(settings[REMOVE_EXTRA])
+    return Vocabulary(
+        spellings=spellings, special=frozenset(special), is_first_until_text=drops_all,
+        steps=(_blanks(literal, drops_first=False),), first_steps=(_blanks(literal, drops_first=bool(drops)),),
+    )  # fmt: skip
+
+
+def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
+    """Return the step that writes the blanks of a piece, unless it is a literal one."""
+
+    def step(piece: bytes) -> bytes:
+        if piece in literal:
+            return piece
+        return (piece.removeprefix(BLANK) if drops_first else piece).replace(BLANK, b" ")
+
+    return step
 
 
 def _piece(message: bytes) -> tuple[bytes, int]:
@@ -55,9 +74,7 @@ def _piece(message: bytes) -> tuple[bytes, int]:
             spelling = value
         elif field == TYPE and isinstance(value, int):
             kind = value
-    if kind == BYTE:
-        return byte_fallback(spelling), kind
-    return spelling if kind in (UNKNOWN, CONTROL) else spelling.replace("▁".encode(), b" "), kind
+    return byte_fallback(spelling) if kind == BYTE else spelling, kind
 
 
 def _fields(message: bytes, most: int) -> Iterator[tuple[int, int | bytes]]:

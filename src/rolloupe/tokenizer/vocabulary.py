@@ -24,6 +24,8 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     first_steps: tuple[Step, ...] = ()
     """The steps for the first token of a text."""
+    is_first_until_text: bool = False
+    """Whether `first_steps` are also for the tokens after it, up to the first one that adds text."""
     strip: tuple[str, int] = ("", 0)
     """A character, and how many of it at most are dropped where a text begins."""
 

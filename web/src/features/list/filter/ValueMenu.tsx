@@ -4,7 +4,7 @@
  */
 
 import { useSession } from "../../../state/useSession";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import style from "./ValueMenu.module.css";
 
 const EDGE_PX = 8;
@@ -21,7 +21,8 @@ export function ValueMenu() {
     back?.focus({ preventScroll: true });
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // before the menu is painted: nothing may move the page unheard
     if (offer === null) return undefined;
     const outside = (event: Event): void => {
       if (event.target instanceof Node && !menu.current?.contains(event.target)) session.filter.offer.value = null;
