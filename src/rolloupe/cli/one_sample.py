@@ -1,8 +1,8 @@
 """The sample that a command line names: `PATH... ID`."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
 """A sample by its number in its step; ids escape `#` as %23."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def sample(command: F) -> F:
+    """Add `PATH... ID` as `words`, and the alias of PATH."""
+    argument = click.argument("words", nargs=-1, metavar="PATH... ID")
+    return argument(options.data_dirs(command))
 
 
 def paths_and_id(words: Sequence[str], data_dirs: Sequence[str]) -> tuple[list[str], str]:

@@ -110,9 +110,12 @@ def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 
 def paths(command: F) -> F:
     """Add PATH... and its alias."""
-    argument = click.argument("paths", nargs=-1, metavar="PATH...")
-    alias = click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
-    return argument(alias(command))
+    return click.argument("paths", nargs=-1, metavar="PATH...")(data_dirs(command))
+
+
+def data_dirs(command: F) -> F:
+    """Add `--data-dir`."""
+    return click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")(command)
 
 
 def reading(command: F) -> F:
@@ -260,6 +263,22 @@ def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, b
 def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":
     """Return the runs to work on: all, or the one that `--run` names. Raises `NotFound`."""
     return list(runs.runs) if run_id is None else [runs.run(run_id)]
+
+
+def only(runs: "Runs", run_id: str | None) -> "Run | None":
+    """Return the run to work on, whose index must be complete. Without one, print why and return None.
+
+    Raises `NotFound` if there are several, and `IncompleteIndex`.
+    """
+    among = chosen(runs, run_id)
+    if not among:
+        explain_nothing(runs)
+        return None
+    if len(among) > 1:
+        names = ", ".join(run.id for run in among[:20])
+        raise NotFound(f"{len(among)} runs are there: choose one with --run; they are {names}")
+    require_complete(runs, run_id)
+    return among[0]
 
 
 def explain_nothing(runs: "Runs") -> None:

@@ -11,7 +11,6 @@ from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import print_table, tell
-from rolloupe.errors import NotFound
 from rolloupe.record.writers.registry import WRITERS
 
 EXAMPLES = (
@@ -82,24 +81,19 @@ def convert(
 
     check(Path(target), [Path(source)], force=overwrite)
     with options.opened(options.place_of((source,), (), **reading), run_id=run_id) as runs:
-        among = options.chosen(runs, run_id)
-        if not among:
-            options.explain_nothing(runs)
+        run = options.only(runs, run_id)
+        if run is None:
             return NOTHING
-        if len(among) > 1:
-            names = ", ".join(run.id for run in among[:20])
-            raise NotFound(f"{len(among)} runs are at {source}: choose one with --run; they are {names}")
-        options.require_complete(runs, run_id)
         with progress.counting("Converting", "samples") as advanced:
             done = write(
-                among[0], Path(target), layout, paths=(Path(source),), splits=splits,
+                run, Path(target), layout, paths=(Path(source),), splits=splits,
                 steps=steps or (None, None), force=overwrite, advanced=advanced,
             )  # fmt: skip
     if as_json:
         tell(
             dumps(
                 {
-                    "run": among[0].id, "layout": layout, "target": str(Path(target).absolute()),
+                    "run": run.id, "layout": layout, "target": str(Path(target).absolute()),
                     "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
                 },
                 indent=2,

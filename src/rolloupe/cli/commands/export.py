@@ -10,7 +10,6 @@ from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, tell
-from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:
     from rolloupe.query import SampleQuery
@@ -95,15 +94,9 @@ def html(
     if output.endswith("/"):
         target.mkdir(parents=True, exist_ok=True)
     with options.opened(options.place_of(**place), run_id=run_id) as runs:
-        among = options.chosen(runs, run_id)
-        if not among:
-            options.explain_nothing(runs)
+        run = options.only(runs, run_id)
+        if run is None:
             return NOTHING
-        if len(among) > 1:
-            names = ", ".join(run.id for run in among[:20])
-            raise NotFound(f"{len(among)} runs are there: choose one with --run; they are {names}")
-        options.require_complete(runs, run_id)
-        (run,) = among
         wanted = _query(split, low, high, conditions, limit)
         total = run.total(wanted)
         if not total:

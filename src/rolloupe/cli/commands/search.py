@@ -33,7 +33,7 @@ EXAMPLES = (
 
 @click.command(cls=Command, examples=EXAMPLES)
 @click.argument("words", nargs=-1, metavar="PATH... TEXT")
-@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@options.data_dirs
 @options.one_run
 @click.option("--regex", is_flag=True, help="TEXT is a regular expression (RE2).")
 @click.option("--case", is_flag=True, help="Match case.")

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import options
+from rolloupe.cli import one_sample, options
 from rolloupe.cli.frame import Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.one_sample import holding, paths_and_id
 from rolloupe.cli.terminal import block, line, number, output, tell
 from rolloupe.errors import NotFound
 from rolloupe.text.visible import visible
@@ -43,8 +42,7 @@ STYLES = {
 
 
 @click.command(cls=Command, examples=EXAMPLES)
-@click.argument("words", nargs=-1, metavar="PATH... ID")
-@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@one_sample.sample
 @options.one_run
 @click.option("--raw", is_flag=True, help="The record as its file holds it, byte for byte unless a terminal shows it.")
 @click.option(
@@ -75,12 +73,12 @@ def show(
     """
     if raw + as_bytes + as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
-    paths, sample_id = paths_and_id(words, data_dirs)
+    paths, sample_id = one_sample.paths_and_id(words, data_dirs)
     with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=not as_bytes) as runs:
         if as_bytes:
             _write_bytes(runs, run_id, sample_id)
             return
-        run, sample_id = holding(runs, run_id, sample_id)
+        run, sample_id = one_sample.holding(runs, run_id, sample_id)
         if raw:
             _write_raw(run, sample_id)
         elif as_json:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import options
+from rolloupe.cli import one_sample, options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.one_sample import holding, paths_and_id
 from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery
 
@@ -28,8 +27,7 @@ BATCH_ROWS = 1024
 
 
 @click.command(cls=Command, examples=EXAMPLES)
-@click.argument("words", nargs=-1, metavar="PATH... ID")
-@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@one_sample.sample
 @options.one_run
 @click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
 @click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
@@ -55,9 +53,9 @@ def tokens(
     under its name. What the record does not hold is null; numbers that JSON lacks are the strings "NaN", "Infinity" and
     "-Infinity".
     """
-    paths, sample_id = paths_and_id(words, data_dirs)
+    paths, sample_id = one_sample.paths_and_id(words, data_dirs)
     with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
-        run, sample_id = holding(runs, run_id, sample_id)
+        run, sample_id = one_sample.holding(runs, run_id, sample_id)
         table = _chosen(run.sample(sample_id).tokens, names, worst)
         if limit is not None:
             table = table.slice(0, limit)

@@ -37,13 +37,7 @@ class Push(NamedTuple):
 
     def plus(self, other: "Push") -> "Push":
         """Return the sums over both."""
-        return Push(
-            self.tokens + other.tokens,
-            self.up + other.up,
-            self.down + other.down,
-            self.taken_out + other.taken_out,
-            self.lost + other.lost,
-        )
+        return Push._make(one + another for one, another in zip(self, other, strict=True))
 
 
 class TokenUpdate(NamedTuple):
@@ -87,7 +81,8 @@ def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     except ValueError as error:
         raise BadQuery(str(error)) from None
     full = tokens.full_coefficients(inputs, rule)
-    is_out = inputs.loss_mask & (full != 0) & (tokens.update_coefficients(inputs, rule) == 0)
+    kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
+    is_out = inputs.loss_mask & (full != 0) & (kept == 0)
     effects = np.select(
         [~inputs.loss_mask | np.isnan(coefficients), is_out, coefficients > 0, coefficients < 0],
         [UNTRAINED, TAKEN_OUT, UP, DOWN],

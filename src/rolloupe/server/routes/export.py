@@ -51,7 +51,7 @@ async def export(request: Request) -> Response:
     scope = params.sample_query(parameters)
 
     def begin() -> Iterator[bytes]:
-        selection = selected(run, scope) if of == "samples" else bookmarks(run, required(state))
+        selection = selected(run, scope) if of == "samples" or state is None else bookmarks(run, state)
         if kind == HTML:
             notes = notes_of(run, state) if selection.notes is None else selection.notes
             about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
@@ -69,12 +69,6 @@ async def export(request: Request) -> Response:
     found = await context.file(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(found, media_type=tables.KINDS.get(kind, "text/html; charset=utf-8"), headers=headers)
-
-
-def required(state: State | None) -> State:
-    """Return the state of a request that asked for it."""
-    assert state is not None
-    return state
 
 
 def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:
