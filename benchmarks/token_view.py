@@ -6,6 +6,9 @@ Prints milliseconds, for each sample: from the press on Tokens until the tokens 
 server takes; from another choice of colours until the frame that shows them; what the page does when the pointer comes
 to a token; and the gaps between frames while it scrolls by 120 pixels a frame. In brackets is the processor time of the
 page's main thread, with the frame: on a machine that does other things, too, it says more.
+
+The last lines of each sample are those of a plain page in the same browser: one element for each token, with its
+colour, and nothing else.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,15 +75,46 @@ SCROLL = """async () => {
   }
   return gaps;
 }"""
+PLAIN = """<body style="margin:0">
+<div data-scroll="sample" style="height:100vh;overflow:auto"><div style="width:900px;font:14px/22px monospace"></div>"""
+PLAIN_OPEN = f"""async strings => {{
+  const began = performance.now(), flow = document.querySelector('[data-scroll] > div');
+  flow.style.whiteSpace = 'pre-wrap';
+  for (const string of strings) {{
+    const one = document.createElement('span');
+    one.textContent = string;
+    one.style.background = `hsl(${{one.textContent.length * 40}} 80% 90%)`;
+    flow.append(one);
+  }}
+  await {PAINTED};
+  return performance.now() - began;
+}}"""
+PLAIN_RECOLOUR = f"""async () => {{
+  const times = [];
+  for (let hue = 0; hue < 5; hue += 1) {{
+    const began = performance.now();
+    for (const one of document.querySelectorAll('span')) {{
+      one.style.background = `hsl(${{hue * 60 + one.textContent.length * 10}} 80% 90%)`;
+    }}
+    await {PAINTED};
+    times.push(performance.now() - began);
+  }}
+  return times;
+}}"""
+
+
+def strings_of(size: int) -> list[str]:
+    """Short words and lines."""
+    words = np.array([" the", " sum", " of", " angles", " is", " therefore", " 30", ",", ".", "\n"])
+    return [str(word) for word in words[np.random.default_rng(1).integers(len(words), size=size)]]
 
 
 def record(folder: Path) -> None:
-    """A run with a sample of each size, of short words and lines."""
+    """A run with a sample of each size."""
     random = np.random.default_rng(1)
-    words = np.array([" the", " sum", " of", " angles", " is", " therefore", " 30", ",", ".", "\n"])
     with Recorder(folder) as recorder:
         for size in SIZES:
-            tokens = words[random.integers(len(words), size=size)].tolist()
+            tokens = strings_of(size)
             logprobs = -random.exponential(0.4, size)
             series = {
                 "logprobs": logprobs,
@@ -128,6 +163,18 @@ def measure(page: Page, address: str, size: int) -> None:
         print(f"  {name}: {p95(times):.1f} ms ({thread.spent() / len(times):.1f}), aim {AIMS_MS[name]}")
 
 
+def measure_plain(page: Page, size: int) -> None:
+    """Print the figures of a page with one element for each token."""
+    thread = Thread(page)
+    page.set_content(PLAIN)
+    thread.spent()
+    painted = page.evaluate(PLAIN_OPEN, strings_of(size))
+    print(f"  one element for each token: painted {painted:.0f} ms ({thread.spent():.0f})")
+    for name, script in (("colours", PLAIN_RECOLOUR), ("frame gap", SCROLL)):
+        times = page.evaluate(script)
+        print(f"    {name}: {p95(times):.1f} ms ({thread.spent() / len(times):.1f})")
+
+
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -140,9 +187,10 @@ def main() -> None:
             address = server.stdout.readline().split()[3]
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             for size in SIZES:
-                page = browser.new_page(viewport={"width": 1440, "height": 900})
-                measure(page, address, size)
-                page.close()
+                for figures in (partial(measure, address=address, size=size), partial(measure_plain, size=size)):
+                    page = browser.new_page(viewport={"width": 1440, "height": 900})
+                    figures(page)
+                    page.close()
             browser.close()
             server.terminate()
 
