@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import rolloupe
-from rolloupe.formats.native.alternatives import alternatives_of
+from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.record import Recorder, RecorderWarning
 from rolloupe.record.values import alternatives
 from tests.record.support import lines, opened
@@ -38,6 +39,38 @@ def test_pairs_mappings_strings_and_ids_come_back_with_the_likeliest_first(tmp_p
         record.samples([sample])
     (again,) = opened(tmp_path / "again").samples()
     assert opened(tmp_path / "again").sample(again.key).top_logprobs == sample.top_logprobs
+
+
+class Logprob(NamedTuple):
+    """As vLLM hands one over."""
+
+    logprob: float
+    rank: int = 1
+    decoded_token: str | None = None
+
+
+def test_what_inference_engines_hand_over_is_taken(tmp_path: Path) -> None:
+    vllm = {9: Logprob(-2.0, 2, "nine"), 3: Logprob(-0.5, 1, "own strings win"), 8: Logprob(-3.0)}
+    top = [SimpleNamespace(token="y", logprob=-0.25, bytes=None), {"token": "z", "logprob": -0.125}]
+    sample, failures = recorded(tmp_path, [SimpleNamespace(token="y", logprob=-0.25, top_logprobs=top), vllm])
+    assert sample.top_logprobs == [[("z", -0.125), ("y", -0.25)], [("b", -0.5), ("nine", -2.0), ("8", -3.0)]]
+    assert not failures
+
+
+def test_json_lines_of_other_writers_have_them_too(tmp_path: Path) -> None:
+    openai = {
+        "token": "a",
+        "logprob": -1,
+        "top_logprobs": [{"token": "b", "logprob": -2}, {"token": "a", "logprob": -1}],
+    }
+    vllm = {"17": {"logprob": -0.5, "rank": 1, "decoded_token": "x"}, "18": {"logprob": -3, "decoded_token": None}}
+    row = {"prompt": "p", "response": "ax", "reward": 1, "logprobs": [-1, -0.5], "top_logprobs": [openai, vllm]}
+    (tmp_path / "run.jsonl").write_text(json.dumps(row) + "\n")
+    run = opened(tmp_path / "run.jsonl")
+    (item,) = run.samples()
+    sample = run.sample(item.key)
+    assert sample.top_logprobs == [[("a", -1.0), ("b", -2.0)], [("x", -0.5), ("18", -3.0)]]
+    assert "top_logprobs" not in sample.extra
 
 
 def test_bad_values_are_left_out_and_counted_and_so_is_what_is_beyond_twenty(tmp_path: Path) -> None:
@@ -74,6 +107,8 @@ def test_none_for_each_token_is_nothing_and_too_much_for_a_line_is_left_out(
 def test_hostile_lines_are_read_as_far_as_they_make_sense() -> None:
     assert alternatives_of({"a": 1}) == [] == alternatives_of(None)
     text = '[[["a",NaN],["b",-Infinity],["c",true],["d",-1],["e"],5,[1,-1],["f",-1,2]],7,{"a":-1},null,[["g",-1e999]]]'
-    assert alternatives_of(json.loads(text)) == [[("d", -1.0)], [], [], [], []]
+    assert alternatives_of(json.loads(text)) == [[("d", -1.0)], [], [("a", -1.0)], [], []]
+    text = '[{"token":1,"top_logprobs":[{"token":2,"logprob":-1},{"token":"h"},[]]},{"top_logprobs":{"a":{}}},[[{}]]]'
+    assert alternatives_of(json.loads(text)) == [[], [], []]
     (many,) = alternatives_of([[["a", -1]] * 1000])
     assert len(many) == 20

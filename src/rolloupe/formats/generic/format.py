@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from rolloupe import tokens
+from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.generic.keys import (
     GROUPS,
     PROMPTS,
@@ -83,6 +84,7 @@ class Generic(JsonlFormat):
         ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
         ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
         ("`logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... as lists", "token series"),
+        ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
         ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
         ("any other key", "extra"),
@@ -200,6 +202,7 @@ class Generic(JsonlFormat):
             prompt_messages=fields.messages(prompt),
             response_messages=fields.chat(response),
             label=self.references(record).label,
+            top_logprobs=alternatives_of(record.get("top_logprobs")),
             series=_series(roles, record),
             extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
         )

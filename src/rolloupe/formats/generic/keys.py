@@ -119,7 +119,9 @@ class Roles(NamedTuple):
             return fields.number(value) is not None
         if key == "discarded":
             return fields.reason(value) is not None
-        return key == self.status_key or key in self.counts.values() or (key in SERIES and isinstance(value, list))
+        if key in (*SERIES, "top_logprobs"):
+            return isinstance(value, list)
+        return key == self.status_key or key in self.counts.values()
 
 
 def roles_of(record: Record) -> Roles:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.native import annotations
-from rolloupe.formats.native.alternatives import alternatives_of
 from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
 from rolloupe.formats.native.token_arrays import NativeTokens

@@ -1,4 +1,8 @@
-"""Reads the alternatives of tokens: what the model could have sampled in their places, with its logprobs."""
+"""Reads the alternatives of tokens: what the model could have sampled in their places, with its logprobs.
+
+They come as pairs or mappings, or as inference engines hand them over: vLLM's `{id: Logprob}`, and the `top_logprobs`
+of OpenAI's chat completions, as objects or mappings.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +63,8 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
     """Return the alternatives of one token, the likeliest first, and the number of bad values."""
     if entry is None:
         return [], 0
+    inner = _member(entry, "top_logprobs")
+    entry = inner if isinstance(inner, list | tuple) else entry
     if isinstance(entry, Mapping):
         entry = entry.items()
     elif not isinstance(entry, list | tuple):
@@ -66,23 +72,32 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
     found, bad = [], 0
     for pair in entry:
         try:
-            token, value = pair
-            found.append((_string(token, known), _logprob(value)))
+            token, value = (
+                pair if isinstance(pair, tuple | list) else (_member(pair, "token"), _member(pair, "logprob"))
+            )
+            found.append((_string(token, value, known), _logprob(value)))
         except Exception:
             bad += 1
     found.sort(key=_BY_LOGPROB, reverse=True)
     return found, bad
 
 
-def _string(token: object, known: Mapping[int, str]) -> str:
+def _member(value: Any, name: str) -> Any:
+    """Return a member of a mapping, or an attribute of an object; None without it."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _string(token: object, value: object, known: Mapping[int, str]) -> str:
     if isinstance(token, str):
         return token
     number = whole_number(token)
-    return known.get(number) or str(number)
+    decoded = None if type(value) is float else _member(value, "decoded_token")
+    return known.get(number) or (decoded if isinstance(decoded, str) else "") or str(number)
 
 
 def _logprob(value: object) -> float:
-    found = value if type(value) is float else scalar(value)  # most are floats
+    inner = None if type(value) is float else _member(value, "logprob")  # most are floats
+    found = value if type(value) is float else scalar(value if inner is None else inner)
     if isinstance(found, str | bool) or not math.isfinite(found):
         raise ValueError("no finite number")
     return round(float(found), DECIMALS)
