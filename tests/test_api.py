@@ -264,6 +264,12 @@ def test_the_most_extreme_tokens_of_a_step(demo_runs: Path) -> None:
         assert runs.series("logprobs").arrow()["stats_count"].to_pylist() == [477, 492, 495]
         with pytest.raises(NotFound):
             runs.token_series(99)
+        (last,) = runs.token_stats("kl", step=2, percentiles=(50,)).steps
+        assert last.percentiles[50.0] <= last.max and runs.token_positions("kl", step=2).curves[0].tokens[0] == 16
+        assert runs.words(limit=3).words[0].kl > 0
+        changes = runs.word_changes(0, 2, by="share", limit=4)
+        assert [one.change for one in changes.gained] == sorted((one.change for one in changes.gained), reverse=True)
+        assert runs.masked_shares().coverage.samples == 48
 
 
 def test_what_a_run_holds_beside_its_samples() -> None:

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from rolloupe.query import (
         Curve,
         CurveQuery,
+        CurvesByPosition,
         Discards,
         EvalSummary,
         Grid,
         GroupedUpdate,
         GroupSummary,
         Judge,
+        MaskedBySteps,
         MetricPoint,
         Reader,
         Recurrence,
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
         StepSeries,
         StepSummary,
         TokenPage,
+        TokenStatsBySteps,
+        WordChanges,
+        WordsOfSteps,
         WorstTokens,
     )
     from rolloupe.query import search as text_search
@@ -350,6 +355,105 @@ class Run:
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         run = self._ready(derived=True)
         return queries.worst_tokens(run, wanted, series, highest=highest, one_a_sample=one_a_sample, limit=limit)
+
+    def token_stats(
+        self,
+        series: str,
+        *,
+        percentiles: Sequence[float] = (1, 5, 25, 50, 75, 95, 99),
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        where: "Where" = (),
+    ) -> "TokenStatsBySteps":
+        """Return the statistics of a token series, recorded or derived, step by step.
+
+        `steps` have `split`, `step`, `tokens`, `mean` (over tokens), `sample_mean` (over samples), `min`, `max` and
+        `percentiles`, at most 0.8 % from the true ones; `coverage` says how many samples they are of. Waits until the
+        index has them. `group` and `where` narrow the samples, which are then read.
+        """
+        wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
+        return queries.token_stats(self._ready(derived=True), wanted, series, percentiles)
+
+    def token_positions(
+        self,
+        series: str,
+        *,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+    ) -> "CurvesByPosition":
+        """Return the mean of a token series by position in the response, step by step.
+
+        `curves` have `split`, `step`, and for each bucket of positions its `first`, its number of `tokens`, and
+        `means`. A position is how many trained tokens of the sample come before.
+        """
+        wanted = sample_query(split=split, step=step, steps=steps)
+        return queries.position_curves(self._ready(derived=True), wanted, series)
+
+    def masked_shares(
+        self,
+        *,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+    ) -> "MaskedBySteps":
+        """Return which share of the trained tokens each rule takes out of the loss, step by step.
+
+        `shares` have `split`, `step`, `rule`, `tokens`, `masked`, of which `high` and `low`, and `update_lost`, the
+        share of the update. Rules have their usual thresholds; `recorded` is what the trainer recorded.
+        """
+        wanted = sample_query(split=split, step=step, steps=steps)
+        return queries.masked_shares(self._ready(derived=True), wanted)
+
+    def words(
+        self,
+        *,
+        by: str = "kl",
+        limit: int = 50,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+    ) -> "WordsOfSteps":
+        """Return the words of the vocabulary with most KL, or the most frequent ones (`by="tokens"`).
+
+        `words` have `word` (the token string), `tokens`, `kl` (their sum), `probability` (the sum over the `rated`
+        tokens that have one), and `is_exact`. Only trained tokens count.
+        """
+        wanted = sample_query(split=split, step=step, steps=steps)
+        return queries.words_of_steps(self._ready(derived=True), wanted, by=by, limit=limit)
+
+    def word_changes(
+        self,
+        before: int,
+        after: int,
+        *,
+        split: str | None = None,
+        by: str = "probability",
+        min_tokens: int = 10,
+        limit: int = 20,
+    ) -> "WordChanges":
+        """Return which words of the vocabulary gain and lose most between two steps.
+
+        `gained` and `lost` have `before`, `after` (as in `words`) and `change`. Only words of which the index knows
+        every token are compared; `unknown` counts the others.
+
+        Args:
+            before: one step.
+            after: the other step.
+            split: `train` by default.
+            by: `probability`, the mean at sampling over the tokens of a word; or `share`, how many of all trained
+                tokens they are.
+            min_tokens: compare words that are at least so often a token, at each of the steps; for shares at one.
+            limit: how many words to list on either side.
+
+        Raises `BadQuery` for a step without samples.
+        """
+        run = self._ready(derived=True)
+        return queries.word_changes(
+            run, split or self._first_split(), before, after, by=by, min_tokens=min_tokens, limit=limit
+        )
 
     def report(
         self,

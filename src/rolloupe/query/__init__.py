@@ -42,6 +42,22 @@ from rolloupe.query.run.trainer_files import (
     report_files,
 )
 from rolloupe.query.run.trainer_metrics import metric_rows, trainer_version
+from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
+from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
+from rolloupe.query.run_tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
+from rolloupe.query.run_tokens.token_index import TokenCoverage
+from rolloupe.query.run_tokens.words import (
+    StepWords,
+    TokenWord,
+    WordChange,
+    WordChanges,
+    WordsBySteps,
+    WordsOfSteps,
+    step_words,
+    word_changes,
+    words_of_steps,
+)
+from rolloupe.query.run_tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
 from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
@@ -58,23 +74,8 @@ from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
-from rolloupe.query.tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
-from rolloupe.query.tokens.step_tokens import (
-    CurvesByPosition,
-    MaskedBySteps,
-    MaskedShares,
-    PositionCurve,
-    StepWords,
-    TokenWord,
-    WordsBySteps,
-    masked_shares,
-    position_curves,
-    step_words,
-)
 from rolloupe.query.tokens.table import token_table
-from rolloupe.query.tokens.token_index import TokenCoverage
 from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
-from rolloupe.query.tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
 
 __all__ = [
     "LEAST_POINTS",
@@ -135,7 +136,10 @@ __all__ = [
     "TokenUpdate",
     "TokenWord",
     "UpdateChoice",
+    "WordChange",
+    "WordChanges",
     "WordsBySteps",
+    "WordsOfSteps",
     "WorstToken",
     "WorstTokens",
     "all_conversations",
@@ -212,6 +216,8 @@ __all__ = [
     "whole",
     "with_length",
     "without_aliases",
+    "word_changes",
+    "words_of_steps",
     "worst_tokens",
     "worst_tokens_of",
 ]

@@ -106,10 +106,10 @@ def test_files_of_an_older_version_are_written_again(tmp_path: Path, monkeypatch
     run = board_run(tmp_path / "run")
     settled(run, tmp_path / "index").close()
     before = {path.name for path in (tmp_path / "index").rglob("*.tokens.parquet")}
-    monkeypatch.setattr(files, "VERSION", 2)
+    monkeypatch.setattr(files, "VERSION", files.VERSION + 1)
     with settled(run, tmp_path / "index") as library:
         assert counted(library.runs[0]) == dict.fromkeys(range(3), 1000)
-    after = {path.name for path in (tmp_path / "index").rglob("*.2.tokens.parquet")}
+    after = {path.name for path in (tmp_path / "index").rglob(f"*.{files.VERSION}.tokens.parquet")}
     assert len(after) == len(before) == 3 and after.isdisjoint(before)
 
 

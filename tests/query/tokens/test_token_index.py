@@ -13,8 +13,9 @@ from rolloupe.demo import RUNS
 from rolloupe.derive import token_metrics
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
+from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import SampleQuery
+from rolloupe.query import SampleQuery, TokenWord
 from rolloupe.query.filter.completion import complete
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
@@ -157,6 +158,37 @@ def test_more_tokens_than_the_index_keeps_are_refused(tmp_path: Path) -> None:
         query.worst_tokens(library.runs[0], SampleQuery(), "logprobs", limit=65)
 
 
+def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "MAX_WORDS", 2)
+    rare = ["a", "b", "c", "d", "e"]
+    for launch, often in enumerate(("a", "b")):
+        with Recorder(tmp_path / "run", producer=f"rank{launch}") as recorder:
+            for step in range(2):
+                strings = rare + [often] * (20 + 10 * step) + ["x"] * 30
+                series = {"logprobs": np.full(len(strings), -1.0 - step)}
+                recorder.sample(step=step, index=str(launch), prompt="p", response="r", tokens=strings, series=series)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        assert len(run.snapshot().segments) == 2
+        (first, _) = query.step_words(run, SampleQuery()).steps
+        assert {one.word: one.is_exact for one in first.words}["x"]
+        assert not all(one.is_exact for one in first.words) and first.listed < first.tokens
+        changes = query.word_changes(run, "train", 0, 1, min_tokens=1)
+        found = {one.after.word: one.change for one in changes.lost}
+        assert "x" in found and found.keys().isdisjoint({"a", "b"}) and not changes.gained
+        assert found == pytest.approx(dict.fromkeys(found, math.exp(-2) - math.exp(-1)))
+        assert (changes.compared, changes.unknown) == (len(found), len(first.words) - len(found))
+        with pytest.raises(BadQuery, match="neither probability nor share"):
+            query.word_changes(run, "train", 0, 1, by="kl")
+        with pytest.raises(BadQuery, match="no samples at step 7"):
+            query.word_changes(run, "train", 0, 7)
+        with pytest.raises(BadQuery, match="leave out the group"):
+            query.step_words(run, SampleQuery(group="g"))
+
+
 def test_what_annotations_complete_is_left_out_of_the_run_and_read_with_a_step(tmp_path: Path) -> None:
     with opened(RUNS / "tiny_grpo", tmp_path) as library:
         run = library.runs[0]
@@ -228,57 +260,106 @@ def has_masked(run: OpenRun, samples: Samples) -> None:
 
 
 def has_curves(run: OpenRun, samples: Samples) -> None:
-    answer = query.position_curves(run, SampleQuery())
-    expected: dict[tuple[str, int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (split, step), some in samples.items():
-        for _, series in some:
-            if not series:
-                continue
-            is_trained = tokens.trained({n: v for n, v in series.items() if not n.endswith(DIFFERENCE)})
-            kl = next((one for one in ("kl", "kl_k3", "mismatch_kl") if one in series), "entropy")
-            for name in {"entropy", kl} & series.keys():
+    for name in query.series_names(run, SampleQuery()):
+        answer = query.position_curves(run, SampleQuery(), name)
+        expected: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for key, some in samples.items():
+            for _, series in some:
+                if name not in series:
+                    continue
+                is_trained = tokens.trained({n: v for n, v in series.items() if not n.endswith(DIFFERENCE)})
                 for position, token in enumerate(np.flatnonzero(is_trained)):
                     if math.isfinite(value := series[name][token]):
-                        expected[split, step, name][position].append(value)
-    for one in answer.curves:
-        found = expected.pop((one.split, one.step, one.series))
-        for first, end, count, mean in zip(one.first, [*one.first[1:], 10**9], one.tokens, one.means, strict=True):
-            values = [value for position, some in found.items() if first <= position < end for value in some]
-            assert count == len(values) and (mean is None) == (not values)
-            if first < 64:
-                assert values == found.get(first, [])
-            if values:
-                assert mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-12)
-    assert answer.coverage.left_out or not any(expected.values())
+                        expected[key][position].append(value)
+        for one in answer.curves:
+            found = expected.pop((one.split, one.step))
+            for first, end, count, mean in zip(one.first, [*one.first[1:], 10**9], one.tokens, one.means, strict=True):
+                values = [value for position, some in found.items() if first <= position < end for value in some]
+                assert count == len(values) and (mean is None) == (not values)
+                if first < 64:
+                    assert values == found.get(first, [])
+                if values:
+                    assert mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9 if DIFFERENCE in name else 1e-12)
+        assert answer.coverage.left_out or not any(expected.values())
 
 
-def has_words(run: OpenRun, samples: Samples) -> None:
-    answer = query.step_words(run, SampleQuery())
-    for step in answer.steps:
-        counts: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
-        for sample, series in samples[step.split, step.step]:
+def words_of(samples: Samples, kl: str) -> dict[tuple[str, int], dict[str, list[float]]]:
+    """By step and word: tokens, the sum of their KL, how many have a probability, and the sum of those."""
+    steps: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for key, some in samples.items():
+        counts = steps.setdefault(key, defaultdict(lambda: [0, 0.0, 0, 0.0]))
+        for sample, series in some:
             if not series:
                 continue
             total = token_count(sample)
             strings = [None] * (total - len(sample.token_strings)) + sample.token_strings
             ids = [*map(str, sample.token_ids), *[None] * total][:total]
-            words = strings if sample.token_strings else ids
+            names = strings if sample.token_strings else ids
             is_trained = tokens.trained({n: v for n, v in series.items() if not n.endswith(DIFFERENCE)})
-            probability = series.get("sampling_probability", series.get("probability"))
+            probability = series.get("sampling_probability", series.get("probability", np.full(total, np.nan)))
             for token in np.flatnonzero(is_trained):
-                if (word := words[token]) is not None:
+                if (word := names[token]) is not None:
                     of = counts[word]
                     of[0] += 1
-                    of[1] += np.nan_to_num(series[step.kl][token]) if step.kl in series else 0
-                    of[2] += np.nan_to_num(probability[token]) if probability is not None else 0
-        assert step.tokens == sum(one[0] for one in counts.values())
-        assert step.listed == sum(one.tokens for one in step.words) <= step.tokens
-        if len(counts) <= 512:
-            assert {one.word for one in step.words} == counts.keys()
+                    of[1] += np.nan_to_num(series[kl][token]) if kl in series else 0
+                    of[2] += math.isfinite(probability[token])
+                    of[3] += np.nan_to_num(probability[token])
+    return steps
+
+
+def sums(word: TokenWord) -> list[float]:
+    return [word.tokens, word.kl, word.rated, word.probability]
+
+
+def has_words(run: OpenRun, samples: Samples) -> None:
+    answer = query.step_words(run, SampleQuery())
+    if not answer.steps:
+        return
+    by_step = words_of(samples, answer.steps[0].kl)
+    whole: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])
+    for step in answer.steps:
+        counts = by_step[step.split, step.step]
+        assert step.tokens == sum(one[0] for one in counts.values()) == step.listed
+        assert {one.word for one in step.words} == counts.keys() and all(one.is_exact for one in step.words)
         for one in step.words:
-            assert [one.tokens, one.kl, one.probability] == pytest.approx(counts[one.word], rel=1e-6, abs=1e-9)
-        frequent = sorted((one[0] for one in counts.values()), reverse=True)[:100]
-        assert [one.tokens for one in step.words[:100]] == frequent
+            assert sums(one) == pytest.approx(counts[one.word], rel=1e-6, abs=1e-9)
+            whole[one.word] = [a + b for a, b in zip(whole[one.word], sums(one), strict=True)]
+        frequent = sorted((one[0] for one in counts.values()), reverse=True)
+        assert [one.tokens for one in step.words] == frequent
+    for at, by in enumerate(("tokens", "kl")):
+        some = query.words_of_steps(run, SampleQuery(), by=by, limit=30)
+        largest = sorted((one[at] for one in whole.values()), reverse=True)[:30]
+        assert [sums(one)[at] for one in some.words] == pytest.approx(largest)
+        assert [sums(one) for one in some.words] == [pytest.approx(whole[one.word]) for one in some.words]
+    keys = [(step.split, step.step) for step in answer.steps]
+    for before, after in ((keys[0], keys[-1]), (keys[-1], keys[0])):
+        if before[0] == after[0]:
+            has_changes(run, before[0], before[1], after[1], by_step)
+
+
+def has_changes(
+    run: OpenRun, split: str, before: int, after: int, by_step: dict[tuple[str, int], dict[str, list[float]]]
+) -> None:
+    first, second = by_step[split, before], by_step[split, after]
+    none = [0, 0.0, 0, 0.0]
+    for by, least in (("probability", 3), ("share", 5)):
+        answer = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=15)
+        assert answer.tokens == tuple(sum(one[0] for one in side.values()) for side in (first, second))
+        expected = {}
+        for word in first.keys() | second.keys():
+            a, b = first.get(word, none), second.get(word, none)
+            if by == "probability" and min(a[0], b[0]) >= least and min(a[2], b[2]):
+                expected[word] = b[3] / b[2] - a[3] / a[2]
+            if by == "share" and max(a[0], b[0]) >= least:
+                expected[word] = b[0] / answer.tokens[1] - a[0] / answer.tokens[0]
+        assert (answer.compared, answer.unknown, answer.min_tokens) == (len(expected), 0, least)
+        for some, sign in ((answer.gained, 1), (answer.lost, -1)):
+            changes = sorted((sign * one for one in expected.values() if sign * one > 1e-12), reverse=True)[:15]
+            found = [one for one in some if abs(one.change) > 1e-12]
+            assert [sign * one.change for one in found] == pytest.approx(changes)
+            assert [one.change for one in found] == [pytest.approx(expected[one.after.word]) for one in found]
+            for one in found:
+                assert sums(one.before) == pytest.approx(first.get(one.after.word, none))
 
 
 def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Path) -> None:

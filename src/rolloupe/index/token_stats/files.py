@@ -18,15 +18,15 @@ from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_v
 from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
-from rolloupe.index.token_stats import kept_tokens, mask_sums, positions, words
+from rolloupe.index.token_stats import kept_tokens, mask_sums, words
 from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums
-from rolloupe.index.token_stats.positions import PositionTotals
+from rolloupe.index.token_stats.positions import PositionRuns, PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.index.token_stats.words import WordTotals
 from rolloupe.model import Locator, Problem, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
-VERSION = 1
+VERSION = 2
 ENDING = ".tokens.parquet"
 
 BATCH_TOKENS = 2**17
@@ -106,18 +106,20 @@ class _StepTotals:
 
     def __init__(self) -> None:
         self.series: dict[str, SeriesTotals] = {}
-        self.words, self.positions = WordTotals(), PositionTotals()
+        self.positions: dict[str, PositionTotals] = defaultdict(PositionTotals)
+        self.words = WordTotals()
         self.masked: dict[str, MaskedSums] = {}
 
     def add(self, batch: TokenBatch) -> None:
         """Add the tokens of a batch."""
+        runs = PositionRuns(batch)
         for name, series in batch.series.items():
             if name not in self.series and len(self.series) < MAX_SERIES:
                 self.series[name] = SeriesTotals(series.origin)
             if name in self.series:
                 self.series[name].add(batch, name)
+                self.positions[name].add(runs.sums(series.values))
         self.words.add(batch)
-        self.positions.add(batch)
         for rule, sums in masked_sums(batch).items():
             self.masked[rule] = self.masked.get(rule, MaskedSums()).plus(sums)
 
@@ -175,6 +177,7 @@ def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
     whole = {WHOLE_STEP: SeriesTotals("recorded")}
     rows = [(*step, name, one) for step, of in totals.items() for name, one in (whole | of.series).items()]
     histograms = [one.histogram().packed() for *_, one in rows]
+    positions = [totals[split, step, launch].positions[name].packed() for split, step, launch, name, _ in rows]
     columns = {
         "split": pa.array([split for split, *_ in rows], WORD),
         "step": pa.array([step for _, step, *_ in rows], pa.int64()),
@@ -185,11 +188,12 @@ def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
         **{name: pa.array([getattr(one, name) for *_, one in rows], pa.float64()) for name in SUMS},
         "buckets": pa.array([buckets for buckets, _ in histograms], pa.binary()),
         "counts": pa.array([counts for _, counts in histograms], pa.binary()),
+        "position_counts": pa.array([counts for counts, _ in positions], pa.binary()),
+        "position_totals": pa.array([total for _, total in positions], pa.binary()),
     }
     of_steps = [totals[split, step, launch] if name == WHOLE_STEP else None for split, step, launch, name, _ in rows]
     columns |= {
         "words": pa.array([one and words.packed(one.words.kept()) for one in of_steps], pa.binary()),
-        "positions": pa.array([one and positions.packed(one.positions.sums()) for one in of_steps], pa.binary()),
         "masked": pa.array([one and mask_sums.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.index.token_stats.kept_tokens import largest
 from rolloupe.tokens import Floats, TokenBatch
 
-MAX_WORDS = 256
+MAX_WORDS = 1024
 """How many of the most frequent words to keep, and as many of those with most KL."""
 
 MANY = 16
@@ -25,30 +26,29 @@ KLS = ("kl", "kl_k3", "mismatch_kl")
 SAMPLING = "logprobs"
 
 
-class WordSums(NamedTuple):
-    """Sums over the trained tokens that are one word: its string, or its id where the records hold no strings."""
-
-    word: str | int
-    tokens: int
-    kl: float
-    probability: float
-    """The sum of the probabilities at sampling."""
-
-
 class KeptWords(NamedTuple):
     """The words of a step in one segment; of many, some are left out."""
 
-    words: list[WordSums]
+    words: Sequence[str | int]
+    """The string of each, or its id where the records hold no strings."""
+    sums: Floats
+    """Shape (4, W), over the trained tokens that are the word: their number, the sum of their KL, how many have a
+    probability at sampling, and the sum of those."""
     tokens: int
     """How many tokens have a word, left out or not."""
     kl: str = ""
     """The series that is summed as KL; empty if the samples have no KL."""
 
+    @property
+    def is_whole(self) -> bool:
+        """True if no word is left out."""
+        return int(self.sums[0].sum()) == self.tokens
+
 
 class _WordColumns(NamedTuple):
     words: NDArray[np.int64]
     sums: Floats
-    """Shape (3, W): tokens, KL, probability."""
+    """As in `KeptWords`."""
 
 
 class WordTotals:
@@ -70,8 +70,8 @@ class WordTotals:
         kl = batch.series[name].values if name and name == self.kl else None
         probability = batch.series.get("sampling_probability", batch.series.get("probability"))
         kept = np.flatnonzero(batch.trained & (words != -1))
-        columns = [None, kl, probability.values if probability is not None else None]
-        self._batches.append(_summed(words[kept], [None if one is None else one[kept] for one in columns]))
+        columns = (kl, probability.values if probability is not None else None)
+        self._batches.append(_summed(words[kept], *(None if one is None else one[kept] for one in columns)))
         if len(self._batches) >= MANY:
             self._batches = [_merged(self._batches)]
 
@@ -87,32 +87,33 @@ class WordTotals:
     def kept(self) -> KeptWords:
         """The most frequent words, and those with most KL."""
         merged = _merged(self._batches)
-        counts, kl, _ = merged.sums
+        counts, kl, *_ = merged.sums
         total = int(counts.sum())
         if len(merged.words) > 2 * MAX_WORDS:
             at = np.union1d(largest(counts, MAX_WORDS), largest(np.abs(kl), MAX_WORDS))
             merged = _WordColumns(merged.words[at], merged.sums[:, at])
         strings = list(self._numbers)
-        words: Sequence[str | int] = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
-        sums = zip(words, *merged.sums.tolist(), strict=True)
-        return KeptWords([WordSums(word, int(count), kl, p) for word, count, kl, p in sums], total, self.kl)
+        words = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
+        return KeptWords(words, merged.sums, total, self.kl)
 
 
-def _summed(words: NDArray[np.int64], columns: Sequence[Floats | None]) -> _WordColumns:
+def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | None) -> _WordColumns:
     if len(words) and words.min() >= 0 and words.max() < DENSE:
         found, places = None, words
     else:
         found, places = np.unique(words, return_inverse=True)
-    sums: list[Floats] = []
-    for column in columns:
-        weights = None if column is None else _finite(column)
-        is_count = column is None and not sums
-        counted = np.bincount(places, weights) if is_count or weights is not None else np.zeros_like(sums[0])
-        sums.append(counted.astype(np.float64))
+    counts = np.bincount(places)
+    nothing = np.zeros(len(counts))
+    sums = [counts, nothing if kl is None else np.bincount(places, _finite(kl)), nothing, nothing]
+    if probability is not None:
+        known = np.flatnonzero(np.isfinite(probability))
+        is_whole = len(known) == len(probability)
+        sums[2] = counts if is_whole else np.bincount(places[known], minlength=len(counts))
+        sums[3] = np.bincount(places, _finite(probability))
     if found is None:
-        found = np.flatnonzero(sums[0])
+        found = np.flatnonzero(counts)
         sums = [one[found] for one in sums]
-    return _WordColumns(found.astype(np.int64), np.stack(sums))
+    return _WordColumns(found.astype(np.int64), np.stack(sums).astype(np.float64))
 
 
 def _finite(values: Floats) -> Floats:
@@ -123,7 +124,7 @@ def _finite(values: Floats) -> Floats:
 
 def _merged(some: Sequence[_WordColumns]) -> _WordColumns:
     if not some:
-        return _WordColumns(np.zeros(0, np.int64), np.zeros((3, 0)))
+        return _WordColumns(np.zeros(0, np.int64), np.zeros((4, 0)))
     if len(some) == 1:
         return some[0]
     words, places = np.unique(np.concatenate([one.words for one in some]), return_inverse=True)
@@ -131,13 +132,20 @@ def _merged(some: Sequence[_WordColumns]) -> _WordColumns:
     return _WordColumns(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
 
 
-_decode = msgspec.msgpack.Decoder(KeptWords).decode
+class _Packed(Struct, array_like=True):
+    words: list[str | int]
+    sums: bytes
+    tokens: int
+    kl: str
+
+
+_decode = msgspec.msgpack.Decoder(_Packed).decode
 
 
 def packed(kept: KeptWords) -> bytes:
     """Words as bytes. Half of a surrogate pair becomes a question mark."""
-    words = [one._replace(word=_encodable(one.word)) for one in kept.words]
-    return msgspec.msgpack.encode(kept._replace(words=words))
+    words = [_encodable(word) for word in kept.words]
+    return msgspec.msgpack.encode(_Packed(words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
 
 
 def _encodable(word: str | int) -> str | int:
@@ -146,4 +154,5 @@ def _encodable(word: str | int) -> str | int:
 
 def unpacked(data: bytes) -> KeptWords:
     """The words that `packed` gave as bytes."""
-    return _decode(data)
+    one = _decode(data)
+    return KeptWords(one.words, np.frombuffer(one.sums, "<f8").reshape(4, -1), one.tokens, one.kl)

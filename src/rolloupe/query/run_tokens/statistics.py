@@ -10,7 +10,7 @@ from rolloupe.index.segments.step_stats import UNIT
 from rolloupe.index.token_stats.histogram import Histogram, merged, unpacked
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals
 from rolloupe.tokens import Origin
 
 T = TypeVar("T")

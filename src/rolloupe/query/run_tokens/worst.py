@@ -9,9 +9,9 @@ from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_ext
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import items_of, list_rows
-from rolloupe.query.tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
 from rolloupe.tokenizer import decode_tokens
 
 

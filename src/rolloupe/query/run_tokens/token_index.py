@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
-from rolloupe.index.token_stats.files import has_file, tokens_file_of
+from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
@@ -87,6 +87,26 @@ def indexed(
     )
     unread = sum(piece.tokens.unread for piece in pieces if piece.tokens is not None)
     return rows, TokenCoverage(total, pending, unread)
+
+
+def whole_steps(
+    run: OpenRun, query: SampleQuery, column: str, series: tuple[str, ...]
+) -> tuple[list[IndexedRow], TokenCoverage]:
+    """A column of the rows without a series; none if annotations complete one of the series that it is made of.
+
+    Raises as `of_index`.
+    """
+    of_index(query)
+    snapshot = run.snapshot()
+    if reason := next(filter(None, (left_out(snapshot, name) for name in series)), ""):
+        return [], TokenCoverage(0, left_out=reason)
+    return indexed(run, snapshot, query, [column], WHOLE_STEP)
+
+
+def of_index(query: SampleQuery) -> None:
+    """Raise `BadQuery` for a query of other samples than all those of some steps."""
+    if query.group is not None or query.where or query.trained is not None:
+        raise BadQuery("this is known of whole steps: leave out the group and the filter")
 
 
 OF_FORMAT = "token series of these files are completed by annotations: they are read with their step or group"

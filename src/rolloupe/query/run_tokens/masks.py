@@ -1,0 +1,57 @@
+"""The shares of the tokens of each step that rules of masks take out."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from rolloupe.index import OpenRun
+from rolloupe.index.token_stats import mask_sums
+from rolloupe.index.token_stats.mask_sums import MaskedSums
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
+
+
+class MaskedShares(NamedTuple):
+    """What a rule with its usual thresholds takes out at a step, as shares of the trained tokens."""
+
+    split: str
+    step: int
+    rule: str
+    """A name of `tokens.MASK_RULES`, or `recorded` for what the trainer recorded."""
+    tokens: int
+    masked: float
+    high: float
+    low: float
+    update_lost: float | None
+    """The share of the update, as the sum of `abs(g)`; None if nothing is known to be pushed."""
+
+
+class MaskedBySteps(NamedTuple):
+    """Every rule at every step."""
+
+    shares: list[MaskedShares]
+    coverage: TokenCoverage
+
+
+def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
+    """The shares of tokens that each rule takes out, by step, for the rules that the recorded series suffice for.
+
+    Raises `BadQuery` for a query with a group or a filter.
+    """
+    rows, coverage = whole_steps(run, query, "masked", ("prob_delta", "advantages"))
+    sums: dict[tuple[str, int, str], MaskedSums] = defaultdict(MaskedSums)
+    for row in rows:
+        for rule, one in mask_sums.unpacked(row.values[0]).items():
+            sums[row.split, row.step, rule] = sums[row.split, row.step, rule].plus(one)
+    shares = [
+        MaskedShares(
+            *key,
+            tokens=one.tokens,
+            masked=one.masked / one.tokens,
+            high=one.high / one.tokens,
+            low=one.low / one.tokens,
+            update_lost=one.lost / one.update if one.update else None,
+        )
+        for key, one in sorted(sums.items(), key=lambda one: (one[0][0] != "train", one[0]))
+        if one.tokens
+    ]
+    return MaskedBySteps(shares, coverage)
