@@ -1,7 +1,7 @@
 """From token ids to the text that each token adds, in one pass."""
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder, text_of
 
@@ -22,7 +22,7 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     for at, token in enumerate(ids[:beginning]):
         first = tokenizer.piece(token, is_first=True)
         found[at] = placeholder(token) if first is None else text_of(first)
-    texts = _completed(tokenizer, ids, found, beginning) if None in found else [text or "" for text in found]
+    texts = completed(found, lambda at: tokenizer.piece(ids[at], is_first=at < beginning) or b"")
     _strip(texts, *tokenizer.vocabulary.strip)
     return texts
 
@@ -35,14 +35,19 @@ def _beginning(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
     return next(texts, len(ids))
 
 
-def _completed(tokenizer: Tokenizer, ids: Sequence[int], found: list[str | None], beginning: int) -> list[str]:
-    """Decode runs of tokens that have no text of their own: their neighbours begin and end with whole characters."""
+def completed(found: Sequence[str | None], piece: Callable[[int], bytes]) -> list[str]:
+    """Return the text that each token adds, decoding together those without a text of their own.
+
+    `piece` has the bytes of the token at a place. Tokens with a text begin and end with whole characters.
+    """
+    if None not in found:
+        return [text or "" for text in found]
     texts = []
     utf8 = _Utf8("replace")
     is_open = False
     for at, text in enumerate(found):
         if text is None:
-            texts.append(utf8.decode(tokenizer.piece(ids[at], is_first=at < beginning) or b""))
+            texts.append(utf8.decode(piece(at)))
             is_open = True
             continue
         if is_open:

@@ -137,8 +137,11 @@ def test_special_tokens_that_the_response_leaves_out_belong_to_its_last_turn() -
 
 def test_token_strings_are_readable_in_each_spelling() -> None:
     assert readable(["Ġa", "Ċ", "Ã", "<|im_end|>", "<｜end▁of▁sentence｜>"]) == [
-        " a", "\n", "Ã", "<|im_end|>", "<｜end▁of▁sentence｜>",
+        " a", "\n", "\ufffd", "<|im_end|>", "<｜end▁of▁sentence｜>",
     ]  # fmt: skip
     assert readable(["▁a", "b", "<｜end▁of▁sentence｜>", "▁"]) == [" a", "b", "<｜end▁of▁sentence｜>", " "]
     assert readable([" Ġ", "a"]) == [" Ġ", "a"]  # a real blank: the strings are the text
+    assert readable([" Ġ", "Ġ语", "Ġa"])[1:] == ["Ġ语", " a"]  # most blanks are letters
+    assert readable(["Ġa", "Ċ", "ðŁ", "ĺ", "Ģ", "!", "<| end |>"]) == [" a", "\n", "", "", "😀", "!", "<| end |>"]
+    assert readable(["▁", "<0x0A>", "<0xE2>", "<0x88>", "<0x9A>", "▁\ud800"]) == [" ", "\n", "", "", "√", " ?"]
     assert readable([]) == []

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.model import Sample
-from rolloupe.tokenizer.spellings import BYTES
+from rolloupe.tokenizer.decode import completed
+from rolloupe.tokenizer.spellings import BYTES, byte_fallback, bytes_of
+from rolloupe.tokenizer.vocabulary import text_of
 
 Lengths = NDArray[np.int64]
 
@@ -53,25 +55,28 @@ def texts_of_tokens(sample: Sample) -> list[str]:
 def readable(strings: Sequence[str]) -> list[str]:
     """Return the token strings of a sample as text: those in the spelling of a vocabulary as what they stand for.
 
-    The spelling shows in the blanks and line breaks; without any, strings are returned as they are. So are a token that
-    ends within a character, and a special token.
+    The spelling shows in the blanks and line breaks; where most of these are plain, strings are returned as they are. A
+    token that ends within a character adds nothing, and the one that completes the character adds it.
     """
-    letters = set().union(*strings)
-    if letters & {" ", "\n"}:
+    different = {*strings}
+    plain, letters, marks = (sum(not signs.isdisjoint(one) for one in different) for signs in (_PLAIN, _BLANKS, _MARK))
+    if plain >= max(letters, marks):
         return list(strings)
-    spelled = _from_bytes if letters & _BLANKS else _from_sentence_piece
-    return [spelled(one) for one in strings]
+    spelled = _letters_to_bytes if letters >= marks else _mark_to_bytes
+    pieces = {one: spelled(one) for one in different}
+    texts = {one: text_of(piece) for one, piece in pieces.items()}
+    return completed([*map(texts.__getitem__, strings)], lambda at: pieces[strings[at]])
 
 
-def _from_bytes(string: str) -> str:
-    try:
-        return bytes(map(BYTES.__getitem__, string)).decode()
-    except (KeyError, UnicodeDecodeError):
-        return string
+def _letters_to_bytes(string: str) -> bytes:
+    found = bytes_of(string)
+    return string.encode("utf-8", "replace") if found is None else found
 
 
-def _from_sentence_piece(string: str) -> str:
-    return string if string.startswith("<") and len(string) > 1 else string.replace("▁", " ")
+def _mark_to_bytes(string: str) -> bytes:
+    if string.startswith("<") and len(string) > 1:  # a byte, or a special token
+        return byte_fallback(string.encode("utf-8", "replace"))
+    return string.replace("▁", " ").encode("utf-8", "replace")
 
 
 def _lengths(pieces: list[bytes], text: str) -> Lengths | None:
@@ -98,8 +103,9 @@ def _byte_level(strings: Sequence[str]) -> list[bytes] | None:
 
 
 def _sentence_piece(strings: Sequence[str]) -> list[bytes]:
-    return [one.replace("▁", " ").encode("utf-8", "surrogatepass") for one in strings]
+    return [*map(_mark_to_bytes, strings)]
 
 
-_BLANKS = {letter for letter, byte in BYTES.items() if byte in b" \n"}
+_PLAIN, _MARK = frozenset(" \n"), frozenset("▁")
+_BLANKS = frozenset(letter for letter, byte in BYTES.items() if byte in b" \n")
 _SPELLINGS: tuple[Callable[[Sequence[str]], list[bytes] | None], ...] = (_plain, _byte_level, _sentence_piece)
