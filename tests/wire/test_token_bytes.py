@@ -271,8 +271,8 @@ def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs:
         assert [(one["id"], one["token"]) for one in answer["tokens"]] == [
             (str(one.key), one.token) for one in worst.tokens
         ]
-        assert (answer["pending"], answer["left_out"], answer["samples"] > 0) == (0, "", True)
+        assert answer["coverage"] == {"samples": 48, "pending": 0, "unread": 0, "left_out": ""}
         group = get(app, f"{address}&split=train&step={first.key.step}&group={quote(first.key.group)}").json
-        assert group["tokens"][0]["value"] <= first.value and group["samples"] <= 8
+        assert group["tokens"][0]["value"] <= first.value and group["coverage"]["samples"] <= 8
         assert get(app, f"{address}&side=middle").status == 400 and get(app, f"{address}&limit=0").status == 400
         assert get(app, f"{run_path(app)}/worst-tokens").status == 400

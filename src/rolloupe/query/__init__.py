@@ -44,9 +44,10 @@ from rolloupe.query.run.trainer_files import (
 from rolloupe.query.run.trainer_metrics import metric_rows, trainer_version
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
-from rolloupe.query.run_tokens.statistics import TokenStats, TokenStatsBySteps, series_names, token_stats
+from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
 from rolloupe.query.run_tokens.token_index import TokenCoverage
 from rolloupe.query.run_tokens.words import (
+    MIN_TOKENS,
     StepWords,
     TokenWord,
     WordChange,
@@ -79,6 +80,7 @@ from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, Updat
 
 __all__ = [
     "LEAST_POINTS",
+    "MIN_TOKENS",
     "Alternative",
     "Among",
     "And",
@@ -105,6 +107,7 @@ __all__ = [
     "GroupSummary",
     "GroupedUpdate",
     "Judge",
+    "KnownSeries",
     "MaskedBySteps",
     "MaskedShares",
     "MetricPoint",
@@ -172,6 +175,7 @@ __all__ = [
     "in_scope",
     "is_derived",
     "judges",
+    "known_series",
     "locate",
     "logtree",
     "logtrees",
@@ -197,7 +201,6 @@ __all__ = [
     "sample_and_group",
     "samples",
     "series",
-    "series_names",
     "splits",
     "step_words",
     "steps",

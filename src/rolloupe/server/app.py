@@ -39,9 +39,9 @@ from rolloupe.server.routes import (
     search,
     state,
     static_app,
-    tokens,
     trainer_files,
 )
+from rolloupe.server.routes.tokens import run_tokens, sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.settings import Settings
 
@@ -77,10 +77,16 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", sample.image),
     (f"{RUN}/sample/find", sample.find),
     (f"{RUN}/sample/series", sample.series),
-    (f"{RUN}/sample/tokens", tokens.tokens),
-    (f"{RUN}/sample/top-logprobs", tokens.top_logprobs),
-    (f"{RUN}/update", tokens.update),
-    (f"{RUN}/worst-tokens", tokens.worst_tokens),
+    (f"{RUN}/sample/tokens", sample_tokens.tokens),
+    (f"{RUN}/sample/top-logprobs", sample_tokens.top_logprobs),
+    (f"{RUN}/update", sample_tokens.update),
+    (f"{RUN}/worst-tokens", run_tokens.worst),
+    (f"{RUN}/token-series", run_tokens.series),
+    (f"{RUN}/token-steps", run_tokens.by_step),
+    (f"{RUN}/token-positions", run_tokens.by_position),
+    (f"{RUN}/token-masks", run_tokens.masks),
+    (f"{RUN}/token-words", run_tokens.words),
+    (f"{RUN}/token-changes", run_tokens.changes),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
     (f"{RUN}/same", prompt.same),

@@ -13,6 +13,7 @@ from rolloupe.wire.records import (
     lists,
     members,
     numbers,
+    run_tokens,
     runs,
     sample,
     search,
@@ -44,6 +45,21 @@ from rolloupe.wire.records.lists import (
 )
 from rolloupe.wire.records.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
 from rolloupe.wire.records.numbers import SAFE_INTEGER, Number, number
+from rolloupe.wire.records.run_tokens import (
+    MaskSteps,
+    RunSeriesItem,
+    TokenChangesReply,
+    TokenCoverageView,
+    TokenMasksReply,
+    TokenPositionsReply,
+    TokenSeriesReply,
+    TokenStepsReply,
+    TokenWordItem,
+    TokenWordsReply,
+    WordChangeItem,
+    WorstTokenItem,
+    WorstTokensReply,
+)
 from rolloupe.wire.records.runs import (
     ConfigItem,
     ConfigsReply,
@@ -103,8 +119,6 @@ from rolloupe.wire.records.tokens import (
     UpdatePush,
     UpdateReply,
     UpdateRuleInfo,
-    WorstTokenItem,
-    WorstTokensReply,
 )
 
 PARTS = (
@@ -118,6 +132,7 @@ PARTS = (
     members,
     texts,
     tokens,
+    run_tokens,
     about,
     search,
     state,
@@ -164,6 +179,7 @@ __all__ = [
     "MarkedSample",
     "MaskLimit",
     "MaskRuleInfo",
+    "MaskSteps",
     "MemberPiece",
     "MemberText",
     "MembersReply",
@@ -183,6 +199,7 @@ __all__ = [
     "ReportSteps",
     "RunItem",
     "RunMarkView",
+    "RunSeriesItem",
     "RunsReply",
     "SameReply",
     "SameStep",
@@ -212,6 +229,14 @@ __all__ = [
     "TextSearch",
     "TokenAlternative",
     "TokenArray",
+    "TokenChangesReply",
+    "TokenCoverageView",
+    "TokenMasksReply",
+    "TokenPositionsReply",
+    "TokenSeriesReply",
+    "TokenStepsReply",
+    "TokenWordItem",
+    "TokenWordsReply",
     "TokensHeader",
     "TopLogprobsReply",
     "TranscriptHit",
@@ -220,6 +245,7 @@ __all__ = [
     "UpdatePush",
     "UpdateReply",
     "UpdateRuleInfo",
+    "WordChangeItem",
     "WorstTokenItem",
     "WorstTokensReply",
     "number",

@@ -66,7 +66,7 @@ def test_every_series_of_a_run_equals_what_its_samples_hold(path: Path, tmp_path
         assert run.problems() == [] or path.parent.name in ("mini", "exports", "native")
         expected = held(run)
         left_out = {name for name in expected if query.token_stats(run, SampleQuery(), name).coverage.left_out}
-        names = set(query.series_names(run, SampleQuery()))
+        names = set(query.known_series(run, SampleQuery()).names)
         assert names - left_out == expected.keys() - left_out
         for name in expected.keys() - left_out:
             agrees(run, name, expected[name])
@@ -260,7 +260,7 @@ def has_masked(run: OpenRun, samples: Samples) -> None:
 
 
 def has_curves(run: OpenRun, samples: Samples) -> None:
-    for name in query.series_names(run, SampleQuery()):
+    for name in query.known_series(run, SampleQuery()).names:
         answer = query.position_curves(run, SampleQuery(), name)
         expected: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for key, some in samples.items():

@@ -812,32 +812,6 @@ export interface UpdateReply {
   without: number;
 }
 
-/** A token with one of the most extreme values of a series. */
-export interface WorstTokenItem {
-  value: WireNumber;
-  /** The sample. */
-  id: string;
-  /** Its place among all tokens of the sample. */
-  token: number;
-  /** None if neither the record nor a tokenizer tells. */
-  string: string | null;
-  token_id: number | null;
-}
-
-/** `GET /api/runs/{run}/worst-tokens`: the worst tokens of a group, a step or a run, the worst first. */
-export interface WorstTokensReply {
-  series: string;
-  tokens: WorstTokenItem[];
-  /** How many samples were looked at. */
-  samples: number;
-  /** How many samples the index has not reached yet. */
-  pending: number;
-  /** How many samples have tokens that could not be read. */
-  unread: number;
-  /** Why the series has no answer, if it has none. */
-  left_out: string;
-}
-
 /** A token that the model could have sampled: its string as in the record, or its id as text. */
 export interface TokenAlternative {
   text: string;
@@ -867,6 +841,161 @@ export interface TokensHeader {
   update: SampleUpdate | null;
   /** True if the record holds alternatives of the sample's tokens. */
   has_alternatives: boolean;
+}
+
+/** What an answer about tokens is over. */
+export interface TokenCoverageView {
+  /** The samples in question. */
+  samples: number;
+  /** How many of them the index has not reached yet: the answer lacks their tokens. */
+  pending: number;
+  /** How many have tokens that could not be read. */
+  unread: number;
+  /** The reason for an answer that is missing; else empty. */
+  left_out: string;
+}
+
+/** A token series that samples of the run have. */
+export interface RunSeriesItem {
+  name: string;
+  title: string;
+  about: string;
+  scale: "linear" | "log" | "symmetric";
+}
+
+/** `GET /api/runs/{run}/token-series?split=`: the series that the index knows, in the order of the samples. */
+export interface TokenSeriesReply {
+  series: RunSeriesItem[];
+  coverage: TokenCoverageView;
+}
+
+/** `GET /api/runs/{run}/token-steps?split=&series=`: a series at each step that has values, over finite values. */
+export interface TokenStepsReply {
+  series: string;
+  steps: number[];
+  tokens: number[];
+  /** How many tokens have an infinite value. */
+  infinite: number[];
+  /** How many samples have a value. */
+  samples: number[];
+  /** Over all tokens. */
+  mean: WireNumber[];
+  /** The mean of the means of the samples. */
+  sample_mean: WireNumber[];
+  min: WireNumber[];
+  max: WireNumber[];
+  /** A percentile is at most 0.8 % from the true one. */
+  p10: WireNumber[];
+  p50: WireNumber[];
+  p90: WireNumber[];
+  coverage: TokenCoverageView;
+}
+
+/**
+ * `GET /api/runs/{run}/token-positions?split=&step=&series=`: the mean of a series by position at one step.
+ *
+ * A position is how many trained tokens of the sample come before. The first 64 have a bucket each; later buckets grow
+ * with the position.
+ */
+export interface TokenPositionsReply {
+  series: string;
+  step: number;
+  /** The first position of each bucket. */
+  first: number[];
+  tokens: number[];
+  /** Null for a bucket without tokens. */
+  means: WireNumber[];
+  coverage: TokenCoverageView;
+}
+
+/** What a rule with its usual thresholds takes out, by step, as shares of the trained tokens. */
+export interface MaskSteps {
+  /** `recorded` for what the trainer recorded. */
+  rule: string;
+  title: string;
+  /** True if the run was trained with the rule, whatever its thresholds. */
+  is_of_run: boolean;
+  steps: number[];
+  tokens: number[];
+  masked: number[];
+  /** Taken out because they moved up too far. */
+  high: number[];
+  low: number[];
+  /** The share of the update that the rule takes out; null if nothing is known to be pushed. */
+  update_lost: WireNumber[];
+}
+
+/** `GET /api/runs/{run}/token-masks?split=`: each rule that the series suffice for, what was recorded first. */
+export interface TokenMasksReply {
+  rules: MaskSteps[];
+  coverage: TokenCoverageView;
+}
+
+/** The trained tokens that are one word. */
+export interface TokenWordItem {
+  /** The token string; for an id without a tokenizer, the id in digits. */
+  word: string;
+  /** None if the record holds strings. */
+  token_id: number | null;
+  tokens: number;
+  /** The sum of their KL. */
+  kl: WireNumber;
+  /** The mean of their probabilities at sampling; null if none has one. */
+  probability: WireNumber;
+  /** False if some of its tokens may be missing. */
+  is_exact: boolean;
+}
+
+/** `GET /api/runs/{run}/token-words?split=&step=&by=kl|tokens`: words with most KL, or the most frequent. */
+export interface TokenWordsReply {
+  words: TokenWordItem[];
+  /** The series that is summed; empty if the samples have no KL. */
+  kl: string;
+  /** How many trained tokens have a word. */
+  tokens: number;
+  /** How many of them are tokens of words that the index kept. */
+  listed: number;
+  coverage: TokenCoverageView;
+}
+
+/** A word at two steps. */
+export interface WordChangeItem {
+  before: TokenWordItem;
+  after: TokenWordItem;
+  change: number;
+}
+
+/** `GET /api/runs/{run}/token-changes?split=&before=&after=&by=probability|share`: words that gain and lose most. */
+export interface TokenChangesReply {
+  /** How many trained tokens either step has. */
+  tokens: number[];
+  gained: WordChangeItem[];
+  lost: WordChangeItem[];
+  compared: number;
+  /** How many words are frequent at one of the steps, but too rare for the index at the other. */
+  unknown: number;
+  /** How often a word must be a token to be compared. */
+  min_tokens: number;
+  coverage: TokenCoverageView;
+}
+
+/** A token with one of the most extreme values of a series. */
+export interface WorstTokenItem {
+  value: WireNumber;
+  /** The sample. */
+  id: string;
+  /** Its place among all tokens of the sample. */
+  token: number;
+  /** None if neither the record nor a tokenizer tells. */
+  string: string | null;
+  token_id: number | null;
+}
+
+/** `GET /api/runs/{run}/worst-tokens`: the worst tokens of a group, a step or a run, the worst first. */
+export interface WorstTokensReply {
+  series: string;
+  tokens: WorstTokenItem[];
+  coverage: TokenCoverageView;
 }
 
 /** A record that could not be read. */

@@ -50,6 +50,13 @@ class TokenStatsBySteps(NamedTuple):
     coverage: TokenCoverage
 
 
+class KnownSeries(NamedTuple):
+    """The names of series, in the order of the samples."""
+
+    names: list[str]
+    coverage: TokenCoverage
+
+
 class _Sums(NamedTuple):
     """As in `SeriesTotals`."""
 
@@ -92,10 +99,10 @@ def token_stats(
     )
 
 
-def series_names(run: OpenRun, query: SampleQuery) -> list[str]:
-    """The names of the series that the index has values of, in the splits and steps of a query."""
-    rows, _ = indexed(run, run.snapshot(), query, ["series", "tokens"])
-    return list(dict.fromkeys(name for *_, (name, count) in rows if count))
+def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
+    """The series that the index has values of, in the splits and steps of a query."""
+    rows, coverage = indexed(run, run.snapshot(), query, ["series", "tokens"])
+    return KnownSeries(list(dict.fromkeys(name for *_, (name, count) in rows if count)), coverage)
 
 
 def _of_samples(run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float]) -> TokenStatsBySteps:

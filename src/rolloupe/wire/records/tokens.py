@@ -114,34 +114,6 @@ class UpdateReply(Struct, kw_only=True):
     """Samples whose records do not suffice."""
 
 
-class WorstTokenItem(Struct, kw_only=True):
-    """A token with one of the most extreme values of a series."""
-
-    value: Number
-    id: str
-    """The sample."""
-    token: int
-    """Its place among all tokens of the sample."""
-    string: str | None
-    """None if neither the record nor a tokenizer tells."""
-    token_id: int | None
-
-
-class WorstTokensReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/worst-tokens`: the worst tokens of a group, a step or a run, the worst first."""
-
-    series: str
-    tokens: list[WorstTokenItem]
-    samples: int
-    """How many samples were looked at."""
-    pending: int
-    """How many samples the index has not reached yet."""
-    unread: int
-    """How many samples have tokens that could not be read."""
-    left_out: str
-    """Why the series has no answer, if it has none."""
-
-
 class TokenAlternative(Struct, kw_only=True):
     """A token that the model could have sampled: its string as in the record, or its id as text."""
 

@@ -14,6 +14,7 @@ import type { WorstOf } from "../../../state/tokens/worst";
 import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
+import { Coverage } from "../../../ui/text/Coverage";
 import { valueOf } from "../card/words";
 import style from "./Aside.module.css";
 
@@ -106,18 +107,9 @@ function Elsewhere({ series }: { series: Series }) {
   const reply = store.now.value;
   if (store.error.value !== null) return <Missing error={store.error.value} again={store.again} />;
   if (reply === null) return <p class="quiet">Loading …</p>;
-  const notes = [
-    reply.left_out === "" ? "" : `Left out: ${reply.left_out}.`,
-    reply.pending === 0 ? "" : `${figure(reply.pending)} samples are not indexed yet.`,
-    reply.unread === 0 ? "" : `The tokens of ${figure(reply.unread)} samples could not be read.`,
-  ].filter((note) => note !== "");
   return (
     <>
-      {notes.map((note) => (
-        <p key={note} class="quiet">
-          {harmless(note)}
-        </p>
-      ))}
+      <Coverage of={reply.coverage} />
       {reply.tokens.length > 0 && (
         <table>
           <thead>

@@ -20,9 +20,6 @@ from rolloupe.wire.views import token_bytes
 MAX_TOKENS = 262_144
 """Tokens in one answer, each with all its series; a longer sample takes several requests."""
 
-WORST, MOST_WORST = 20, 200
-"""How many of the worst tokens a request gets, and how many it may ask for."""
-
 MAX_TEXT = 1_000
 """Characters of an alternative of a token; no token of a vocabulary has as many."""
 
@@ -67,42 +64,6 @@ async def top_logprobs(request: Request) -> Response:
         )
 
     return await answered(request, make)
-
-
-async def worst_tokens(request: Request) -> Response:
-    """`GET /api/runs/{run}/worst-tokens?split=&step=&group=&series=&side=high|low&limit=`: see `wire.WorstTokensReply`.
-
-    Without a step, of the whole split; without a split, of the whole run.
-    """
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters = request.query_params
-    series, side = params.word(parameters, "series"), parameters.get("side") or "high"
-    limit = params.integer(parameters, "limit", WORST, low=1, high=MOST_WORST)
-    if side not in ("high", "low"):
-        raise BadQuery(f"side={side[:40]!r} is neither high nor low")
-    scope = params.sample_query(parameters)
-
-    def make() -> wire.WorstTokensReply:
-        found = query.worst_tokens(run, scope, series, highest=side == "high", limit=limit)
-        return wire.WorstTokensReply(
-            series=series,
-            tokens=[
-                wire.WorstTokenItem(
-                    value=wire.number(one.value),
-                    id=str(one.key),
-                    token=one.token,
-                    string=one.token_string,
-                    token_id=one.token_id,
-                )
-                for one in found.tokens
-            ],
-            samples=found.coverage.samples,
-            pending=found.coverage.pending,
-            unread=found.coverage.unread,
-            left_out=found.coverage.left_out,
-        )
-
-    return await context.replies.answer(request, run.version, make)
 
 
 async def update(request: Request) -> Response:

@@ -1,0 +1,1 @@
+"""Routes for tokens: those of one sample, and those of a run."""

@@ -1,0 +1,228 @@
+"""Routes for the tokens of a run: a series by step and by position, shares of rules, words, the worst tokens."""
+
+from collections import defaultdict
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query, tokens, wire
+from rolloupe.errors import BadQuery
+from rolloupe.query import TokenCoverage, TokenWord
+from rolloupe.server import params
+from rolloupe.server.context import context_of
+from rolloupe.wire import number
+
+WORST, MOST_WORST = 20, 64
+"""How many of the worst tokens a request gets, and how many it may ask for."""
+
+WORDS, MOST_WORDS = 20, 200
+"""The same for words."""
+
+PERCENTILES = (10.0, 50.0, 90.0)
+
+MAX_TEXT = 1_000
+"""Characters of a token string; no token of a vocabulary has as many."""
+
+RECORDED = "Recorded"
+"""The title of what the trainer recorded as taken out."""
+
+
+async def series(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-series?split=`: see `wire.TokenSeriesReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    scope = params.sample_query(request.query_params)
+
+    def make() -> wire.TokenSeriesReply:
+        found = query.known_series(run, scope)
+        kinds = ((name, tokens.kind_of(name)) for name in found.names)
+        return wire.TokenSeriesReply(
+            series=[
+                wire.RunSeriesItem(name=name, title=kind.title, about=kind.about, scale=kind.scale)
+                for name, kind in kinds
+            ],
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def by_step(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-steps?split=&series=`: see `wire.TokenStepsReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    name, scope = params.word(request.query_params, "series"), params.sample_query(request.query_params)
+
+    def make() -> wire.TokenStepsReply:
+        found = query.token_stats(run, scope, name, PERCENTILES)
+        return wire.TokenStepsReply(
+            series=name,
+            steps=[one.step for one in found.steps],
+            tokens=[one.tokens for one in found.steps],
+            infinite=[one.infinite for one in found.steps],
+            samples=[one.samples for one in found.steps],
+            mean=[number(one.mean) for one in found.steps],
+            sample_mean=[number(one.sample_mean) for one in found.steps],
+            min=[number(one.min) for one in found.steps],
+            max=[number(one.max) for one in found.steps],
+            p10=[number(one.percentiles[10.0]) for one in found.steps],
+            p50=[number(one.percentiles[50.0]) for one in found.steps],
+            p90=[number(one.percentiles[90.0]) for one in found.steps],
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def by_position(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-positions?split=&step=&series=`: see `wire.TokenPositionsReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters = request.query_params
+    name, step, scope = (
+        params.word(parameters, "series"),
+        params.integer(parameters, "step"),
+        params.sample_query(parameters),
+    )
+
+    def make() -> wire.TokenPositionsReply:
+        found = query.position_curves(run, scope, name)
+        curve = next(iter(found.curves), None)
+        return wire.TokenPositionsReply(
+            series=name,
+            step=step,
+            first=curve.first if curve else [],
+            tokens=curve.tokens if curve else [],
+            means=[number(one) for one in curve.means] if curve else [],
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def masks(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-masks?split=`: see `wire.TokenMasksReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    scope = params.sample_query(request.query_params)
+
+    def make() -> wire.TokenMasksReply:
+        found = query.masked_shares(run, scope)
+        by_rule = defaultdict[str, list[query.MaskedShares]](list)
+        for one in found.shares:
+            by_rule[one.rule].append(one)
+        loss, rules = query.loss_of(run), {kind.name: kind for kind in tokens.MASK_RULES}
+        return wire.TokenMasksReply(
+            rules=[
+                wire.MaskSteps(
+                    rule=name,
+                    title=rules[name].title if name in rules else RECORDED,
+                    is_of_run=loss is not None and loss.rule == name,
+                    steps=[one.step for one in by_rule[name]],
+                    tokens=[one.tokens for one in by_rule[name]],
+                    masked=[one.masked for one in by_rule[name]],
+                    high=[one.high for one in by_rule[name]],
+                    low=[one.low for one in by_rule[name]],
+                    update_lost=[number(one.update_lost) for one in by_rule[name]],
+                )
+                for name in (*(name for name in by_rule if name not in rules), *(n for n in rules if n in by_rule))
+            ],
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def words(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-words?split=&step=&by=kl|tokens&limit=`: see `wire.TokenWordsReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    by = request.query_params.get("by") or "kl"
+    limit = params.integer(request.query_params, "limit", WORDS, low=1, high=MOST_WORDS)
+    scope = params.sample_query(request.query_params)
+
+    def make() -> wire.TokenWordsReply:
+        found = query.words_of_steps(run, scope, by=by, limit=limit)
+        return wire.TokenWordsReply(
+            words=list(map(_word, found.words)),
+            kl=found.kl,
+            tokens=found.tokens,
+            listed=found.listed,
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def changes(request: Request) -> Response:
+    """`GET /api/runs/{run}/token-changes?split=&before=&after=&by=probability|share&min_tokens=&limit=`.
+
+    See `wire.TokenChangesReply`.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters = request.query_params
+    split = params.word(parameters, "split")
+    before, after = params.integer(parameters, "before"), params.integer(parameters, "after")
+    by, least = parameters.get("by") or "probability", params.integer(parameters, "min_tokens", query.MIN_TOKENS)
+    limit = params.integer(parameters, "limit", WORDS, low=1, high=MOST_WORDS)
+
+    def make() -> wire.TokenChangesReply:
+        found = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=limit)
+        gained, lost = (
+            [wire.WordChangeItem(before=_word(one.before), after=_word(one.after), change=one.change) for one in some]
+            for some in (found.gained, found.lost)
+        )
+        return wire.TokenChangesReply(
+            tokens=list(found.tokens),
+            gained=gained,
+            lost=lost,
+            compared=found.compared,
+            unknown=found.unknown,
+            min_tokens=found.min_tokens,
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+async def worst(request: Request) -> Response:
+    """`GET /api/runs/{run}/worst-tokens?split=&step=&group=&series=&side=high|low&limit=`: see `wire.WorstTokensReply`.
+
+    Without a step, of the whole split; without a split, of the whole run.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters = request.query_params
+    name, side = params.word(parameters, "series"), parameters.get("side") or "high"
+    limit = params.integer(parameters, "limit", WORST, low=1, high=MOST_WORST)
+    if side not in ("high", "low"):
+        raise BadQuery(f"side={side[:40]!r} is neither high nor low")
+    scope = params.sample_query(parameters)
+
+    def make() -> wire.WorstTokensReply:
+        found = query.worst_tokens(run, scope, name, highest=side == "high", limit=limit)
+        return wire.WorstTokensReply(
+            series=name,
+            tokens=[
+                wire.WorstTokenItem(
+                    value=number(one.value),
+                    id=str(one.key),
+                    token=one.token,
+                    string=one.token_string and one.token_string[:MAX_TEXT],
+                    token_id=one.token_id,
+                )
+                for one in found.tokens
+            ],
+            coverage=_coverage(found.coverage),
+        )
+
+    return await context.replies.answer(request, run.version, make)
+
+
+def _coverage(one: TokenCoverage) -> wire.TokenCoverageView:
+    return wire.TokenCoverageView(samples=one.samples, pending=one.pending, unread=one.unread, left_out=one.left_out)
+
+
+def _word(one: TokenWord) -> wire.TokenWordItem:
+    return wire.TokenWordItem(
+        word=one.word[:MAX_TEXT],
+        token_id=one.token_id,
+        tokens=one.tokens,
+        kl=number(one.kl),
+        probability=number(one.probability / one.rated) if one.rated else None,
+        is_exact=one.is_exact,
+    )

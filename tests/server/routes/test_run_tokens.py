@@ -1,0 +1,59 @@
+"""The tokens of a run over HTTP: the same numbers as the queries, and what wrong addresses get."""
+
+from pathlib import Path
+
+from rolloupe import query
+from rolloupe.query import SampleQuery
+from tests.server.support import get, opened, run_path, served
+
+
+def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: Path, demo_runs: Path) -> None:
+    with opened(demo_runs / "rl_logging_board/gen_train_toy", tmp_path) as library:
+        app, (run,) = served(library), library.runs
+        assert run.wait_all(60)
+        path = run_path(app)
+        whole = {"samples": 48, "pending": 0, "unread": 0, "left_out": ""}
+        listed = get(app, f"{path}/token-series?split=train").json
+        assert listed["coverage"] == whole
+        titles = {one["name"]: one["title"] for one in listed["series"]}
+        assert titles["kl"] == "KL" and titles["value_error"] == "Value error"
+        steps = get(app, f"{path}/token-steps?split=train&series=value_error").json
+        expected = query.token_stats(run, SampleQuery(), "value_error", (10, 50, 90)).steps
+        assert steps["steps"] == [0, 1, 2] and steps["coverage"] == whole
+        for name in ("tokens", "samples", "mean", "sample_mean", "min", "max"):
+            assert steps[name] == [getattr(one, name) for one in expected]
+        assert steps["p90"] == [one.percentiles[90] for one in expected]
+        curve = get(app, f"{path}/token-positions?split=train&series=kl&step=1").json
+        (of_step,) = query.position_curves(run, SampleQuery(step_min=1, step_max=1), "kl").curves
+        assert (curve["first"], curve["tokens"], curve["means"]) == (of_step.first, of_step.tokens, of_step.means)
+        words = get(app, f"{path}/token-words?split=train&limit=4").json
+        largest = query.words_of_steps(run, SampleQuery(), limit=4)
+        assert [one["word"] for one in words["words"]] == [one.word for one in largest.words]
+        assert words["kl"] == "kl" and words["listed"] == words["tokens"] == 1464
+        changes = get(app, f"{path}/token-changes?split=train&before=0&after=2&min_tokens=3").json
+        first, same = changes["gained"][0], query.word_changes(run, "train", 0, 2, min_tokens=3)
+        assert (first["after"]["word"], first["change"]) == (same.gained[0].after.word, same.gained[0].change)
+        assert first["change"] == first["after"]["probability"] - first["before"]["probability"]
+        assert changes["compared"] == same.compared and changes["coverage"]["samples"] == 32
+        for wrong in (
+            "token-steps", "token-positions?series=kl", "token-words?by=x", "token-words?limit=0",
+            "token-masks?where=reward+%3E+0", "token-changes?split=train&before=0", "token-changes?before=0&after=1",
+            "token-changes?split=train&before=0&after=9", "token-changes?split=train&before=0&after=1&min_tokens=0",
+        ):  # fmt: skip
+            assert get(app, f"{path}/{wrong}").status == 400, wrong
+
+
+def test_what_rules_take_out_by_step(tmp_path: Path) -> None:
+    data = Path(__file__).parents[2] / "data/prime_rl/exports/v6_pr3189"
+    with opened(data, tmp_path) as library:
+        app, (run,) = served(library), library.runs
+        assert run.wait_all(60)
+        rules = get(app, f"{run_path(app)}/token-masks?split=train").json["rules"]
+        assert [one["title"] for one in rules[:2]] == ["Recorded", "DPPO"]
+        shares = {(one.rule, one.step): one for one in query.masked_shares(run, SampleQuery()).shares}
+        for rule in rules:
+            for at, step in enumerate(rule["steps"]):
+                same = shares.pop((rule["rule"], step))
+                assert (rule["masked"][at], rule["high"][at], rule["low"][at]) == (same.masked, same.high, same.low)
+                assert rule["update_lost"][at] == same.update_lost
+        assert not shares
