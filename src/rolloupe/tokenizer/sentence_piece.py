@@ -5,8 +5,9 @@ user-defined pieces are special, and `▁` is a blank. A model that puts a blank
 there, decodes without them: `Decode` of `sentencepiece_processor.cc`.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 
+from rolloupe.protobuf import BadMessage, fields
 from rolloupe.tokenizer.spellings import byte_fallback
 from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Vocabulary
 
@@ -19,9 +20,6 @@ DUMMY_PREFIX, REMOVE_EXTRA = 3, 4
 BLANK = "▁".encode()
 UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
 """Types of pieces."""
-NUMBER, BYTES = 0, 2
-SIZES = {1: 8, 5: 4}
-"""Kinds of values; those of a fixed size with it."""
 
 MAX_PIECES = 2**21
 MAX_FIELDS = 100
@@ -30,11 +28,18 @@ MAX_FIELDS = 100
 
 def read(data: bytes) -> Vocabulary:
     """Read a SentencePiece model. Raises `BadTokenizer`."""
+    try:
+        return _read(data)
+    except BadMessage as error:
+        raise BadTokenizer(str(error)) from None
+
+
+def _read(data: bytes) -> Vocabulary:
     spellings: dict[int, str | bytes] = {}
     special = set()
     literal = set()
     settings: dict[int, int | bytes] = {DUMMY_PREFIX: 1, REMOVE_EXTRA: 1}
-    for field, value in _fields(data, MAX_PIECES):
+    for field, value in fields(data, MAX_PIECES):
         if not isinstance(value, bytes):
             raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
         if field == PIECES:
@@ -45,7 +50,7 @@ def read(data: bytes) -> Vocabulary:
                 literal.add(spelling)
             spellings[len(spellings)] = spelling
         elif field == NORMALIZER:
-            settings.update(_fields(value, MAX_FIELDS))
+            settings.update(fields(value, MAX_FIELDS))
     if not spellings:
         raise BadTokenizer("it has no pieces")
     drops, drops_all = settings[DUMMY_PREFIX] or settings[REMOVE_EXTRA], bool(settings[REMOVE_EXTRA])
@@ -69,48 +74,9 @@ def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
 def _piece(message: bytes) -> tuple[bytes, int]:
     """Return what a piece spells, and its type."""
     spelling, kind = b"", 1
-    for field, value in _fields(message, MAX_FIELDS):
+    for field, value in fields(message, MAX_FIELDS):
         if field == PIECE and isinstance(value, bytes):
             spelling = value
         elif field == TYPE and isinstance(value, int):
             kind = value
     return byte_fallback(spelling) if kind == BYTE else spelling, kind
-
-
-def _fields(message: bytes, most: int) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message: their numbers and values. Raises `BadTokenizer`, also for too many."""
-    at, end, count = 0, len(message), 0
-    while at < end:
-        count += 1
-        tag, at = _number(message, at)
-        field, kind = tag >> 3, tag & 7
-        if count > most:
-            raise BadTokenizer(f"it has more than {most:,} fields")
-        if field and kind == NUMBER:
-            value, at = _number(message, at)
-            yield field, value
-            continue
-        if kind == BYTES:
-            size, at = _number(message, at)
-        else:
-            size = SIZES.get(kind, end)
-        if not field or size > end - at:
-            raise BadTokenizer(f"at byte {at} it is cut, or no protocol buffer")
-        yield field, message[at : at + size]
-        at += size
-
-
-def _number(message: bytes, at: int) -> tuple[int, int]:
-    """Read an integer of seven bits a byte, and where it ends."""
-    if at < len(message) and message[at] < 0x80:  # most are small
-        return message[at], at + 1
-    found = 0
-    for shift in range(0, 70, 7):
-        if at >= len(message):
-            break
-        byte = message[at]
-        at += 1
-        found |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return found, at
-    raise BadTokenizer(f"at byte {at} it is cut, or no protocol buffer")

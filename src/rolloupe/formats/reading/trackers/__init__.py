@@ -1,0 +1,1 @@
+"""What experiment trackers keep on disk: TensorBoard, Weights & Biases, SwanLab and trackio."""

@@ -1,0 +1,44 @@
+"""Logs in LevelDB's framing, which Weights & Biases and SwanLab write: records in blocks of 32 KiB, with checksums.
+
+Source: LevelDB's `doc/log_format.md`; the checksum is zlib's CRC-32 of the type and the data, without LevelDB's mask.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+BLOCK_BYTES = 32 * 1024
+HEADER = struct.Struct("<IHB")
+FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+MAX_RECORD_BYTES = 64 * 2**20
+
+
+def framed_records(data: bytes, start: int) -> Iterator[bytes]:
+    """Yield the whole records of a log that begins at `start` of its file; a damaged one ends its block.
+
+    A record that the writer has not finished is left out.
+    """
+    at, size = start, 0
+    parts: list[bytes] = []
+    while at + HEADER.size <= len(data):
+        room = BLOCK_BYTES - at % BLOCK_BYTES
+        if room < HEADER.size:
+            at += room
+            continue
+        checksum, length, kind = HEADER.unpack_from(data, at)
+        stop = at + HEADER.size + length
+        piece = data[at + HEADER.size : stop]
+        if length + HEADER.size > room or stop > len(data) or zlib.crc32(bytes([kind]) + piece) != checksum:
+            at, parts, size = at + room, [], 0
+            continue
+        at = stop
+        if kind in (FULL, FIRST):
+            parts, size = [], 0
+        elif not parts:  # the rest of a damaged record
+            continue
+        parts.append(piece)
+        size += length
+        if kind in (FULL, LAST) and size <= MAX_RECORD_BYTES:
+            yield b"".join(parts)
+        if kind in (FULL, LAST) or size > MAX_RECORD_BYTES:
+            parts, size = [], 0

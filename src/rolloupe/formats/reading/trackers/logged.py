@@ -1,0 +1,105 @@
+"""What a tracker holds of a run, whatever tracker it is."""
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import Unusable, step_of
+from rolloupe.model import MetricRow
+
+TRAINER_STEPS = (
+    "train/global_step", "training/global_step", "trainer/global_step", "global_step", "train/step", "trainer/step",
+    "step", "progress/batch",
+)  # fmt: skip
+"""Metrics in which trainers log their own step; the tracker's own count often is another one."""
+
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+class LoggedRow(NamedTuple):
+    """The numbers of one call."""
+
+    step: int | None
+    """As the tracker counts."""
+    values: dict[str, float]
+    time_s: float | None = None
+    """Seconds since the epoch."""
+
+
+class LoggedRun(Struct):
+    """A run of a tracker."""
+
+    name: str
+    rows: list[LoggedRow]
+    config: dict[str, Any] = {}
+    damage: str = ""
+    """Why reading ended before the end; empty if it did not."""
+
+
+def number_of(value: object) -> float | None:
+    """Read a number, also one of those that JSON lacks, as trackers write them: `"NaN"`, `"Infinity"`."""
+    return _SPECIAL.get(value) if isinstance(value, str) else fields.number(value)
+
+
+def parsed(data: bytes | str) -> Any:
+    """Decode JSON as Python does, NaN included; None for anything else."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, float]]:
+    """Yield the numbers in nested objects, by their names joined with `/`."""
+    if isinstance(value, dict) and depth:
+        for key, member in value.items():
+            yield from flat(member, f"{name}/{key}" if name else str(key), depth - 1)
+    elif (number := number_of(value)) is not None:
+        yield name, number
+
+
+def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
+    """Return the metric that holds the trainer's own step: the first usual name that all steps agree with, else "".
+
+    It must be there in at least half of the rows, hold whole numbers, and never fall by time.
+    """
+    rows = [row for row in rows if row.values]
+    for name in TRAINER_STEPS:
+        steps = [row.values[name] for row in rows if name in row.values]
+        if steps and 2 * len(steps) >= len(rows) and all(float(step).is_integer() for step in steps):
+            return name
+    return ""
+
+
+def metric_rows(rows: Iterable[LoggedRow], step_name: str = "") -> list[MetricRow]:
+    """Merge the rows of one step, the last value of each metric winning; rows without a step follow.
+
+    With `step_name`, the step is the value of that metric; a row without it belongs to the last step before it.
+    """
+    by_step: dict[int, dict[str, float]] = {}
+    times: dict[int, float | None] = {}
+    loose: list[MetricRow] = []
+    last: int | None = None
+    for row in rows:
+        step = row.step
+        if step_name:
+            step = last = _whole(row.values.get(step_name), last)
+        values = {name: value for name, value in row.values.items() if name != step_name}
+        if step is None:
+            loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
+        elif values:
+            by_step.setdefault(step, {}).update(values)
+            times[step] = row.time_s if row.time_s is not None else times.get(step)
+    return [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)] + loose
+
+
+def _whole(value: float | None, otherwise: int | None) -> int | None:
+    try:
+        step = step_of(value)
+    except Unusable:
+        return otherwise
+    return otherwise if step is None else step

@@ -1,0 +1,108 @@
+"""Runs of SwanLab: `backup.swanlab` of version 0.7, whose records are JSON, and `run-{id}.swanlab` of 0.10.
+
+Source: SwanLab 0.7.20 and 0.10.3 (the start (10) and scalars (13) of a record). A scalar has a name, a step and a
+number. Version 0.10 writes nothing before the run ends.
+"""
+
+import struct
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from rolloupe.formats.reading.trackers.framed_log import framed_records
+from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, number_of, parsed
+from rolloupe.protobuf import BadMessage, fields
+
+MAGIC = b":SWL\xd6\xe1"
+JSON_RECORDS, MESSAGES = 1, 2
+"""Versions of the framing."""
+START, SCALAR = 10, 13
+"""Fields of a record."""
+START_NAME = 4
+KEY, STEP, TIME, VALUE = 1, 2, 4, 5
+"""Fields of a scalar; its time has seconds (1) and nanoseconds (2), its value a double (1)."""
+OF_MACHINE = "__swanlab__."
+"""How the names of metrics begin that SwanLab takes of the machine, at steps of their own."""
+MOST_FIELDS = 100_000
+
+
+class _Scalar(NamedTuple):
+    key: str
+    step: int
+    value: float
+    time_s: float | None
+
+
+def read_swanlab(data: bytes) -> LoggedRun:
+    """Read a run. Raises `ValueError` for another file."""
+    version = data[len(MAGIC)] if data.startswith(MAGIC) and len(data) > len(MAGIC) else 0
+    if version not in (JSON_RECORDS, MESSAGES):
+        raise ValueError("it is no run of SwanLab")
+    name, damage, read = "", "", _of_json if version == JSON_RECORDS else _of_message
+    by_step: dict[int, LoggedRow] = {}
+    for record in framed_records(data, len(MAGIC) + 1):
+        try:
+            for found in read(record):
+                if isinstance(found, str):
+                    name = found
+                    continue
+                if found.key.startswith(OF_MACHINE):
+                    continue
+                row = by_step.setdefault(found.step, LoggedRow(found.step, {}, found.time_s))
+                row.values[found.key] = found.value
+        except BadMessage as error:
+            damage = str(error)
+    return LoggedRun(name, [by_step[step] for step in sorted(by_step)], damage=damage)
+
+
+def _of_json(record: bytes) -> Iterator[_Scalar | str]:
+    """Yield the name of the run, or a scalar."""
+    found = parsed(record)
+    data = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(data, dict):
+        return
+    if found["model_type"] == "Experiment" and isinstance(data.get("name"), str):
+        yield data["name"]
+    elif found["model_type"] == "Scalar":
+        metric, key, step = data.get("metric"), data.get("key"), data.get("step")
+        inner = metric if isinstance(metric, dict) else {}
+        value = number_of(inner.get("data"))
+        if isinstance(key, str) and isinstance(step, int) and value is not None:
+            yield _Scalar(key, step, value, _time_of(inner.get("create_time")))
+
+
+def _of_message(record: bytes) -> Iterator[_Scalar | str]:
+    """Yield the name of the run, or a scalar."""
+    for field, value in fields(record, MOST_FIELDS):
+        if field not in (START, SCALAR) or not isinstance(value, bytes):
+            continue
+        members = dict(fields(value, MOST_FIELDS))
+        if field == START:
+            yield _text(members.get(START_NAME))
+            continue
+        step, number = members.get(STEP, 0), _members(members.get(VALUE)).get(1, b"\0" * 8)  # a zero is left out
+        if isinstance(step, int) and isinstance(number, bytes) and len(number) == 8:
+            yield _Scalar(_text(members.get(KEY)), step, struct.unpack("<d", number)[0], _seconds(members.get(TIME)))
+
+
+def _members(message: int | bytes | None) -> dict[int, int | bytes]:
+    return dict(fields(message, MOST_FIELDS)) if isinstance(message, bytes) else {}
+
+
+def _seconds(time: int | bytes | None) -> float | None:
+    members = _members(time)
+    seconds, nanoseconds = members.get(1), members.get(2, 0)
+    if isinstance(seconds, int) and isinstance(nanoseconds, int):
+        return seconds + nanoseconds / 1e9
+    return None
+
+
+def _text(value: int | bytes | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _time_of(value: object) -> float | None:
+    try:
+        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,126 @@
+"""Event files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
+
+Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
+`summary.proto` and `tensor.proto` of TensorFlow. Checksums, CRC-32C, are not compared: a record that is cut or is no
+message ends the reading of its file.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun
+from rolloupe.protobuf import BadMessage, fields
+
+LENGTH = struct.Struct("<Q")
+CHECKSUM_BYTES = 4
+MAX_RECORD_BYTES = 64 * 2**20
+MOST_FIELDS = 1_000_000
+
+WALL_TIME, STEP, FILE_VERSION, SUMMARY = 1, 2, 3, 5
+"""Fields of an event."""
+SUMMARY_VALUE = 1
+TAG, SIMPLE_VALUE, TENSOR, METADATA = 1, 2, 8, 9
+"""Fields of a value; its metadata have a plugin (1) with a name (1)."""
+CONTENT, FLOATS, DOUBLES, STRINGS = 4, 5, 6, 8
+"""Fields of a tensor."""
+HPARAMS = "_hparams_/"
+TEXT_SUMMARY = "/text_summary"
+
+
+class Event(NamedTuple):
+    """A value of one tag at one step: a number, or texts."""
+
+    tag: str
+    step: int
+    time_s: float
+    number: float | None = None
+    texts: tuple[str, ...] = ()
+
+
+def is_event_file(name: str) -> bool:
+    """Tell whether a file of this name is one that TensorBoard reads."""
+    return ".tfevents." in name
+
+
+def events(data: bytes) -> Iterator[Event]:
+    """Yield the numbers and texts of a file in its order, until it ends or breaks off.
+
+    Raises `BadMessage` where it is damaged.
+    """
+    at = 0
+    while at + LENGTH.size + CHECKSUM_BYTES <= len(data):
+        (length,) = LENGTH.unpack_from(data, at)
+        start = at + LENGTH.size + CHECKSUM_BYTES
+        if length > MAX_RECORD_BYTES:
+            raise BadMessage(f"at byte {at} it is no event file")
+        at = start + length + CHECKSUM_BYTES
+        if at > len(data):  # still being written
+            return
+        yield from _event(data[start : start + length])
+
+
+def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
+    """Read the scalars of a run from its event files, given by name and content.
+
+    Where steps repeat, as after a restart, the value that was written last wins.
+    """
+    found: list[Event] = []
+    damage = ""
+    for name, data in files:
+        try:
+            found += (event for event in events(data) if event.number is not None)
+        except BadMessage as error:
+            damage = f"{name}: {error}"
+    found.sort(key=lambda event: event.time_s)
+    by_step: dict[int, LoggedRow] = {}
+    for event in found:
+        if event.number is not None and not event.tag.startswith(HPARAMS):
+            row = by_step.get(event.step, LoggedRow(event.step, {}))
+            row.values[event.tag] = event.number
+            by_step[event.step] = row._replace(time_s=event.time_s)
+    return LoggedRun("", [by_step[step] for step in sorted(by_step)], damage=damage)
+
+
+def _event(message: bytes) -> Iterator[Event]:
+    time_s, step, summaries = 0.0, 0, []
+    for field, value in fields(message, MOST_FIELDS):
+        if field == WALL_TIME and isinstance(value, bytes) and len(value) == 8:
+            (time_s,) = struct.unpack("<d", value)
+        elif field == STEP and isinstance(value, int):
+            step = value - 2**64 if value >= 2**63 else value
+        elif field == SUMMARY and isinstance(value, bytes):
+            summaries.append(value)
+    for summary in summaries:
+        for field, value in fields(summary, MOST_FIELDS):
+            if field == SUMMARY_VALUE and isinstance(value, bytes):
+                yield from _value(value, step, time_s)
+
+
+def _value(message: bytes, step: int, time_s: float) -> Iterator[Event]:
+    tag = ""
+    number: float | None = None
+    texts: tuple[str, ...] = ()
+    for field, value in fields(message, MOST_FIELDS):
+        if field == TAG and isinstance(value, bytes):
+            tag = value.decode("utf-8", "replace")
+        elif field == SIMPLE_VALUE and isinstance(value, bytes) and len(value) == 4:
+            (number,) = struct.unpack("<f", value)
+        elif field == TENSOR and isinstance(value, bytes):
+            number, texts = _tensor(value)
+    if number is not None or texts:
+        yield Event(tag.removesuffix(TEXT_SUMMARY) if texts else tag, step, time_s, number, texts)
+
+
+def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:
+    """Return the number of a tensor that has one alone, and its texts."""
+    numbers: list[float] = []
+    texts = []
+    for field, value in fields(message, MOST_FIELDS):
+        if not isinstance(value, bytes):
+            continue
+        if field == STRINGS:
+            texts.append(value.decode("utf-8", "replace"))
+        elif field in (CONTENT, FLOATS, DOUBLES) and len(value) in (4, 8):
+            numbers += struct.unpack("<f" if len(value) == 4 and field != DOUBLES else "<d", value)
+    return (numbers[0] if len(numbers) == 1 and not texts else None), tuple(texts)

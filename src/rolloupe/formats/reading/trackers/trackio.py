@@ -1,0 +1,61 @@
+"""Databases of trackio: one a project, `{project}.db`, with the metrics and configurations of its runs.
+
+Source: trackio 0.43.0. Values that JSON lacks are texts such as `"NaN"`; a metric may be an object, such as a table,
+which is no number. Older databases have no `run_id`: there a run is its name.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, flat, parsed
+from rolloupe.formats.reading.trackers.sqlite import opened
+from rolloupe.model import Location
+
+MOST_ROWS = 5_000_000
+
+
+def read_trackio(location: Location) -> dict[str, LoggedRun]:
+    """Read the metrics of every run of a project, by its id, in the order of its rows. Raises `BadDatabase`."""
+    with opened(location) as database:
+        runs: dict[str, LoggedRun] = {}
+        key = "run_id" if "run_id" in _columns(database, "metrics") else "run_name"
+        for run_id, name, step, time, metrics in database.execute(
+            f"SELECT {key}, run_name, step, timestamp, metrics FROM metrics ORDER BY rowid LIMIT {MOST_ROWS}"  # noqa: S608 - names of ours
+        ):
+            values = dict(_numbers(metrics))
+            row = LoggedRow(step if isinstance(step, int) else None, values, _seconds(time))
+            run = runs.setdefault(str(run_id), LoggedRun(str(name), [], {}))
+            if values:
+                run.rows.append(row)
+        if "config" in _columns(database, "configs"):
+            key = "run_id" if "run_id" in _columns(database, "configs") else "run_name"
+            for run_id, config in database.execute(f"SELECT {key}, config FROM configs"):  # noqa: S608 - names of ours
+                found = parsed(_bytes(config))
+                if str(run_id) in runs and isinstance(found, dict):
+                    own = {name: value for name, value in found.items() if not name.startswith("_")}
+                    runs[str(run_id)].config.update(own)
+        return runs
+
+
+def _columns(database: sqlite3.Connection, table: str) -> list[str]:
+    return [row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+
+
+def _numbers(metrics: object) -> Iterator[tuple[str, float]]:
+    found = parsed(_bytes(metrics))
+    for name, value in found.items() if isinstance(found, dict) else ():
+        if not (isinstance(value, dict) and "_type" in value):  # a table, a histogram, a picture
+            yield from flat(value, name)
+
+
+def _bytes(value: Any) -> bytes | str:
+    return value if isinstance(value, bytes | str) else b""
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None

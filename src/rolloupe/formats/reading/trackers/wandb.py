@@ -1,0 +1,82 @@
+"""Runs of Weights & Biases as its client keeps them: `run-{id}.wandb`, also offline.
+
+Source: `wandb/proto/wandb_internal.proto`: history (2), configuration (5) and run (17) of a `Record`, whose values are
+JSON. The client writes a block of 32 KiB at a time, so a small run appears when it ends.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rolloupe.formats.reading.trackers.framed_log import framed_records
+from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, flat, number_of, parsed
+from rolloupe.protobuf import BadMessage, fields
+
+MAGIC = b":W&B\xe1\xbe\x00"
+HISTORY, CONFIG, RUN = 2, 5, 17
+ITEM, STEP = 1, 2
+"""Fields of a history."""
+KEY, NESTED_KEY, VALUE = 1, 2, 16
+"""Fields of an item."""
+RUN_ID, RUN_CONFIG, DISPLAY_NAME = 1, 4, 8
+"""Fields of a run."""
+MOST_FIELDS = 1_000_000
+
+
+def read_wandb(data: bytes) -> LoggedRun:
+    """Read a run; what is damaged is left out. Raises `ValueError` for another file."""
+    if not data.startswith(MAGIC):
+        raise ValueError("it is no run of Weights & Biases")
+    rows: list[LoggedRow] = []
+    config: dict[str, Any] = {}
+    name = damage = ""
+    for record in framed_records(data, len(MAGIC)):
+        try:
+            for field, value in fields(record, MOST_FIELDS):
+                if field == HISTORY and isinstance(value, bytes):
+                    rows.append(_row(value))
+                elif field == CONFIG and isinstance(value, bytes):
+                    config.update(_items(value))
+                elif field == RUN and isinstance(value, bytes):
+                    more, name = _run(value)
+                    config.update(more)
+        except BadMessage as error:
+            damage = str(error)
+    config.pop("_wandb", None)
+    return LoggedRun(name, rows, config, damage)
+
+
+def _row(history: bytes) -> LoggedRow:
+    items = dict(_items(history))
+    media = tuple(key.removesuffix("_type") for key in items if key.endswith("/_type"))  # members of a table, a picture
+    values: dict[str, float] = {}
+    for key, value in items.items():
+        is_object = isinstance(value, dict) and "_type" in value
+        if not (is_object or key.startswith(("_", *media))):
+            values.update(flat(value, key))
+    step = items.get("_step")
+    return LoggedRow(step if isinstance(step, int) else None, values, number_of(items.get("_timestamp")))
+
+
+def _run(run: bytes) -> tuple[dict[str, Any], str]:
+    config: dict[str, Any] = {}
+    names = {RUN_ID: "", DISPLAY_NAME: ""}
+    for field, value in fields(run, MOST_FIELDS):
+        if field == RUN_CONFIG and isinstance(value, bytes):
+            config.update(_items(value))
+        elif field in names and isinstance(value, bytes):
+            names[field] = value.decode("utf-8", "replace")
+    return config, names[DISPLAY_NAME] or names[RUN_ID]
+
+
+def _items(message: bytes) -> Iterator[tuple[str, Any]]:
+    """Yield names and values; names of several parts are joined with `/`."""
+    for field, item in fields(message, MOST_FIELDS):
+        if field != ITEM or not isinstance(item, bytes):
+            continue
+        parts, value = [], b"null"
+        for place, text in fields(item, MOST_FIELDS):
+            if place in (KEY, NESTED_KEY) and isinstance(text, bytes) and text:
+                parts.append(text.decode("utf-8", "replace"))
+            elif place == VALUE and isinstance(text, bytes):
+                value = text
+        yield "/".join(parts), parsed(value)

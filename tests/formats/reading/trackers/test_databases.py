@@ -1,0 +1,103 @@
+"""Databases of trackio, also while somebody writes them: all rows are read, and nothing is left beside them."""
+
+import json
+import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rolloupe.formats.reading.trackers.logged import metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, opened
+from rolloupe.formats.reading.trackers.trackio import read_trackio
+from rolloupe.model import Location
+
+SCHEMA = """
+CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, timestamp TEXT NOT NULL,
+  run_name TEXT NOT NULL, step INTEGER NOT NULL, metrics TEXT NOT NULL, log_id TEXT, space_id TEXT);
+CREATE TABLE configs (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, run_name TEXT NOT NULL,
+  config TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE(run_id));
+"""
+"""As trackio 0.43.0 makes them; its JSON is a BLOB."""
+
+
+def location(path: Path) -> Location:
+    return Location(str(path), str(path.parent))
+
+
+def log(database: sqlite3.Connection, run: str, step: int, metrics: object) -> None:
+    row = (run, "2026-11-22T02:08:26.896586+00:00", f"name of {run}", step, json.dumps(metrics).encode())
+    database.execute("INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES (?, ?, ?, ?, ?)", row)
+
+
+def project(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    database.executescript(SCHEMA)
+    log(database, "a", 0, {"loss": 0.5, "kl": "NaN", "train/global_step": 1, "note": "text"})
+    log(database, "a", 1, {})
+    log(database, "b", 0, {"loss": 2})
+    log(database, "a", 2, {"loss": "-Infinity", "train/global_step": 2, "t": {"_type": "trackio.table", "_value": [1]}})
+    database.execute(
+        "INSERT INTO configs (run_id, run_name, config, created_at) VALUES ('a', 'n', ?, '')",
+        (json.dumps({"lr": 1e-6, "_Created": 1}).encode(),),
+    )
+    database.commit()
+    return database
+
+
+def test_the_runs_of_a_project_and_the_trainers_own_step(tmp_path: Path) -> None:
+    project(tmp_path / "p.db").close()
+    runs = read_trackio(location(tmp_path / "p.db"))
+    assert [*runs] == ["a", "b"] and runs["a"].name == "name of a" and runs["a"].config == {"lr": 1e-6}
+    step_name = trainer_step_of(runs["a"].rows)
+    rows = metric_rows(runs["a"].rows, step_name)
+    assert step_name == "train/global_step" and [row.step for row in rows] == [1, 2]
+    assert rows[0].values["loss"] == 0.5 and math.isnan(rows[0].values["kl"]) and rows[1].values == {"loss": -math.inf}
+    assert rows[0].time_s == pytest.approx(1795313306.896586)
+    assert [path.name for path in tmp_path.iterdir()] == ["p.db"]
+
+
+def test_rows_that_are_only_in_the_log_of_a_writer_count_and_nothing_is_left_beside_its_files(tmp_path: Path) -> None:
+    path = tmp_path / "live.db"
+    with closing(project(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        log(writer, "a", 3, {"loss": 7.0, "train/global_step": 3})
+        writer.commit()
+        (tmp_path / "live.db-shm").rename(tmp_path / "elsewhere")  # as after a writer that was killed
+        files = sorted(tmp_path.iterdir())
+        stamps = [(one.stat().st_size, one.stat().st_mtime_ns) for one in files]
+        assert tmp_path / "live.db-wal" in files
+        assert [row.values.get("loss") for row in read_trackio(location(path))["a"].rows][-1] == 7.0
+        assert sorted(tmp_path.iterdir()) == files
+        assert [(one.stat().st_size, one.stat().st_mtime_ns) for one in files] == stamps
+
+
+def test_a_database_without_run_ids_has_runs_by_name(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as database:
+        database.execute("CREATE TABLE metrics (timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)")
+        database.execute("INSERT INTO metrics VALUES ('never', 'one', 4, '{\"a\": 1}')")
+        database.commit()
+    (run,) = read_trackio(location(tmp_path / "old.db")).values()
+    assert (run.name, run.rows[0].step, run.rows[0].values, run.rows[0].time_s) == ("one", 4, {"a": 1.0}, None)
+
+
+def test_what_is_no_such_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database at all " * 100)
+    (tmp_path / "empty.db").touch()
+    project(tmp_path / "real.db").close()
+    data = bytearray((tmp_path / "real.db").read_bytes())
+    data[100:3000] = b"\xff" * 2900
+    (tmp_path / "torn.db").write_bytes(data)
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/link.db").symlink_to(tmp_path / "real.db")
+    for name in ("text.db", "empty.db", "torn.db", "inside/link.db", "nothing.db"):
+        with pytest.raises(BadDatabase, match=f"{Path(name).name} cannot be read"):
+            read_trackio(location(tmp_path / name))
+    assert [is_database(location(tmp_path / name)) for name in ("real.db", "text.db", "empty.db")] == [
+        True,
+        False,
+        False,
+    ]
+    with pytest.raises(BadDatabase), opened(location(tmp_path / "real.db")) as database:
+        database.execute("DELETE FROM metrics")

@@ -1,0 +1,166 @@
+"""The curves that trackers keep, against what the tests' files were made of."""
+
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.swanlab import read_swanlab
+from rolloupe.formats.reading.trackers.tensorboard import Event, events, read_tensorboard
+from rolloupe.formats.reading.trackers.wandb import read_wandb
+from rolloupe.protobuf import BadMessage, fields
+
+DATA = Path(__file__).parents[3] / "data/trackers"
+NAN = "NaN"
+
+
+def shown(run: LoggedRun, step_name: str = "") -> dict[int | None, dict[str, float | str]]:
+    """The values by step, NaN as a text that equals itself."""
+    rows = metric_rows(run.rows, step_name)
+    return {
+        row.step: {name: NAN if math.isnan(value) else round(value, 6) for name, value in row.values.items()}
+        for row in rows
+    }
+
+
+def event_files(folder: str) -> list[tuple[str, bytes]]:
+    return [(path.name, path.read_bytes()) for path in sorted((DATA / "tensorboard" / folder).iterdir())]
+
+
+def test_scalars_of_tensorboard_in_all_its_ways_of_writing_them() -> None:
+    assert shown(read_tensorboard(event_files("openrlhf"))) == {
+        1: {"train/reward": 0.25, "train/kl": 0.01},
+        2: {"train/reward": 0.5, "train/kl": NAN},
+        3: {"train/reward": 0.75, "train/kl": 0.03, "eval/acc": 0.5},
+    }
+    verl = read_tensorboard(event_files("verl/grpo-a"))  # two files
+    assert shown(verl)[3] == {"critic/score/mean": 0.75, "actor/pg_loss": -0.03} and not verl.damage
+    assert shown(read_tensorboard(event_files("v2_scalars"))) == {
+        step: {"reward/mean": 0.25 * step} for step in (1, 2, 3)
+    }  # tensors
+    texts = [event for _, data in event_files("openrlhf") for event in events(data) if event.texts]
+    assert [event.tag for event in texts] == ["train/generated_samples"] * 3
+    assert texts[0].texts[0].startswith("Sample:")
+
+
+def record(event: bytes) -> bytes:
+    return struct.pack("<QI", len(event), 0) + event + bytes(4)
+
+
+def scalar(tag: str, step: int, value: float, time_s: float) -> bytes:
+    inner = b"\x0a" + bytes([len(tag)]) + tag.encode() + b"\x15" + struct.pack("<f", value)
+    summary = b"\x0a" + bytes([len(inner)]) + inner
+    return record(
+        b"\x09" + struct.pack("<d", time_s) + b"\x10" + bytes([step]) + b"\x2a" + bytes([len(summary)]) + summary
+    )
+
+
+def test_after_a_restart_the_value_written_last_wins_whatever_its_file() -> None:
+    first = scalar("r", 1, 1, 10) + scalar("r", 2, 2, 20) + scalar("r", 3, 3, 30)
+    again = scalar("r", 2, 5, 40)
+    for files in ([("a", first), ("b", again)], [("a", again), ("b", first)]):
+        assert shown(read_tensorboard(files)) == {1: {"r": 1}, 2: {"r": 5}, 3: {"r": 3}}
+
+
+def test_a_file_of_events_that_breaks_off_or_is_damaged_keeps_what_came_before() -> None:
+    whole = scalar("r", 1, 1, 10) + scalar("r", 2, 2, 20)
+    for cut in range(len(whole)):
+        run = read_tensorboard([("a", whole[:cut])])
+        assert len(run.rows) == (cut >= len(whole) // 2) and not run.damage
+    run = read_tensorboard([("a", whole + struct.pack("<QI", 2**60, 0) + bytes(64))])
+    assert len(run.rows) == 2 and "a: at byte" in run.damage
+    run = read_tensorboard([("a", scalar("r", 1, 1, 10) + record(b"\xff" * 12) + scalar("r", 2, 2, 20)), ("b", whole)])
+    assert len(run.rows) == 2 and run.damage
+    assert [*events(b"")] == [] == [*events(bytes(11))]
+    assert next(events(scalar("r", 1, 0.5, 10))) == Event("r", 1, 10.0, 0.5)
+
+
+def test_offline_runs_of_wandb() -> None:
+    trl = read_wandb((DATA / "wandb/run-trldemo1.wandb").read_bytes())
+    assert (trl.name, trl.config["learning_rate"], trl.config["model"]) == (
+        "grpo-trl", 1e-6, {"hidden": 128, "dtype": "bf16"},
+    )  # fmt: skip
+    assert trainer_step_of(trl.rows) == "train/global_step"
+    values = shown(trl, "train/global_step")
+    assert [*values] == [1, 2, 3] and values[2]["train/grad_norm"] == NAN
+    assert [values[step]["train/reward"] for step in values] == [0.25, 0.5, 0.75]
+    assert not any("completions" in name for row in values.values() for name in row)  # a table
+    older = read_wandb((DATA / "wandb/run-primedm1.wandb").read_bytes())
+    assert trainer_step_of(older.rows) == "step" and shown(older, "step")[2]["reward/mean"] == 0.5
+    for name in ("verldemo", "ordemo01"):
+        run = read_wandb((DATA / f"wandb/run-{name}.wandb").read_bytes())
+        assert run.rows and run.config and not run.damage
+        assert not any("generat" in name for row in run.rows for name in row.values)
+
+
+@pytest.mark.parametrize("name", ["backup.swanlab", "run-0.10.swanlab"])
+def test_runs_of_swanlab_of_both_versions(name: str) -> None:
+    run = read_swanlab((DATA / "swanlab" / name).read_bytes())
+    assert run.name == "grpo-verl" and not run.damage
+    assert shown(run) == {
+        1: {"critic/score/mean": 0.25, "actor/pg_loss": -0.01, "actor/grad_norm": 0.5},
+        2: {"critic/score/mean": 0.5, "actor/pg_loss": -0.02, "actor/grad_norm": NAN},
+        3: {"critic/score/mean": 0.75, "actor/pg_loss": -0.03, "actor/grad_norm": 0.5},
+    }
+    assert all(row.time_s is not None and 1.7e9 < row.time_s < 1.9e9 for row in run.rows)
+
+
+def framed(*payloads: bytes) -> bytes:
+    """A log with these records, each in pieces that end with their block."""
+    log = bytearray(b":SWL\xd6\xe1\x01")
+    for payload in payloads:
+        kind, rest = 0, payload
+        while kind not in (1, 4):
+            room = 32768 - len(log) % 32768
+            if room < 7:
+                log += bytes(room)
+                continue
+            piece, rest = rest[: room - 7], rest[room - 7 :]
+            kind = (4 if kind else 1) if not rest else (3 if kind else 2)
+            log += struct.pack("<IHB", zlib.crc32(bytes([kind]) + piece), len(piece), kind) + piece
+    return bytes(log)
+
+
+def point(step: int, filler: int = 0) -> bytes:
+    text = '{"model_type": "Scalar", "data": {"key": "r", "step": %d, "metric": {"data": %d, "more": "%s"}}}'
+    return (text % (step, step, "x" * filler)).encode()
+
+
+def test_records_over_many_blocks_and_what_a_damaged_block_costs() -> None:
+    sizes = [0, 40_000, 32_640, 32_650, 10, 100_000, 5]
+    log = framed(*(point(step, size) for step, size in enumerate(sizes)))
+    assert [row.step for row in read_swanlab(log).rows] == [*range(len(sizes))]
+    torn = bytearray(log)
+    torn[60_000] ^= 1  # within the second record or the third
+    kept = [row.step for row in read_swanlab(bytes(torn)).rows]
+    assert kept[0] == 0 and kept[-3:] == [4, 5, 6] and len(kept) < len(sizes)
+    for cut in range(0, len(log), 997):
+        assert len(read_swanlab(log[: max(8, cut)]).rows) <= len(sizes)
+
+
+def test_other_files_are_refused_and_hostile_ones_end() -> None:
+    for read in (read_wandb, read_swanlab):
+        for data in (b"", b":W&B", b"PK\x03\x04" * 100):
+            with pytest.raises(ValueError, match="it is no run"):
+                read(data)
+    for path in (DATA / "wandb/run-trldemo1.wandb", DATA / "swanlab/run-0.10.swanlab"):
+        read, data = (read_wandb if path.suffix == ".wandb" else read_swanlab), bytearray(path.read_bytes())
+        for at in range(7, len(data), 211):
+            data[at] ^= 0x55
+            read(bytes(data))
+    with pytest.raises(BadMessage):
+        [*fields(b"\x08\x01" * 11, 10)]
+
+
+def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:
+    own = [LoggedRow(0, {"a": 1, "train/global_step": 1.0}), LoggedRow(1, {"b": 2}), LoggedRow(2, {})]
+    assert trainer_step_of(own) == "train/global_step"
+    assert {row.step: row.values for row in metric_rows(own, "train/global_step")} == {1: {"a": 1, "b": 2}}
+    assert trainer_step_of([LoggedRow(0, {"global_step": 0.5})]) == ""
+    assert trainer_step_of([LoggedRow(0, {"global_step": math.nan})]) == ""
+    assert trainer_step_of([LoggedRow(n, {"a": 1}) for n in range(3)] + own) == ""
+    loose = metric_rows([LoggedRow(None, {"a": 1}, 5.0), LoggedRow(4, {"a": 2})])
+    assert [(row.step, row.time_s) for row in loose] == [(4, None), (None, 5.0)]
