@@ -1,6 +1,7 @@
 """The one place that opens files of a run: no room above opens one by itself."""
 
 from rolloupe.storage.local import (
+    copy_file,
     file_state,
     folder_entries,
     is_below,
@@ -14,6 +15,7 @@ from rolloupe.storage.local import (
 )
 
 __all__ = [
+    "copy_file",
     "file_state",
     "folder_entries",
     "is_below",

@@ -8,6 +8,7 @@ Opening never blocks, because a pipe without a writer would block for ever.
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,12 @@ def open_descriptor(location: Location) -> int:
         return descriptor
     os.close(descriptor)
     raise OSError(errno.EINVAL, "not a regular file", location.path)
+
+
+def copy_file(location: Location, target: Path) -> None:
+    """Copy a regular file. Raises OSError as `open_file` does."""
+    with open_file(location) as source, open(target, "wb") as copy:
+        shutil.copyfileobj(source, copy)
 
 
 def file_state(location: Location) -> os.stat_result:

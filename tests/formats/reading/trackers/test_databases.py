@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.formats.reading.trackers.logged import metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, opened
 from rolloupe.formats.reading.trackers.trackio import read_trackio
 from rolloupe.model import Location

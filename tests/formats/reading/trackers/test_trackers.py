@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
-from rolloupe.formats.reading.trackers.tensorboard import Event, events, read_tensorboard
+from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, read_tensorboard
 from rolloupe.formats.reading.trackers.wandb import read_wandb
 from rolloupe.protobuf import BadMessage, fields
 
@@ -75,7 +75,7 @@ def test_a_file_of_events_that_breaks_off_or_is_damaged_keeps_what_came_before()
     run = read_tensorboard([("a", scalar("r", 1, 1, 10) + record(b"\xff" * 12) + scalar("r", 2, 2, 20)), ("b", whole)])
     assert len(run.rows) == 2 and run.damage
     assert [*events(b"")] == [] == [*events(bytes(11))]
-    assert next(events(scalar("r", 1, 0.5, 10))) == Event("r", 1, 10.0, 0.5)
+    assert next(events(scalar("r", 1, 0.5, 10))) == TaggedValue("r", 1, 10.0, 0.5)
 
 
 def test_offline_runs_of_wandb() -> None:
@@ -147,10 +147,11 @@ def test_other_files_are_refused_and_hostile_ones_end() -> None:
             with pytest.raises(ValueError, match="it is no run"):
                 read(data)
     for path in (DATA / "wandb/run-trldemo1.wandb", DATA / "swanlab/run-0.10.swanlab"):
-        read, data = (read_wandb if path.suffix == ".wandb" else read_swanlab), bytearray(path.read_bytes())
-        for at in range(7, len(data), 211):
-            data[at] ^= 0x55
-            read(bytes(data))
+        read = read_wandb if path.suffix == ".wandb" else read_swanlab
+        torn = bytearray(path.read_bytes())
+        for at in range(7, len(torn), 211):
+            torn[at] ^= 0x55
+            read(bytes(torn))
     with pytest.raises(BadMessage):
         [*fields(b"\x08\x01" * 11, 10)]
 

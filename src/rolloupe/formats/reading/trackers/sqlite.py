@@ -7,7 +7,6 @@ and any other in place, as an immutable one.
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rolloupe.model import Location
-from rolloupe.storage import file_state, open_file
+from rolloupe.storage import copy_file, file_state, open_file
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 16 * 2**30
@@ -72,9 +71,8 @@ def _copied(location: Location, folder: Path) -> str:
         before = _stamps(location, log)
         if sum(size for size, _ in before) > MAX_BYTES:
             raise OSError(f"it has more than {MAX_BYTES >> 30} GiB")
-        for one, place in ((location, target), (log, folder / "copy.db-wal")):
-            with open_file(one) as source, open(place, "wb") as copy:
-                shutil.copyfileobj(source, copy)
+        copy_file(location, target)
+        copy_file(log, folder / "copy.db-wal")
         if _stamps(location, log) == before:
             break
     return str(target)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, number_of, parsed
 from rolloupe.formats.reading.trackers.framed_log import framed_records
-from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, number_of, parsed
 from rolloupe.protobuf import BadMessage, fields
 
 MAGIC = b":SWL\xd6\xe1"

@@ -1,4 +1,4 @@
-"""Event files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
+"""TaggedValue files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
 
 Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
 `summary.proto` and `tensor.proto` of TensorFlow. Checksums, CRC-32C, are not compared: a record that is cut or is no
@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun
 from rolloupe.protobuf import BadMessage, fields
 
 LENGTH = struct.Struct("<Q")
@@ -28,7 +28,7 @@ HPARAMS = "_hparams_/"
 TEXT_SUMMARY = "/text_summary"
 
 
-class Event(NamedTuple):
+class TaggedValue(NamedTuple):
     """A value of one tag at one step: a number, or texts."""
 
     tag: str
@@ -43,7 +43,7 @@ def is_event_file(name: str) -> bool:
     return ".tfevents." in name
 
 
-def events(data: bytes) -> Iterator[Event]:
+def events(data: bytes) -> Iterator[TaggedValue]:
     """Yield the numbers and texts of a file in its order, until it ends or breaks off.
 
     Raises `BadMessage` where it is damaged.
@@ -65,7 +65,7 @@ def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
 
     Where steps repeat, as after a restart, the value that was written last wins.
     """
-    found: list[Event] = []
+    found: list[TaggedValue] = []
     damage = ""
     for name, data in files:
         try:
@@ -82,7 +82,7 @@ def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
     return LoggedRun("", [by_step[step] for step in sorted(by_step)], damage=damage)
 
 
-def _event(message: bytes) -> Iterator[Event]:
+def _event(message: bytes) -> Iterator[TaggedValue]:
     time_s, step, summaries = 0.0, 0, []
     for field, value in fields(message, MOST_FIELDS):
         if field == WALL_TIME and isinstance(value, bytes) and len(value) == 8:
@@ -97,7 +97,7 @@ def _event(message: bytes) -> Iterator[Event]:
                 yield from _value(value, step, time_s)
 
 
-def _value(message: bytes, step: int, time_s: float) -> Iterator[Event]:
+def _value(message: bytes, step: int, time_s: float) -> Iterator[TaggedValue]:
     tag = ""
     number: float | None = None
     texts: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def _value(message: bytes, step: int, time_s: float) -> Iterator[Event]:
         elif field == TENSOR and isinstance(value, bytes):
             number, texts = _tensor(value)
     if number is not None or texts:
-        yield Event(tag.removesuffix(TEXT_SUMMARY) if texts else tag, step, time_s, number, texts)
+        yield TaggedValue(tag.removesuffix(TEXT_SUMMARY) if texts else tag, step, time_s, number, texts)
 
 
 def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, flat, parsed
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed
 from rolloupe.formats.reading.trackers.sqlite import opened
 from rolloupe.model import Location
 

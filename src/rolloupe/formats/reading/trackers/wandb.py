@@ -7,8 +7,8 @@ JSON. The client writes a block of 32 KiB at a time, so a small run appears when
 from collections.abc import Iterator
 from typing import Any
 
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, number_of, parsed
 from rolloupe.formats.reading.trackers.framed_log import framed_records
-from rolloupe.formats.reading.trackers.logged import LoggedRow, LoggedRun, flat, number_of, parsed
 from rolloupe.protobuf import BadMessage, fields
 
 MAGIC = b":W&B\xe1\xbe\x00"
