@@ -22,6 +22,7 @@ from tests.text.test_images import png, uri
 from tests.thoroughness import amount
 
 TINKER = Path(__file__).parents[1] / "data/tinker"
+PRIME = Path(__file__).parents[1] / "data/prime_rl/exports/v6_pr3189"
 
 SYSTEM = "You are a careful assistant. Answer in one line, and put the number in a box."
 THOUGHT = (
@@ -80,6 +81,7 @@ def all_runs(runs: Path) -> None:
     shutil.copytree(TINKER / "sync_run", runs / "loop")
     logged(runs / "logged")
     shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", runs / "toy")
+    shutil.copytree(PRIME, runs / "prime")
     (runs / "empty/samples").mkdir(parents=True)
     (runs / "empty/rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))
 
@@ -139,6 +141,15 @@ def edited(page: Page) -> None:
     click("button", "Name, colour and note of rich", "textarea")(page)
 
 
+def compared(page: Page) -> None:
+    """Compare two rules, with their shares in view."""
+    page.get_by_label("compare with").select_option("dppo")
+    below = page.locator("summary", has_text="Shares of the update")
+    if below.is_visible():
+        below.click()
+    expect(page.locator("[aria-labelledby=update-by-sample] a").first).to_be_visible()
+
+
 def rendered(page: Page) -> None:
     """Have everything drawn."""
     page.get_by_role("button", name="How text is shown").first.click()
@@ -183,6 +194,7 @@ STATES: tuple[State, ...] = (
     State("text of a sample", f"{RICH}&view=text", "section[aria-label='Raw text'] pre"),
     State("tokens", "runs/toy?view=tokens", "main [data-at]"),
     State("table of tokens", "runs/toy?view=tokens&as=table", "main [data-token]"),
+    State("update of a group", "runs/prime?view=tokens&as=update&of=group", "main [data-at]", compared),
     State("raw record", f"{RICH}&view=raw", "section[aria-label='Raw record'] pre"),
     State("find", RICH, SAMPLE, press("F", then="[role=search] input")),
     State("no such sample", "runs/rich?sample=train/4/0/99", "[role=alert]"),

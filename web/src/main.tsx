@@ -45,6 +45,7 @@ async function draw(root: Element): Promise<void> {
   session.tokens.start();
   session.tokenLook.start();
   session.tokenUpdate.start();
+  session.tokenShares.start();
   session.tokenAlternatives.start();
   session.tokenWorst.start();
   session.folds.start();

@@ -36,6 +36,14 @@ def odd(folder: Path) -> None:
         ):
             recorder.sample(step=0, group=group, prompt="p", response="".join(tokens), tokens=tokens, series=series)
         recorder.sample(step=0, group="none", prompt="p", response="no tokens")
+        for advantage in (1.0, -1.0, 0.0):
+            logprobs = -random.exponential(size=60)
+            recorder.sample(
+                step=1, group="a/b <i>", prompt="p", advantage=advantage, tokens=[*[" same"] * 59, f" {advantage}"],
+                series={"logprobs": logprobs, "trainer_logprobs": logprobs + random.normal(size=60) / 3},
+            )  # fmt: skip
+        recorder.sample(step=1, group="bare", prompt="p", tokens=[" one"], series={"entropy": [1.0]})
+        recorder.sample(step=1, group="gone", prompt="p", response="no", discarded="stale")
 
 
 @pytest.fixture(scope="module")
@@ -180,8 +188,8 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     rule = masks.get_by_role("combobox", name="Mask")
     expect(rule.locator("option:checked")).to_have_text("Recorded flags")
     recorded = tokens.locator("[data-at][class*=first]")
+    expect(recorded.first).to_be_visible()
     flagged = recorded.count()
-    assert flagged > 0
     rule.select_option(label="DPPO")
     expect(masks).to_contain_text("recorded flags agree 100 %")
     expect(recorded).to_have_count(flagged)
@@ -191,6 +199,10 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     )
     masks.get_by_role("spinbutton", name="DPPO: high").fill("0.01")
     masks.get_by_role("spinbutton", name="DPPO: low").fill("0.01")
+    low = masks.get_by_role("slider", name="DPPO: low")
+    expect(low).to_have_value("0.01")
+    low.press("ArrowRight")
+    expect(masks.get_by_role("spinbutton", name="DPPO: low")).to_have_value("0.02")
     expect(recorded).not_to_have_count(flagged)
     masks.get_by_role("combobox", name="and").select_option(label="IPO")
     expect(tokens.locator("[data-at][class*=second]").first).to_be_visible()
@@ -296,13 +308,61 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     bar.get_by_label("compare with").select_option("icepop")
     expect(bar.get_by_role("status")).to_have_count(2)
     before = bar.get_by_role("status").first.inner_text()
-    bar.get_by_label("DAPO: high").fill("0")
+    low = bar.get_by_role("spinbutton", name="DAPO: low")
+    low.fill("0")
     expect(bar.get_by_role("status").first).not_to_have_text(before)
-    bar.get_by_text("Shares by role and token").click()
-    expect(bar.get_by_role("table").first).to_contain_text("assistant")
+    bar.get_by_role("slider", name="DAPO: low").press("End")
+    expect(low).to_have_value("1")
+    expect(bar.get_by_role("status").first).to_contain_text("taken out 0 of")
+    low.fill("0.2")
+    expect(bar.get_by_role("status").first).to_have_text(before)
+    legend = bar.get_by_role("list", name="What the colours mean").get_by_role("listitem")
+    expect(legend).to_have_text([
+        re.compile(r"pushed down *\d+.*pushed up *\d+"), re.compile(r"taken out: clipped or masked *\d"),
+        re.compile(r"advantage 0 *\d"), re.compile(r"not trained *\d"), re.compile(r"the second rule differs *[1-9]"),
+    ])  # fmt: skip
+    expect(tokens.get_by_role("slider", name="Update by DAPO by position")).to_be_visible()
+    expect(tokens.get_by_role("region", name="By role")).to_contain_text("assistant")
+    tokens.locator("[data-at][class*=first]").first.hover()
+    expect(tokens.get_by_role("tooltip")).to_contain_text("taken out")
     expect(tokens).to_have_url(re.compile("as=update"))
     tokens.get_by_role("group", name="Form").get_by_role("button", name="Text").click()
     expect(bar).to_have_count(0)
+
+
+def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens&as=update")
+    aside = tokens.get_by_role("complementary", name="Shares of the update")
+    whole = aside.get_by_role("region", name="The update of this")
+    expect(whole.get_by_role("row", name="trained tokens")).to_contain_text("60")
+    aside.get_by_role("button", name="group", exact=True).click()
+    expect(whole.get_by_role("row", name="trained tokens")).to_contain_text("180")
+    expect(whole.get_by_role("row", name="advantage 0")).to_contain_text("60 · 33 %")
+    expect(whole).to_contain_text("Over 3 samples.")
+    tokens.get_by_label("compare with").select_option("reinforce")
+    samples = aside.get_by_role("region", name="By sample").locator("tbody").get_by_role("row")
+    first = samples.filter(has=tokens.get_by_role("link", name="0", exact=True))
+    expect(first).to_have_attribute("aria-current", "true")
+    expect(first.get_by_role("cell")).to_have_text([re.compile(r"^up \d+ %lost [\d.]+ %$"), "up 50 %"])
+    last = samples.filter(has=tokens.get_by_role("link", name="2", exact=True))
+    expect(last.get_by_role("cell")).to_have_text(["nothing: advantage 0", "nothing: advantage 0"])
+    samples.get_by_role("link", name="1", exact=True).press("Enter")
+    expect(tokens).to_have_url(re.compile("%253E/1&view=tokens&as=update&of=group$"))
+    expect(first).not_to_have_attribute("aria-current", "true")
+    aside.get_by_role("button", name="step").click()
+    expect(whole).to_contain_text("Over 3 samples.1 sample left out: no logprobs.1 sample left out: discarded.")
+    expect(samples.first.get_by_role("link")).to_have_text(re.compile("^a/b <i>/[01]$"))
+    share = samples.first.get_by_role("cell").first
+    before = share.inner_text()
+    tokens.get_by_role("slider", name="PPO, GRPO: high").press("End")
+    expect(share).not_to_have_text(before)
+    tokens.route("**/update?*", lambda route: route.abort())
+    aside.get_by_label("counts").select_option(label="every sample alike")
+    again = aside.get_by_role("alert").get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    tokens.unroute("**/update?*")
+    again.click()
+    expect(whole).to_contain_text("Over 3 samples.")
 
 
 def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: Page, token_viewer: Viewer) -> None:

@@ -35,7 +35,7 @@ def test_every_token_is_pushed_up_down_or_not_at_all_and_it_says_why() -> None:
     found = token_update(sample, UpdateChoice("ppo"))
     assert found.effects.tolist() == [UP, TAKEN_OUT, DOWN, TAKEN_OUT, NOTHING, UNTRAINED]
     np.testing.assert_allclose(found.coefficients, [1.1, 0, -0.9, 0, 0, 0])
-    assert (found.whole.tokens, found.whole.taken_out) == (5, 2)
+    assert (found.whole.tokens, found.whole.taken_out, found.whole.unmoved) == (5, 2, 1)
     assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((1.1, 0.9, 1.25 + 0.7))
     assert found.by_role == {"assistant": found.whole}
     assert list(found.by_string) == ["b", "a", "c", "d"] and found.by_string["a"].tokens == 2
@@ -58,12 +58,15 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
     for choice, words in (
         (UpdateChoice("dapoo"), "no rule 'dapoo'; there are: reinforce, importance_sampling, ppo"),
         (UpdateChoice("cispo", {"low": 1.0}), "CISPO has no threshold 'low'; it has: high"),
-        (UpdateChoice("ppo", kl_weight=1.0), "a KL penalty needs ref_logprobs"),
+        (UpdateChoice("ppo", kl_weight=1.0), "has no ref_logprobs, which a KL penalty needs"),
     ):
         with pytest.raises(BadQuery, match=words):
             token_update(sample, choice)
     sample.series = []
-    with pytest.raises(BadQuery, match="has no logprobs or no advantage"):
+    with pytest.raises(BadQuery, match="has no logprobs, so nothing says"):
+        token_update(sample, UpdateChoice("ppo"))
+    sample.series = made([1.0], [1.0], [1]).series[:2]
+    with pytest.raises(BadQuery, match="has no advantage"):
         token_update(sample, UpdateChoice("ppo"))
 
 
@@ -79,7 +82,7 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
         assert {key: push.up for key, push in found.by_sample.items()} == pytest.approx(
             {key: np.maximum(np.nan_to_num(one.coefficients), 0).sum() for key, one in updates.items()}
         )
-        for field in ("tokens", "up", "down", "taken_out", "lost"):
+        for field in ("tokens", "up", "down", "taken_out", "lost", "unmoved"):
             total = sum(getattr(one.whole, field) for one in updates.values())
             assert getattr(found.whole, field) == pytest.approx(total)
             for sums in (found.by_sample, found.by_group, found.by_role):
@@ -100,7 +103,7 @@ def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path
         (run,) = runs
         (step, *_) = [one.step for one in run.steps("train")]
         found = run.update(step, "ppo", split="train")
-        assert found.by_sample == {} and found.without == len(list(run.whole(step, "train"))) > 0
+        assert found.by_sample == {} and found.left_out == {"no logprobs": len(list(run.whole(step, "train")))}
         with pytest.raises(BadQuery, match="no rule"):
             run.update(step, "nothing", split="train")
         with pytest.raises(BadQuery, match="no threshold"):

@@ -1,7 +1,6 @@
 /** The routes of the server as functions. */
 
-import { address, ApiError, bytes, get, lines, post } from "./client";
-import { decodeTokens, decodeUpdate, type TokenPage, type TokenUpdate } from "./tokens";
+import { address, ApiError, get, lines, post } from "./client";
 import type {
   AboutReply,
   MembersReply,
@@ -37,12 +36,11 @@ import type {
   StepsReply,
   TextSearch,
   TextReply,
-  TopLogprobsReply,
   TurnsReply,
-  WorstTokensReply,
 } from "./types.gen";
 
 export { ApiError, isAlone, onLocked } from "./client";
+export * from "./tokenRoutes";
 
 /** Which samples, in which order, and which page of them. With `around`, the page with this sample. */
 export interface SamplesQuery {
@@ -156,46 +154,6 @@ export const getTurns = (
   page: { from?: number; until?: number },
   after?: string,
 ): Promise<TurnsReply> => get(["runs", run, "sample", "turns"], { id, after, ...page });
-
-/** The most tokens that the server sends at once. */
-export const MOST_TOKENS = 262_144;
-
-/** A range of a sample's tokens, with all values of each. */
-export const getTokens = async (
-  run: string,
-  id: string,
-  range: { start: number; count: number },
-  after?: string,
-): Promise<TokenPage> => decodeTokens(await bytes(["runs", run, "sample", "tokens"], { id, after, ...range }));
-
-/** What the model could have sampled in the place of a token. */
-export const getTopLogprobs = (run: string, id: string, token: number, after?: string): Promise<TopLogprobsReply> =>
-  get(["runs", run, "sample", "top-logprobs"], { id, after, token });
-
-export const getUpdate = async (
-  run: string,
-  id: string,
-  rule: { name: string; thresholds: Readonly<Record<string, number>>; klWeight: number },
-  after?: string,
-): Promise<TokenUpdate> => {
-  const thresholds = Object.entries(rule.thresholds).map(([name, value]) => [`threshold.${name}`, value] as const);
-  const query = { id, after, rule: rule.name, kl_weight: rule.klWeight, ...Object.fromEntries(thresholds) };
-  return decodeUpdate(await bytes(["runs", run, "sample", "tokens"], query));
-};
-
-/** What narrows the worst tokens: nothing for a whole run. */
-export interface WorstScope {
-  split?: string;
-  step?: number;
-  group?: string;
-}
-
-export const getWorstTokens = (
-  run: string,
-  scope: WorstScope,
-  series: string,
-  side: string,
-): Promise<WorstTokensReply> => get(["runs", run, "worst-tokens"], { ...scope, series, side });
 
 export const getRaw = (run: string, id: string, start: number): Promise<RawReply> =>
   get(["runs", run, "sample", "raw"], { id, start });

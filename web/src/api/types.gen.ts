@@ -778,7 +778,8 @@ export interface UpdateRuleInfo {
 /**
  * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
  *
- * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number.
+ * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
+ * the number of tokens with an advantage of 0.
  */
 export interface UpdatePush {
   /** A role, a token string, the id of a sample, a group; empty for a role that the record does not say. */
@@ -788,6 +789,7 @@ export interface UpdatePush {
   down: WireNumber;
   taken_out: number;
   lost: WireNumber;
+  unmoved: number;
 }
 
 /** What the step does to one sample, beside the arrays `coefficients` and `effects`. */
@@ -808,8 +810,8 @@ export interface UpdateReply {
   by_role: UpdatePush[];
   by_string: UpdatePush[];
   samples: number;
-  /** Samples whose records do not suffice. */
-  without: number;
+  /** The number of samples that are left out by the reason: `discarded`, or what their records lack. */
+  left_out: Record<string, number>;
 }
 
 /** A token that the model could have sampled: its string as in the record, or its id as text. */

@@ -29,6 +29,7 @@ import { SearchStore } from "./search";
 import { TokenAlternativesStore } from "./tokens/alternatives";
 import { TokenLookStore } from "./tokens/look";
 import { TokenMasksStore } from "./tokens/masks";
+import { TokenSharesStore } from "./tokens/shares";
 import { TokensStore } from "./tokens/tokens";
 import { TokenUpdateStore } from "./tokens/update";
 import { TokenWorstStore } from "./tokens/worst";
@@ -58,6 +59,7 @@ export class Session {
   readonly tokenLook = new TokenLookStore(this);
   readonly tokenMasks = new TokenMasksStore(this);
   readonly tokenUpdate = new TokenUpdateStore(this);
+  readonly tokenShares = new TokenSharesStore(this);
   readonly tokenAlternatives = new TokenAlternativesStore(this);
   readonly tokenWorst = new TokenWorstStore(this);
   readonly search = new SearchStore(this);

@@ -2,8 +2,8 @@
 
 import type { TokenPage } from "../api/tokens";
 import type { MaskRuleInfo, UpdateRuleInfo } from "../api/types.gen";
-import type { TurnRole } from "../lib/tokens/segments";
-import { TokenSample } from "../lib/tokens/tokenSample";
+import type { TurnRole } from "../lib/tokens/sample/segments";
+import { TokenSample } from "../lib/tokens/sample/tokenSample";
 
 interface Given {
   /** The strings of the tokens; null for a record of ids alone. */

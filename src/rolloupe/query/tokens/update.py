@@ -1,7 +1,7 @@
 """What a step of training does to the tokens of its samples, under the run's rule or a chosen one."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,8 @@ class Push(NamedTuple):
     """Tokens that the rule takes out."""
     lost: float = 0.0
     """What those would have contributed."""
+    unmoved: int = 0
+    """Tokens with an advantage of 0."""
 
     def plus(self, other: "Push") -> "Push":
         """Return the sums over both."""
@@ -71,15 +73,23 @@ def rule_of(choice: UpdateChoice) -> tokens.UpdateRule:
 
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     """Return what the step does to each token of a sample. Raises `BadQuery` if its record does not suffice."""
-    total = token_count(sample)
-    inputs = tokens.loss_inputs(series_of(sample, total))
+    found = _update_of(sample, choice)
+    if isinstance(found, str):
+        raise BadQuery(f"sample {sample.key} has {found}, so nothing says what the step does to it")
+    return found
+
+
+def _update_of(sample: Sample, choice: UpdateChoice) -> TokenUpdate | str:
+    """Return what the step does to the tokens of a sample, or what its record lacks."""
+    total, rule = token_count(sample), rule_of(choice)
+    series = series_of(sample, total)
+    inputs = tokens.loss_inputs(series)
     if inputs is None:
-        raise BadQuery(f"sample {sample.key} has no logprobs or no advantage, so nothing says what the step does to it")
-    rule = rule_of(choice)
-    try:
-        coefficients = tokens.update_coefficients(inputs, rule, choice.kl_weight)
-    except ValueError as error:
-        raise BadQuery(str(error)) from None
+        has_logprobs = any(one.name in ("logprobs", "trainer_logprobs") for one in series)
+        return "no advantage" if has_logprobs else "no logprobs"
+    if choice.kl_weight and inputs.ref_logprobs is None:
+        return "no ref_logprobs, which a KL penalty needs"
+    coefficients = tokens.update_coefficients(inputs, rule, choice.kl_weight)
     full = tokens.full_coefficients(inputs, rule)
     kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
     is_out = inputs.loss_mask & (full != 0) & (kept == 0)
@@ -111,12 +121,12 @@ class _Table:
             np.where(effects == DOWN, pushes, 0.0),
             is_out,
             np.where(is_out, np.abs(full), 0.0),
+            effects == NOTHING,
         ]).astype(np.float64)  # fmt: skip
 
     def push(self, which: slice | NDArray[np.intp]) -> Push:
         """Return the sums over some tokens."""
-        count, up, down, taken_out, lost = self.columns[:, which].sum(axis=1).tolist()
-        return Push(int(count), up, down, int(taken_out), lost)
+        return _push(self.columns[:, which].sum(axis=1).tolist())
 
     def by(self, names: NDArray[np.object_]) -> dict[str, Push]:
         """Return the sums by name, shape (T,), of the trained tokens."""
@@ -124,10 +134,12 @@ class _Table:
         numbers: dict[str, int] = {}
         places = np.array([numbers.setdefault(name, len(numbers)) for name in names[trained].tolist()], dtype=np.intp)
         sums = [np.bincount(places, column[trained], len(numbers)).tolist() for column in self.columns]
-        return {
-            name: Push(int(count), up, down, int(taken_out), lost)
-            for name, count, up, down, taken_out, lost in zip(numbers, *sums, strict=True)
-        }
+        return {name: _push(own) for name, *own in zip(numbers, *sums, strict=True)}
+
+
+def _push(sums: Sequence[float]) -> Push:
+    count, up, down, taken_out, lost, unmoved = sums
+    return Push(int(count), up, down, int(taken_out), lost, int(unmoved))
 
 
 def _strings(sample: Sample, total: int) -> NDArray[np.object_]:
@@ -153,25 +165,25 @@ class GroupedUpdate(NamedTuple):
     by_group: dict[str, Push]
     by_role: dict[str, Push]
     by_string: dict[str, Push]
-    without: int
-    """Samples whose records do not suffice."""
+    left_out: dict[str, int]
+    """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
 
 
 def grouped_update(samples: Iterable[Sample], choice: UpdateChoice, weights: str = "token_mean") -> GroupedUpdate:
     """Return the shares of samples, groups, roles and token strings. Holds one sample at a time.
 
-    With `token_mean` each token counts alike; with `sequence_mean` each sample does, however long it is. Raises
-    `BadQuery` for an unknown rule.
+    Discarded samples are left out, for the step does nothing to them. With `token_mean` each token counts alike; with
+    `sequence_mean` each sample does, however long it is. Raises `BadQuery` for an unknown rule.
     """
     rule_of(choice)
     by_sample: dict[SampleKey, Push] = {}
     by_group, by_role, by_string = (defaultdict[str, Push](Push) for _ in range(3))
-    whole, without = Push(), 0
+    left_out: Counter[str] = Counter()
+    whole = Push()
     for sample in samples:
-        try:
-            found = token_update(sample, choice)
-        except BadQuery:
-            without += 1
+        found = "discarded" if sample.row.discarded else _update_of(sample, choice)
+        if isinstance(found, str):
+            left_out[found] += 1
             continue
         scale = 1.0 if weights == "token_mean" else 1 / max(1, found.whole.tokens)
         own = _scaled(found.whole, scale)
@@ -181,7 +193,7 @@ def grouped_update(samples: Iterable[Sample], choice: UpdateChoice, weights: str
         for sums, parts in ((by_role, found.by_role), (by_string, found.by_string)):
             for name, push in parts.items():
                 sums[name] = sums[name].plus(_scaled(push, scale))
-    return GroupedUpdate(whole, by_sample, dict(by_group), dict(by_role), _most(by_string), without)
+    return GroupedUpdate(whole, by_sample, dict(by_group), dict(by_role), _most(by_string), dict(left_out))
 
 
 def _scaled(push: Push, scale: float) -> Push:

@@ -78,7 +78,8 @@ class UpdateRuleInfo(Struct, kw_only=True):
 class UpdatePush(Struct, kw_only=True):
     """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
 
-    `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number.
+    `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
+    the number of tokens with an advantage of 0.
     """
 
     name: str
@@ -88,6 +89,7 @@ class UpdatePush(Struct, kw_only=True):
     down: Number
     taken_out: int
     lost: Number
+    unmoved: int
 
 
 class SampleUpdate(Struct, kw_only=True):
@@ -110,8 +112,8 @@ class UpdateReply(Struct, kw_only=True):
     by_role: list[UpdatePush]
     by_string: list[UpdatePush]
     samples: int
-    without: int
-    """Samples whose records do not suffice."""
+    left_out: dict[str, int]
+    """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
 
 
 class TokenAlternative(Struct, kw_only=True):

@@ -120,6 +120,7 @@ def pushed(name: str, push: Push) -> wire.UpdatePush:
         down=wire.number(push.down),
         taken_out=push.taken_out,
         lost=wire.number(push.lost),
+        unmoved=push.unmoved,
     )
 
 

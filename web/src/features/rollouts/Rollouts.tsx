@@ -11,7 +11,7 @@ import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";
 import { SamplePane } from "../sample";
-import { TokensAside } from "../tokens";
+import { asideTitle, TokensAside } from "../tokens";
 import style from "./Rollouts.module.css";
 
 export function Rollouts() {
@@ -26,6 +26,7 @@ export function Rollouts() {
   const isTable =
     session.place.field.mode.value === "table" && leftOpen && session.view.isWide.value && (isList || !isNarrow);
   const isTokens = session.place.field.view.value === "tokens";
+  const aside = isTokens ? asideTitle(session.place.field.tokensAs.value) : "Charts";
   const isAlone = isTable || (isNarrow && isList);
   return (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
@@ -60,15 +61,11 @@ export function Rollouts() {
       )}
       {session.place.field.view.value === "group" ? <GroupPane /> : <SamplePane />}
       {isSlim ? null : rightOpen ? (
-        <aside
-          class={style["right"]}
-          style={{ width: `${rightWidth}px` }}
-          aria-label={isTokens ? "Worst tokens" : "Charts"}
-        >
+        <aside class={style["right"]} style={{ width: `${rightWidth}px` }} aria-label={aside}>
           {session.place.field.discarded.value && !isTokens && <Reasons />}
           {isTokens ? <TokensAside /> : <Charts />}
           <Divider
-            label={isTokens ? "Width of the worst tokens" : "Width of the charts"}
+            label={`Width of the ${aside.toLowerCase()}`}
             width={rightWidth}
             limits={RIGHT}
             way={-1}
@@ -76,11 +73,7 @@ export function Rollouts() {
           />
         </aside>
       ) : (
-        <Folded
-          label={isTokens ? "Show the worst tokens" : "Show the charts"}
-          side="right"
-          open={() => choose({ rightOpen: true })}
-        />
+        <Folded label={`Show the ${aside.toLowerCase()}`} side="right" open={() => choose({ rightOpen: true })} />
       )}
     </div>
   );

@@ -3,6 +3,7 @@
 import { useSession } from "../../state/useSession";
 import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
+import { asideTitle } from "./aside/title";
 import { TokensAside } from "./aside/TokensAside";
 import { Controls } from "./controls/Controls";
 import { FlowView } from "./flow/FlowView";
@@ -38,7 +39,7 @@ export function TokensPane() {
       <Controls tokens={tokens} />
       {isSlim && (
         <details class={style["more"]}>
-          <summary>Worst tokens, rules and distribution</summary>
+          <summary>{form === "update" ? asideTitle(form) : "Worst tokens, rules and distribution"}</summary>
           <TokensAside isBelow />
         </details>
       )}

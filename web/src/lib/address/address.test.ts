@@ -190,6 +190,8 @@ describe("the view of tokens", () => {
     expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ tokensAs: "table", token: null });
     expect(moved(place, { sample: "train/1/g/4", token: 7 }).token).toBe(7);
     expect(moved(place, { token: 8 }).token).toBe(8);
+    expect(format(parse("runs/r", "view=tokens&as=update&of=step"))).toBe("runs/r?view=tokens&as=update&of=step");
+    expect(format(parse("runs/r", "view=tokens&as=table&of=step"))).toBe("runs/r?view=tokens&as=table");
     expect(parse("runs/r", "view=tokens&token=-1&as=x")).toMatchObject({ tokensAs: "text", token: null });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { MaskLimit, MaskRuleInfo } from "../../api/types.gen";
-import { agreement, boundsOf, countOf, exceeded, recordedFlags, stepOf, takenOut, thresholdsOf } from "./masks";
+import { agreement, boundsOf, countOf, exceeded, mostOf, recordedFlags, stepOf, takenOut, thresholdsOf } from "./masks";
 
 const ALL: MaskLimit["signs"] = ["up", "zero", "down"];
 const limit = (threshold: string, value: number, side: "low" | "high", more: Partial<MaskLimit> = {}): MaskLimit => ({
@@ -59,7 +59,8 @@ describe("a rule", () => {
     expect(flags(DPPO, [-0.3, 0.3, NaN], [NaN, NaN, 1])).toEqual([1, 0, 0]);
   });
   it("follows its thresholds, of which one may move several limits", () => {
-    expect(thresholdsOf(IPO, () => undefined)).toEqual([{ name: "threshold", value: 0.1 }]);
+    expect(thresholdsOf(IPO, () => undefined)).toEqual([{ name: "threshold", value: 0.1, usual: 0.1 }]);
+    expect(thresholdsOf(IPO, () => 0.3)).toEqual([{ name: "threshold", value: 0.3, usual: 0.1 }]);
     expect(flags(IPO, [-0.15, 0.15, 0.05], null)).toEqual([1, 1, 0]);
     expect(flags(IPO, [-0.15, 0.15, 0.05], null, { threshold: 0.2 })).toEqual([0, 0, 0]);
     expect(flags(PPO, [1.3], [1], { high: 0.4 })).toEqual([0]);
@@ -84,6 +85,7 @@ it("compares two rules by the tokens that either takes out", () => {
   expect([agreement(one, one), agreement(new Uint8Array(4), new Uint8Array(4)), countOf(one)]).toEqual([1, NaN, 2]);
 });
 
-it("moves a threshold in steps of its size", () => {
+it("moves a threshold in steps of its size, and slides it as far as a few times its size", () => {
+  expect([0.2, 5, 0.0003, 0].map(mostOf)).toEqual([1, 25, 0.0015, 1]);
   expect([0.2, 5, 0.0003, 0].map(stepOf)).toEqual([0.01, 0.1, 0.00001, 0.01]);
 });

@@ -5,6 +5,8 @@ import type { MaskLimit, MaskRuleInfo } from "../../api/types.gen";
 export interface Threshold {
   name: string;
   value: number;
+  /** The threshold of the run or the paper. */
+  usual: number;
 }
 
 type Sign = MaskLimit["signs"][number];
@@ -12,10 +14,10 @@ type Sign = MaskLimit["signs"][number];
 /** The thresholds of a rule, each once: several limits may share one. */
 export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => number | undefined): Threshold[] {
   const names = [...new Set(limits.map(({ threshold }) => threshold))];
-  return names.map((name) => ({
-    name,
-    value: moved(name) ?? limits.find(({ threshold }) => threshold === name)?.value ?? NaN,
-  }));
+  return names.map((name) => {
+    const usual = limits.find(({ threshold }) => threshold === name)?.value ?? NaN;
+    return { name, value: moved(name) ?? usual, usual };
+  });
 }
 
 /** The ends of a rule with thresholds: a token beyond one of them is taken out. */
@@ -84,6 +86,9 @@ export function agreement(one: Uint8Array, other: Uint8Array): number {
   }
   return both / either;
 }
+
+/** How far from 0 a slider reaches: beyond a few times the usual threshold nothing changes any more. */
+export const mostOf = (usual: number): number => (usual === 0 ? 1 : Number((5 * Math.abs(usual)).toPrecision(6)));
 
 /** A step by which a threshold is moved: a hundredth of its size, or a twentieth of small ones. */
 export function stepOf(value: number): number {

@@ -1,8 +1,8 @@
 /** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
 
-import { computed, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type ScaleChoice, scaleOf, type TokenScale } from "../../lib/tokens/scale";
-import type { Series } from "../../lib/tokens/tokenSample";
+import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { chooseScale, chooseTokens, scaleChoice, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
 
@@ -10,6 +10,11 @@ import { Store } from "../store";
 export interface Current {
   token: number;
   by: "pointer" | "keys" | "press";
+}
+
+export interface Drawn {
+  series: Series;
+  scale: TokenScale;
 }
 
 export class TokenLookStore extends Store {
@@ -36,6 +41,15 @@ export class TokenLookStore extends Store {
       /(^|_)ratio$/.test(name) && !name.startsWith("log"),
     );
   }
+
+  /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */
+  readonly drawn: ReadonlySignal<Drawn | null> = computed(() => {
+    const { place, tokenUpdate: update } = this.session;
+    const isUpdate = place.field.tokensAs.value === "update";
+    const series = isUpdate ? update.series.value : this.series.value;
+    const scale = isUpdate ? update.scale.value : this.scale.value;
+    return series === null || scale === null ? null : { series, scale };
+  });
 
   readonly current = signal<Current | null>(null);
 

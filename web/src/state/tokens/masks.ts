@@ -12,7 +12,7 @@ import {
   type Threshold,
   thresholdsOf,
 } from "../../lib/tokens/masks";
-import type { TokenSample } from "../../lib/tokens/tokenSample";
+import type { TokenSample } from "../../lib/tokens/sample/tokenSample";
 import { chooseTokens, MOST_RULES, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
 

@@ -4,7 +4,7 @@ import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getTokens, getTurns, MOST_TOKENS } from "../../api";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import { Lru } from "../../lib/data/lru";
-import { type Page, TokenSample } from "../../lib/tokens/tokenSample";
+import { type Page, TokenSample } from "../../lib/tokens/sample/tokenSample";
 import { asApiError } from "../browser/login";
 import { promptAfter } from "../browser/textOptions";
 import { Store } from "../store";

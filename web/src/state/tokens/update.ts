@@ -1,12 +1,13 @@
 /** What a step of training does to the tokens of the sample, under the run's rule or chosen ones. */
 
-import { computed, signal, untracked } from "@preact/signals";
-import { type ApiError, getUpdate } from "../../api";
+import { computed, signal } from "@preact/signals";
+import { getUpdate } from "../../api";
 import type { TokenUpdate } from "../../api/tokens";
 import type { UpdateRuleInfo } from "../../api/types.gen";
+import { scaleOf, sorted, type TokenScale } from "../../lib/tokens/scale";
+import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { promptAfter } from "../browser/textOptions";
-import { asApiError } from "../browser/login";
-import { Store } from "../store";
+import { AnswersStore, type Asked } from "./answers";
 
 /** A rule with the reader's thresholds. */
 export interface ChosenUpdate {
@@ -14,26 +15,16 @@ export interface ChosenUpdate {
   thresholds: Readonly<Record<string, number>>;
 }
 
-interface Loaded {
-  key: string;
-  found: TokenUpdate | null;
-  error: ApiError | null;
-}
-
 const MOST_RULES = 2;
 /** The rule of a run that names none. */
 const USUAL = "ppo";
-/** A threshold is asked for when the reader pauses. */
-const PAUSE_MS = 150;
 
-export class TokenUpdateStore extends Store {
+export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
   /** The names that the reader chose; null for the run's own rule alone. */
   readonly #names = signal<readonly string[] | null>(null);
 
   /** The thresholds that the reader set, by `RULE.THRESHOLD`. */
   readonly #thresholds = signal<Readonly<Record<string, number>>>({});
-
-  readonly #loaded = signal<readonly Loaded[]>([]);
 
   readonly rules = computed(() => this.session.tokens.now.value?.updates ?? []);
 
@@ -54,26 +45,42 @@ export class TokenUpdateStore extends Store {
     }));
   });
 
-  readonly isWanted = computed(
+  /** True while the page shows what the step does. */
+  readonly isShown = computed(
     () => this.session.place.now.value.tokensAs === "update" && this.session.tokens.isWanted.value,
   );
 
-  /** What each chosen rule does; null until it is known. */
-  readonly now = computed<readonly (TokenUpdate | null)[]>(() => this.#current.value.map((one) => one?.found ?? null));
-
-  readonly error = computed(() => this.#current.value.find((one) => one !== null && one.error !== null)?.error ?? null);
-
-  readonly #keys = computed(() => {
+  protected readonly asked = computed<readonly Asked<TokenUpdate>[]>(() => {
     const reply = this.session.sample.now.value;
-    const after = promptAfter.value;
-    return this.chosen.value.map((one) =>
-      JSON.stringify([reply?.run, reply?.id, after, one.rule.name, one.thresholds]),
-    );
+    const after = promptAfter.value || undefined;
+    if (!this.isShown.value || reply === null) return [];
+    const { run, id } = reply;
+    return this.chosen.value.map(({ rule, thresholds }) => ({
+      subject: JSON.stringify([run, id, after, rule.name]),
+      key: JSON.stringify([run, id, after, rule.name, thresholds]),
+      ask: () => getUpdate(run, id, { name: rule.name, thresholds, klWeight: rule.kl_weight }, after),
+    }));
   });
 
-  readonly #current = computed(() =>
-    this.#keys.value.map((key) => this.#loaded.value.find((one) => one.key === key) ?? null),
-  );
+  /** What the first rule does. */
+  readonly first = computed(() => this.now.value[0] ?? null);
+
+  /** The same as a series. */
+  readonly series = computed<Series | null>(() => {
+    const [update, rule] = [this.first.value, this.chosen.value[0]?.rule];
+    if (update === null || rule === undefined) return null;
+    const { title, about } = rule;
+    const values = update.coefficients;
+    return { name: "update", title: `Update by ${title}`, about, origin: "derived", scale: "symmetric", values };
+  });
+
+  /** The scale of its values, around zero. */
+  readonly scale = computed<TokenScale | null>(() => {
+    const update = this.first.value;
+    if (update === null) return null;
+    const ordered = sorted(update.coefficients, (token) => (update.effects[token] ?? 0) !== 0);
+    return scaleOf(ordered, { kind: "symmetric", ends: "clip", low: NaN, high: NaN }, false);
+  });
 
   /** Take a rule as the first or the second one, or none. */
   choose(place: number, name: string): void {
@@ -84,42 +91,5 @@ export class TokenUpdateStore extends Store {
 
   move({ rule }: ChosenUpdate, threshold: string, value: number): void {
     this.#thresholds.value = { ...this.#thresholds.peek(), [`${rule.name}.${threshold}`]: value };
-  }
-
-  readonly again = (): void => {
-    this.#loaded.value = [];
-  };
-
-  start(): void {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    this.effect(() => {
-      const keys = this.#keys.value;
-      const known = this.#loaded.value;
-      clearTimeout(timer);
-      const missing = keys.filter((key) => !known.some((one) => one.key === key));
-      if (!this.isWanted.value || missing.length === 0) return;
-      timer = setTimeout(() => untracked(() => void this.#load(missing)), known.length === 0 ? 0 : PAUSE_MS);
-    });
-  }
-
-  async #load(missing: readonly string[]): Promise<void> {
-    const reply = this.session.sample.now.peek();
-    if (reply === null) return;
-    const keys = this.#keys.peek();
-    const wanted = this.chosen.peek().filter((_, place) => missing.includes(keys[place] ?? ""));
-    const after = promptAfter.peek() || undefined;
-    const found = await Promise.all(
-      wanted.map(async ({ rule, thresholds }, place): Promise<Loaded> => {
-        const key = missing[place] ?? "";
-        try {
-          const asked = { name: rule.name, thresholds, klWeight: rule.kl_weight };
-          return { key, found: await getUpdate(reply.run, reply.id, asked, after), error: null };
-        } catch (error) {
-          return { key, found: null, error: asApiError(error) };
-        }
-      }),
-    );
-    const current = this.#keys.peek();
-    this.#loaded.value = [...this.#loaded.peek().filter((one) => current.includes(one.key)), ...found];
   }
 }

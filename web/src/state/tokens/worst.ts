@@ -1,7 +1,7 @@
 /** The worst tokens of the group, the step or the run: those with the most extreme values of the shown series. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { type ApiError, getWorstTokens, isAlone, type WorstScope } from "../../api";
+import { type ApiError, getWorstTokens, isAlone, type TokenScope } from "../../api";
 import type { WorstTokensReply } from "../../api/types.gen";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
@@ -11,7 +11,7 @@ export type WorstOf = "sample" | "group" | "step" | "run";
 interface Wanted {
   key: string;
   run: string;
-  scope: WorstScope;
+  scope: TokenScope;
   series: string;
   side: string;
 }
@@ -32,7 +32,7 @@ export class TokenWorstStore extends Store {
     if (isAlone() || this.of.value === "sample" || !this.session.tokens.isWanted.value) return null;
     if (reply === null || series === null) return null;
     const { run, split, step, group } = reply;
-    const of: Record<WorstOf, WorstScope> = {
+    const of: Record<WorstOf, TokenScope> = {
       sample: {},
       group: { split, step, group },
       step: { split, step },

@@ -85,7 +85,7 @@ async def update(request: Request) -> Response:
             by_role=_most(found.by_role),
             by_string=_most(found.by_string),
             samples=len(found.by_sample),
-            without=found.without,
+            left_out=found.left_out,
         )
 
     return await context.replies.answer(request, run.version, make)

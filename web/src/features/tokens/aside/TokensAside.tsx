@@ -1,4 +1,7 @@
-/** Beside the tokens: those with the largest values, what each rule takes out, and how values are distributed. */
+/**
+ * Beside the tokens: those with the largest values, what each rule takes out, and how values are distributed; beside
+ * those that show the update, its shares.
+ */
 
 import { useSession } from "../../../state/useSession";
 import { choose } from "../../../state/browser/settings";
@@ -8,10 +11,12 @@ import { agreement } from "../../../lib/tokens/masks";
 import { tint, valueAt } from "../../../lib/tokens/scale";
 import { distribution } from "../../../lib/tokens/worst";
 import type { TokenScale } from "../../../lib/tokens/scale";
-import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { useState } from "preact/hooks";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
+import { UpdateAside } from "../update/UpdateAside";
+import { asideTitle } from "./title";
 import { Worst } from "./Worst";
 import { percent } from "../controls/percent";
 import style from "./Aside.module.css";
@@ -31,6 +36,27 @@ interface Shown {
 
 /** `isBelow`: there is no room beside the tokens. */
 export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
+  const form = useSession().place.field.tokensAs.value;
+  const hide = `Hide the ${asideTitle(form).toLowerCase()}`;
+  return (
+    <div class={style["aside"]}>
+      {!isBelow && (
+        <button
+          type="button"
+          class={`action ${style["hide"]}`}
+          aria-label={hide}
+          title={hide}
+          onClick={() => choose({ rightOpen: false })}
+        >
+          ›
+        </button>
+      )}
+      {form === "update" ? <UpdateAside /> : <OfSeries />}
+    </div>
+  );
+}
+
+function OfSeries() {
   const { tokens: store, tokenLook: look, tokenMasks: masks } = useSession();
   const [tokens, series, scale, range] = [store.now.value, look.series.value, look.scale.value, look.range.value];
   const [all, [first]] = [masks.all.value, masks.chosen.value];
@@ -39,27 +65,13 @@ export function TokensAside({ isBelow = false }: { isBelow?: boolean }) {
     const isEmpty = tokens === null || series === null || scale === null || tokens.count === 0;
     show(isEmpty ? null : { tokens, series, scale, range, all, first, trained: masks.trained.peek() });
   }, [tokens, series, scale, range, all, first]);
+  if (shown === null || shown.tokens !== tokens) return null;
   return (
-    <div class={style["aside"]}>
-      {!isBelow && (
-        <button
-          type="button"
-          class={`action ${style["hide"]}`}
-          aria-label="Hide the worst tokens"
-          title="Hide the worst tokens"
-          onClick={() => choose({ rightOpen: false })}
-        >
-          ›
-        </button>
-      )}
-      {shown !== null && shown.tokens === tokens && (
-        <>
-          <Worst {...shown} />
-          {shown.all.length > 0 && <Rules shown={shown} />}
-          {shown.scale.low < shown.scale.high && <Distribution shown={shown} />}
-        </>
-      )}
-    </div>
+    <>
+      <Worst {...shown} />
+      {shown.all.length > 0 && <Rules shown={shown} />}
+      {shown.scale.low < shown.scale.high && <Distribution shown={shown} />}
+    </>
   );
 }
 

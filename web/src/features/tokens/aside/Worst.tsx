@@ -6,9 +6,9 @@ import type { WorstTokenItem } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { figure, toNumber } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { inColumn } from "../../../lib/tokens/readable";
+import { inColumn } from "../../../lib/tokens/sample/readable";
 import type { TokenScale } from "../../../lib/tokens/scale";
-import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { worst } from "../../../lib/tokens/worst";
 import type { WorstOf } from "../../../state/tokens/worst";
 import { useSession } from "../../../state/useSession";
@@ -16,12 +16,11 @@ import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { Coverage } from "../../../ui/text/Coverage";
 import { valueOf } from "../card/words";
+import { cut } from "./cut";
 import style from "./Aside.module.css";
 
 const MOST_WORST = 12;
 const RATIO = "importance_ratio";
-/** A token in the column has at most so many characters. */
-const LABEL_CHARS = 40;
 const SCOPES: readonly { value: WorstOf; label: string; title: string }[] = [
   { value: "sample", label: "sample", title: "Of this sample" },
   { value: "group", label: "group", title: "Of all samples of the group" },
@@ -148,5 +147,3 @@ function Row({ token, series }: { token: WorstTokenItem; series: Series }) {
     </tr>
   );
 }
-
-const cut = (label: string): string => (label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label);

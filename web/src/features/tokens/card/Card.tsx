@@ -4,13 +4,14 @@ import type { TokenAlternative } from "../../../api/types.gen";
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { figure, score } from "../../../lib/numbers/numbers";
+import { figure, score, signed } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
-import { escaped, SHOWN_CHARS, textOf } from "../../../lib/tokens/readable";
-import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import { escaped, SHOWN_CHARS, textOf } from "../../../lib/tokens/sample/readable";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
+import { EFFECTS, TAKEN_OUT } from "../update/updatePaint";
 import { valueOf } from "./words";
 import style from "./Card.module.css";
 
@@ -25,7 +26,7 @@ interface Props {
 }
 
 export function Card({ tokens, elementOf, scroller }: Props) {
-  const { tokenLook: look, tokenAlternatives } = useSession();
+  const { tokenLook: look, tokenAlternatives, tokenUpdate } = useSession();
   const [alternatives, error] = [tokenAlternatives.now.value, tokenAlternatives.error.value];
   const at = look.current.value;
   const card = useRef<HTMLDivElement>(null);
@@ -68,7 +69,7 @@ export function Card({ tokens, elementOf, scroller }: Props) {
           </div>
         ))}
       </dl>
-      <Verdicts tokens={tokens} token={at.token} />
+      {tokenUpdate.isShown.value ? <Effects token={at.token} /> : <Verdicts tokens={tokens} token={at.token} />}
       {alternatives.length > 0 && <Alternatives tokens={tokens} alternatives={alternatives} />}
       {error !== null && <p class="quiet">Alternatives: {harmless(error.message)}</p>}
     </div>
@@ -99,7 +100,30 @@ function Alternatives({ tokens, alternatives }: { tokens: TokenSample; alternati
   );
 }
 
-/** What each chosen rule does to the token. */
+/** What the step does to the token under each chosen rule. */
+function Effects({ token }: { token: number }) {
+  const { tokenUpdate: update } = useSession();
+  return (
+    <dl class={style["verdicts"]}>
+      {update.chosen.value.map(({ rule }, place) => {
+        const found = update.now.value[place] ?? null;
+        if (found === null) return null;
+        const [effect, value] = [found.effects[token] ?? 0, found.coefficients[token] ?? 0];
+        return (
+          <div key={rule.name} data-current={effect === TAKEN_OUT}>
+            <dt>{harmless(rule.title)}</dt>
+            <dd>
+              {EFFECTS[effect]}
+              {value !== 0 && ` ${signed(value)}`}
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+/** What each chosen mask does to the token. */
 function Verdicts({ tokens, token }: { tokens: TokenSample; token: number }) {
   const { tokenMasks: masks } = useSession();
   if (masks.chosen.value.length === 0 || tokens.trained[token] === 0) return null;

@@ -1,8 +1,8 @@
 /** A token in words. */
 
 import { figure, score } from "../../../lib/numbers/numbers";
-import { escaped } from "../../../lib/tokens/readable";
-import { FLAGS, type TokenSample } from "../../../lib/tokens/tokenSample";
+import { escaped } from "../../../lib/tokens/sample/readable";
+import { FLAGS, type TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
 
 /** A value of a token: a dash for none. */
@@ -13,7 +13,7 @@ export function valueOf(name: string, value: number | undefined): string {
 
 /** A token and its value of the current series, for a screen reader. */
 export function words({ tokenLook: look }: Session, tokens: TokenSample, token: number): string {
-  const series = look.series.peek();
+  const series = look.drawn.peek()?.series ?? null;
   const value = series === null ? "" : `, ${series.title} ${valueOf(series.name, series.values[token])}`;
   return `${tokens.label(token, escaped)}, token ${token}${value}${tokens.trained[token] === 0 ? ", not trained" : ""}`;
 }

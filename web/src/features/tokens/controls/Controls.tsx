@@ -1,7 +1,7 @@
 /** Which series colours the tokens, and on which scale. */
 
 import { useSession } from "../../../state/useSession";
-import type { Series, TokenSample } from "../../../lib/tokens/tokenSample";
+import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
@@ -51,7 +51,7 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
       </div>
       <Segments
         label="Form"
-        options={tokens.updates.length > 0 && !isAlone() ? FORMS : FORMS.slice(0, -1)}
+        options={(tokens.updates.length > 0 && !isAlone()) || form === "update" ? FORMS : FORMS.slice(0, -1)}
         value={form}
         choose={(tokensAs) => place.go({ tokensAs })}
       />

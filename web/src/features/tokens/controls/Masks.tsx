@@ -2,11 +2,11 @@
 
 import { useSession } from "../../../state/useSession";
 import type { Mask } from "../../../state/tokens/masks";
-import { agreement, stepOf } from "../../../lib/tokens/masks";
+import { agreement } from "../../../lib/tokens/masks";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { NumberField } from "./NumberField";
 import { percent } from "./percent";
+import { Threshold } from "./Threshold";
 import style from "./Controls.module.css";
 
 const AGREES = "Of the tokens that either takes out, the share that both take out";
@@ -53,16 +53,8 @@ function RuleField({ place, label, mask }: { place: number; label: string; mask:
             ))}
         </select>
       </label>
-      {mask?.thresholds.map(({ name, value }) => (
-        <label key={name}>
-          {harmless(name)}{" "}
-          <NumberField
-            label={`${mask.title}: ${name}`}
-            value={value}
-            step={stepOf(value)}
-            choose={(next) => masks.move(mask, name, next)}
-          />
-        </label>
+      {mask?.thresholds.map((one) => (
+        <Threshold key={one.name} rule={mask.title} {...one} choose={(next) => masks.move(mask, one.name, next)} />
       ))}
       {mask !== undefined && masks.isMoved(mask) && (
         <button

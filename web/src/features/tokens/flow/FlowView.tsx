@@ -4,7 +4,7 @@ import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { effect } from "@preact/signals";
 import { tint } from "../../../lib/tokens/scale";
-import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
 import { announce } from "../../../ui/overlay/announce";
 import { Card } from "../card/Card";

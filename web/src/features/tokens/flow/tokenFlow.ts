@@ -3,8 +3,8 @@
  * they come near the screen, and only those near it are painted again when colours change.
  */
 
-import { cutsOf, type Segment } from "../../../lib/tokens/segments";
-import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import { cutsOf, type Segment } from "../../../lib/tokens/sample/segments";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { count } from "../../../lib/numbers/numbers";
 import style from "./Flow.module.css";
 

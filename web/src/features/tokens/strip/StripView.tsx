@@ -1,15 +1,17 @@
 /** The current series along the position: a press goes to a token, a drag selects a range. */
 
 import { useSession } from "../../../state/useSession";
+import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { peakNear, tokenAtPlace } from "../../../lib/tokens/strip";
-import type { TokenSample } from "../../../lib/tokens/tokenSample";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { useScheme } from "../../../ui/hooks/useScheme";
 import { words } from "../card/words";
+import { TAKEN_OUT } from "../update/updatePaint";
 import { drawStrip } from "./drawStrip";
 import style from "./Strip.module.css";
 
@@ -22,11 +24,12 @@ const STEP = 1 / 200;
 
 export function StripView({ tokens }: { tokens: TokenSample }) {
   const session = useSession();
-  const { tokenLook: look, tokenMasks: masks } = session;
+  const { tokenLook: look } = session;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const scheme = useScheme();
-  const [series, scale, chosen] = [look.series.value, look.scale.value, masks.chosen.value];
+  const drawn = look.drawn.value;
+  const flags = useComputed(() => flagsOf(session)).value;
   useLayoutEffect(() => {
     const element = canvas.current;
     if (element === null) return undefined;
@@ -35,11 +38,12 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     return () => observer.disconnect();
   }, []);
   useAfterFrame(() => {
-    if (canvas.current === null || series === null || scale === null) return;
-    const flags = chosen.map((mask) => mask.flags);
+    if (canvas.current === null || drawn === null) return;
+    const { series, scale } = drawn;
     drawStrip(canvas.current, { values: series.values, trained: tokens.trained, scale, flags });
-  }, [tokens, series, scale, chosen, width, scheme]);
-  if (series === null || scale === null) return null;
+  }, [tokens, drawn, flags, width, scheme]);
+  if (drawn === null) return null;
+  const { series } = drawn;
   const at = look.chosen.value;
   return (
     <div class={style["strip"]}>
@@ -71,6 +75,13 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   );
 }
 
+/** The tokens that are marked: those that each chosen rule takes out. */
+function flagsOf({ place, tokenMasks: masks, tokenUpdate: update }: Session): readonly Uint8Array[] {
+  if (place.field.tokensAs.value !== "update") return masks.chosen.value.map((mask) => mask.flags);
+  const first = update.first.value;
+  return first === null ? [] : [Uint8Array.from(first.effects, (effect) => (effect === TAKEN_OUT ? 1 : 0))];
+}
+
 function selection(range: { from: number; stop: number } | null, title: string): string {
   if (range === null) return `${title} by position · drag to select`;
   return `tokens ${figure(range.from)} to ${figure(range.stop - 1)} · Esc selects all`;
@@ -99,10 +110,10 @@ function press({ tokenLook: look }: Session, tokens: TokenSample, event: Pointer
     plot.removeEventListener("pointerup", end);
     plot.removeEventListener("pointercancel", end);
     if (at.type === "pointercancel") return;
-    const { series, scale, range } = look;
-    if (isDrag(at)) look.target.value = { token: range.peek()?.from ?? 0 };
-    else if (series.value !== null && scale.value !== null)
-      look.goTo(peakNear(series.value.values, tokens.trained, scale.value, place(at), REACH_PX / box.width));
+    const drawn = look.drawn.peek();
+    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? 0 };
+    else if (drawn !== null)
+      look.goTo(peakNear(drawn.series.values, tokens.trained, drawn.scale, place(at), REACH_PX / box.width));
   };
   plot.addEventListener("pointermove", move);
   plot.addEventListener("pointerup", end);

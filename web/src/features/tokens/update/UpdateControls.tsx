@@ -1,50 +1,44 @@
 /** Which rule says what the step does to the tokens, what it comes to, and a second rule to compare with. */
 
-import type { UpdatePush, WireNumber } from "../../../api/types.gen";
 import type { TokenUpdate } from "../../../api/tokens";
-import { figure, toNumber } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { inColumn } from "../../../lib/tokens/readable";
+import { shareOf } from "../../../lib/tokens/shares";
+import { figure } from "../../../lib/numbers/numbers";
 import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Missing } from "../../../ui/layout/EmptyState";
-import { NumberField } from "../controls/NumberField";
 import { percent } from "../controls/percent";
+import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
+import { UpdateLegend } from "./UpdateLegend";
 import style from "./Update.module.css";
 
-/** Rows of a table of shares. */
-const MOST = 12;
 const MOMENT = "A reading of the recorded numbers at one moment: the first minibatch of the step";
 
 export function UpdateControls() {
   const { tokenUpdate: update } = useSession();
   const [first, second] = update.chosen.value;
   const [found, other] = update.now.value;
+  if (first === undefined)
+    return (
+      <p class="quiet">
+        Nothing says what the step does to these tokens: the record of this sample has no logprobs or no advantage.
+      </p>
+    );
   return (
     <div class={control["group"]} role="group" aria-label="What the step does">
       <RuleField place={0} label="Rule" chosen={first} />
-      <p class={style["legend"]}>
-        <i class={style["down"]} /> pushed down <i class={style["up"]} /> pushed up <i class={style["out"]} /> taken out
-      </p>
       <Sums found={found ?? null} />
       <RuleField place={1} label="compare with" chosen={second} />
-      {second !== undefined && (
-        <p class={style["legend"]}>
-          <i class={style["differs"]} /> differs
-        </p>
-      )}
       {second !== undefined && <Sums found={other ?? null} />}
-      {first !== undefined && (
-        <p class="quiet" title={MOMENT}>
-          {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
-          {first.rule.is_of_run
-            ? `The run was trained with it (${harmless(first.rule.read_from)}).`
-            : "The run's configuration does not name it."}
-        </p>
-      )}
+      <UpdateLegend />
+      <p class={style["about"]} title={MOMENT}>
+        {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
+        {first.rule.is_of_run
+          ? `The run was trained with it (${harmless(first.rule.read_from)}).`
+          : "The run's configuration does not name it."}
+      </p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
-      {found !== undefined && found !== null && <Shares found={found} />}
     </div>
   );
 }
@@ -53,7 +47,7 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
   const { tokenUpdate: update } = useSession();
   const other = update.chosen.value[1 - place]?.rule.name;
   return (
-    <>
+    <div class={style["rule"]}>
       <label>
         {label}{" "}
         <select
@@ -74,72 +68,27 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
       </label>
       {chosen !== undefined &&
         Object.entries(chosen.thresholds).map(([name, value]) => (
-          <label key={name}>
-            {harmless(name)}{" "}
-            <NumberField
-              label={`${chosen.rule.title}: ${name}`}
-              value={value}
-              step={0.01}
-              choose={(next) => update.move(chosen, name, next)}
-            />
-          </label>
+          <Threshold
+            key={name}
+            rule={chosen.rule.title}
+            name={name}
+            value={value}
+            usual={chosen.rule.thresholds[name] ?? value}
+            choose={(next) => update.move(chosen, name, next)}
+          />
         ))}
-    </>
+    </div>
   );
 }
 
-/** What the update comes to, as shares of all that pushes. */
+/** What the update of the sample comes to, for screen readers: the aside shows it. */
 function Sums({ found }: { found: TokenUpdate | null }) {
-  if (found === null) return <p class={style["sums"]}>…</p>;
-  const { up, down, lost, taken_out: out, tokens } = found.sums.whole;
-  const pushed = valueOf(up) + valueOf(down);
+  if (found === null) return null;
+  const { up, down, lost, takenOut, tokens } = shareOf(found.sums.whole, found.sums.whole);
   return (
-    <p class={style["sums"]} role="status">
-      up {percent(valueOf(up) / pushed)} · down {percent(valueOf(down) / pushed)} · taken out {figure(out)} of{" "}
-      {figure(tokens)} tokens, with {percent(valueOf(lost) / (pushed + valueOf(lost)))} of the update
+    <p class="hidden" role="status">
+      up {percent(up)} · down {percent(down)} · taken out {figure(takenOut)} of {figure(tokens)} tokens, with{" "}
+      {percent(lost)} of the update
     </p>
   );
 }
-
-function Shares({ found: { sums } }: { found: TokenUpdate }) {
-  const pushed = sizeOf(sums.whole);
-  return (
-    <details class={style["shares"]}>
-      <summary>Shares by role and token</summary>
-      <div>
-        <Table title="role" rows={sums.by_role} pushed={pushed} />
-        <Table title="token" rows={sums.by_string} pushed={pushed} />
-      </div>
-    </details>
-  );
-}
-
-function Table({ title, rows, pushed }: { title: string; rows: readonly UpdatePush[]; pushed: number }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>{title}</th>
-          <th>tokens</th>
-          <th>up</th>
-          <th>down</th>
-          <th>taken out</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.slice(0, MOST).map((row) => (
-          <tr key={row.name}>
-            <td>{row.name === "" ? "–" : inColumn(row.name)}</td>
-            <td>{figure(row.tokens)}</td>
-            <td>{percent(valueOf(row.up) / pushed)}</td>
-            <td>{percent(valueOf(row.down) / pushed)}</td>
-            <td>{figure(row.taken_out)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-const valueOf = (value: WireNumber): number => toNumber(value) ?? NaN;
-const sizeOf = ({ up, down }: UpdatePush): number => valueOf(up) + valueOf(down);

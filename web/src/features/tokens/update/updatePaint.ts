@@ -1,36 +1,32 @@
-/** How tokens look when they show what the step does to them. */
+/** How tokens look when they show what the step does to them, and what that is in words. */
 
 import type { Session } from "../../../state/session";
-import { scaleOf, sorted, tint, type TokenScale } from "../../../lib/tokens/scale";
+import { tint } from "../../../lib/tokens/scale";
 import type { TokenUpdate } from "../../../api/tokens";
 import type { Paint } from "../flow/tokenFlow";
 
 export const TAKEN_OUT = 4;
+/** By the number of the effect. */
+export const EFFECTS = ["not trained", "pushed up", "pushed down", "nothing: advantage 0", "taken out"] as const;
 const PLAIN: Paint = { background: () => "", isFirst: () => false, isSecond: () => false };
 
 /** The first rule gives the tints, and marks what it takes out; the second marks where it does something else. */
-export function updatePaint({ tokenUpdate }: Session): Paint {
-  const [first, second] = tokenUpdate.now.value;
-  if (first === undefined || first === null) return PLAIN;
-  const scale = updateScale(first);
+export function updatePaint({ tokenUpdate: update }: Session): Paint {
+  const [first, scale, second] = [update.first.value, update.scale.value, update.now.value[1] ?? null];
+  if (first === null || scale === null) return PLAIN;
   return {
     background: (token) => {
       const value = first.coefficients[token] ?? NaN;
       return value === 0 ? "" : tint(scale, value);
     },
     isFirst: (token) => first.effects[token] === TAKEN_OUT,
-    isSecond: (token) => second !== undefined && second !== null && first.effects[token] !== second.effects[token],
+    isSecond: (token) => second !== null && first.effects[token] !== second.effects[token],
   };
 }
 
-const scales = new WeakMap<TokenUpdate, TokenScale>();
-
-/** The scale of the coefficients, around zero. */
-export function updateScale(update: TokenUpdate): TokenScale {
-  const known = scales.get(update);
-  if (known !== undefined) return known;
-  const ordered = sorted(update.coefficients, (token) => (update.effects[token] ?? 0) !== 0);
-  const scale = scaleOf(ordered, { kind: "symmetric", ends: "clip", low: NaN, high: NaN }, false);
-  scales.set(update, scale);
-  return scale;
+/** The number of tokens with each effect. */
+export function effectsOf({ effects }: TokenUpdate): number[] {
+  const many = EFFECTS.map(() => 0);
+  for (const effect of effects) many[effect] = (many[effect] ?? 0) + 1;
+  return many;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokenPage, tokenSample } from "../../testing/tokens";
+import { tokenPage, tokenSample } from "../../../testing/tokens";
 import { TokenSample } from "./tokenSample";
 
 const USER = { role: "user", origin: "prompt" };

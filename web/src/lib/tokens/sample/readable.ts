@@ -1,6 +1,6 @@
 /** Token strings as people read them: the spellings of tokenizers become text, and what is invisible gets a sign. */
 
-import { visible } from "../text/invisible";
+import { visible } from "../../text/invisible";
 
 /** How a framework stored the strings: as text, in the letters that stand for bytes, or with `▁` for a blank. */
 export type Spelling = "plain" | "bytes" | "pieces";

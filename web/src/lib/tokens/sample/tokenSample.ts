@@ -1,9 +1,9 @@
 /** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
 
-import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../api/types.gen";
+import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../../api/types.gen";
 import { inFlow, type Spelling, spellingOf, textOf } from "./readable";
 import { type Segment, segmentsOf, trainedOf, type TurnRole, withoutPadding } from "./segments";
-import { sorted } from "./scale";
+import { sorted } from "../scale";
 
 export interface Series extends Pick<TokenArray, "name" | "title" | "about" | "origin" | "scale"> {
   values: Float64Array;

@@ -1,0 +1,220 @@
+/** Beside the tokens: what the step does to the sample, its group or the whole step, under one rule or two. */
+
+import type { UpdatePush, UpdateReply } from "../../../api/types.gen";
+import { scopeOf } from "../../../lib/address/address";
+import { groupOf } from "../../../lib/address/groupAddress";
+import type { UpdateOf } from "../../../lib/address/tokensAddress";
+import { count, figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { shareOf, shareRows, type Share } from "../../../lib/tokens/shares";
+import { inColumn } from "../../../lib/tokens/sample/readable";
+import type { UpdateWeights } from "../../../state/tokens/shares";
+import type { ChosenUpdate } from "../../../state/tokens/update";
+import { useSession } from "../../../state/useSession";
+import { Segments } from "../../../ui/controls/Segments";
+import { Missing } from "../../../ui/layout/EmptyState";
+import { cut } from "../aside/cut";
+import { percent } from "../controls/percent";
+import { type Named, ShareTable } from "./ShareTable";
+import style from "./Update.module.css";
+
+const SCOPES: readonly { value: UpdateOf; label: string; title: string }[] = [
+  { value: "sample", label: "sample", title: "Of this sample" },
+  { value: "group", label: "group", title: "Of all samples of the group" },
+  { value: "step", label: "step", title: "Of all samples of the step" },
+];
+const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
+  { value: "token_mean", words: "every token alike" },
+  { value: "sequence_mean", words: "every sample alike" },
+];
+
+/** The name of a sample has so much of that of its group. */
+const GROUP_CHARS = 12;
+
+/** The answer about a sample has no samples and groups of its own. */
+type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string"> & Partial<UpdateReply>;
+
+export function UpdateAside() {
+  const { tokenUpdate: update, tokenShares: shares, place } = useSession();
+  const [of, rules] = [place.field.updateOf.value, update.chosen.value];
+  if (rules.length === 0) return null;
+  const found: readonly (Sums | null)[] =
+    of === "sample" ? update.now.value.map((one) => one?.sums ?? null) : shares.now.value;
+  const isThere = found.some((sums) => sums !== null);
+  const error = of === "sample" ? null : shares.error.value;
+  return (
+    <>
+      <section aria-labelledby="update-sums" aria-busy={!isThere && error === null}>
+        <h2 id="update-sums">
+          The update <small>of this {of}</small>
+        </h2>
+        <Segments label="Update of" options={SCOPES} value={of} choose={(updateOf) => place.go({ updateOf })} />
+        {of !== "sample" && <Weights />}
+        {error !== null && <Missing error={error} again={shares.again} />}
+        {isThere && <Summary rules={rules} found={found} />}
+        {!isThere && error === null && (
+          <p class="quiet" role="status">
+            {of === "sample" ? "Loading …" : `Reading the samples of this ${of} …`}
+          </p>
+        )}
+        {of !== "sample" && <Coverage found={found} />}
+      </section>
+      {isThere && <Tables rules={rules} found={found} of={of} />}
+    </>
+  );
+}
+
+function Weights() {
+  const { tokenShares: shares } = useSession();
+  return (
+    <label class={style["weights"]}>
+      counts{" "}
+      <select
+        class="field"
+        value={shares.weights.value}
+        onChange={({ currentTarget: { value } }) =>
+          (shares.weights.value = WEIGHTS.find((one) => one.value === value)?.value ?? "token_mean")
+        }
+      >
+        {WEIGHTS.map(({ value, words }) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface Props {
+  rules: readonly ChosenUpdate[];
+  found: readonly (Sums | null)[];
+}
+
+const ROWS: readonly { name: string; title: string; words: (share: Share) => string }[] = [
+  { name: "pushed up", title: "The share of all that pushes", words: ({ up }) => percent(up) },
+  { name: "pushed down", title: "The share of all that pushes", words: ({ down }) => percent(down) },
+  {
+    name: "lost",
+    title: "What the tokens that the rule takes out would have added, as a share of the update with them",
+    words: ({ lost }) => percent(lost),
+  },
+  { name: "trained tokens", title: "The tokens under the loss mask", words: ({ tokens }) => figure(tokens) },
+  {
+    name: "taken out",
+    title: "The tokens that the rule clips or masks, as a share of the trained ones",
+    words: ({ takenOut, tokens }) => some(takenOut, tokens),
+  },
+  {
+    name: "advantage 0",
+    title: "The tokens whose advantage is 0: the step does nothing to them",
+    words: ({ unmoved, tokens }) => some(unmoved, tokens),
+  },
+];
+
+/** Some tokens of all, and their share. */
+const some = (many: number, all: number): string => (many === 0 ? "0" : `${figure(many)} · ${percent(many / all)}`);
+
+function Summary({ rules, found }: Props) {
+  const shares = found.map((sums) => (sums === null ? null : shareOf(sums.whole, sums.whole)));
+  return (
+    <table class={style["summary"]}>
+      <thead>
+        <tr>
+          <th scope="col">rule</th>
+          {rules.map(({ rule }) => (
+            <th key={rule.name} scope="col">
+              {harmless(rule.title)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {ROWS.map(({ name, title, words }) => (
+          <tr key={name}>
+            <th scope="row" title={title}>
+              {name}
+            </th>
+            {rules.map(({ rule }, place) => {
+              const share = shares[place] ?? null;
+              return <td key={rule.name}>{share === null ? "…" : words(share)}</td>;
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** How many samples the sums cover, and why others are left out. */
+function Coverage({ found }: { found: readonly (Sums | null)[] }) {
+  const sums = found.find((one) => one !== null);
+  if (sums?.samples === undefined) return null;
+  return (
+    <>
+      <p class="quiet">{`Over ${count(sums.samples, "sample")}.`}</p>
+      {Object.entries(sums.left_out ?? {}).map(([reason, many]) => (
+        <p key={reason} class="quiet">
+          {count(many, "sample")} left out: {harmless(reason)}.
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
+  const { place } = useSession();
+  const here = place.field.sample.value ?? "";
+  const rowsOf = (by: (sums: Sums) => readonly UpdatePush[] | undefined) =>
+    shareRows(found.map((sums) => (sums === null ? null : { whole: sums.whole, by: by(sums) ?? [] })));
+  const [samples, groups] = [rowsOf(({ by_sample: by }) => by), rowsOf(({ by_group: by }) => by)];
+  const sample = (id: string): Named => ({
+    words: of === "group" ? lastPart(id) : `${cut(lastPart(groupOf(id)), GROUP_CHARS)}/${lastPart(id)}`,
+    title: `${id}: its tokens`,
+    to: { ...scopeOf(id), sample: id },
+    isHere: id === here,
+  });
+  // A group is seen from its sample that the step pushes most.
+  const group = (name: string): Named => {
+    const first = samples.find((row) => lastPart(groupOf(row.name)) === name)?.name;
+    return {
+      words: name,
+      title: `${name}: the update of the group`,
+      to: first === undefined ? null : { ...scopeOf(first), sample: first, updateOf: "group" },
+      isHere: first !== undefined && groupOf(first) === groupOf(here),
+    };
+  };
+  const total = found.find((sums) => sums !== null)?.samples ?? 0;
+  return (
+    <>
+      {groups.length > 1 && <ShareTable title="group" rows={groups} rules={rules} nameOf={group} />}
+      {samples.length > 0 && (
+        <ShareTable title="sample" rows={samples} rules={rules} nameOf={sample}>
+          {samples.length < total && <p class="quiet">The {figure(samples.length)} that it pushes most.</p>}
+        </ShareTable>
+      )}
+      <ShareTable
+        title="role"
+        rows={rowsOf(({ by_role: by }) => by)}
+        rules={rules}
+        nameOf={(words) => ({ words: words || "not recorded" })}
+      />
+      <ShareTable
+        title="token"
+        rows={rowsOf(({ by_string: by }) => by)}
+        rules={rules}
+        nameOf={(text) => ({ words: inColumn(text) || "no text", isCode: true })}
+      />
+    </>
+  );
+}
+
+/** The last part of the id of a sample or group as the framework wrote it. */
+function lastPart(id: string): string {
+  const part = id.slice(id.lastIndexOf("/") + 1);
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,60 @@
+/** The shares of an update: what part of it each sample, group, role or token string carries, under some rules. */
+
+import type { UpdatePush } from "../../api/types.gen";
+import { toNumber } from "../numbers/numbers";
+
+/** Of all that a rule pushes, `up` and `down`; of that and what the rule takes out, what is `lost`. */
+export interface Share {
+  up: number;
+  down: number;
+  lost: number;
+  tokens: number;
+  takenOut: number;
+  unmoved: number;
+}
+
+export interface ShareRow {
+  name: string;
+  /** One for each rule; null where its answer lacks the name, or is not there. */
+  shares: readonly (Share | null)[];
+}
+
+export function shareOf(push: UpdatePush, whole: UpdatePush): Share {
+  const [up, down, lost] = [valueOf(push.up), valueOf(push.down), valueOf(push.lost)];
+  const pushed = valueOf(whole.up) + valueOf(whole.down);
+  return {
+    up: up === 0 ? 0 : up / pushed,
+    down: down === 0 ? 0 : down / pushed,
+    lost: lost === 0 ? 0 : lost / (pushed + valueOf(whole.lost)),
+    tokens: push.tokens,
+    takenOut: push.taken_out,
+    unmoved: push.unmoved,
+  };
+}
+
+/** The sums of a rule by some name, and over all of them. */
+interface Sums {
+  whole: UpdatePush;
+  by: readonly UpdatePush[];
+}
+
+/** The rows of a table: names in the order of the first rule that has them. */
+export function shareRows(rules: readonly (Sums | null)[]): ShareRow[] {
+  const byName = rules.map((sums) => new Map(sums?.by.map((push) => [push.name, push])));
+  const names = new Set(byName.flatMap((pushes) => [...pushes.keys()]));
+  return [...names].map((name) => ({
+    name,
+    shares: rules.map((sums, rule) => {
+      const push = byName[rule]?.get(name);
+      return sums === null || push === undefined ? null : shareOf(push, sums.whole);
+    }),
+  }));
+}
+
+/** The largest share of any row under any rule: its bar is full. */
+export function largest(rows: readonly ShareRow[]): number {
+  const sizes = rows.flatMap(({ shares }) => shares.map((share) => (share === null ? 0 : share.up + share.down)));
+  return sizes.reduce((most, size) => (size > most ? size : most), 0);
+}
+
+const valueOf = (value: UpdatePush["up"]): number => toNumber(value) ?? NaN;

@@ -1,0 +1,77 @@
+/** The answers about some subjects: asked for when the reader pauses, one at a time for each, and kept while wanted. */
+
+import { batch, computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import type { ApiError } from "../../api";
+import { asApiError } from "../browser/login";
+import { Store } from "../store";
+
+export interface Asked<T> {
+  /** What the answer is about. While a new one is under way, the last answer about it stays. */
+  subject: string;
+  /** The subject with all that the answer depends on. */
+  key: string;
+  ask: () => Promise<T>;
+}
+
+interface Loaded<T> {
+  subject: string;
+  key: string;
+  found: T | null;
+  error: ApiError | null;
+}
+
+/** The same subject is asked about again when the reader pauses. */
+const PAUSE_MS = 150;
+
+export abstract class AnswersStore<T> extends Store {
+  protected abstract readonly asked: ReadonlySignal<readonly Asked<T>[]>;
+
+  readonly #loaded = signal<readonly Loaded<T>[]>([]);
+
+  /** The subjects whose answers are under way. */
+  readonly #busy = signal<ReadonlySet<string>>(new Set());
+
+  readonly #current = computed(() =>
+    this.asked.value.map(({ subject }) => this.#loaded.value.find((one) => one.subject === subject) ?? null),
+  );
+
+  /** What is known of each subject; null for nothing. */
+  readonly now = computed<readonly (T | null)[]>(() => this.#current.value.map((one) => one?.found ?? null));
+
+  readonly error = computed(() => this.#current.value.find((one) => one !== null && one.error !== null)?.error ?? null);
+
+  /** Ask again, after an error. */
+  readonly again = (): void => {
+    this.#loaded.value = [];
+  };
+
+  start(): void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.effect(() => {
+      const [known, busy] = [this.#loaded.value, this.#busy.value];
+      clearTimeout(timer);
+      const due = this.asked.value.filter(
+        ({ subject, key }) => !busy.has(subject) && !known.some((one) => one.key === key),
+      );
+      if (due.length === 0) return;
+      const isAgain = due.every(({ subject }) => known.some((one) => one.subject === subject));
+      timer = setTimeout(() => untracked(() => due.forEach((one) => void this.#load(one))), isAgain ? PAUSE_MS : 0);
+    });
+  }
+
+  async #load({ subject, key, ask }: Asked<T>): Promise<void> {
+    this.#busy.value = new Set([...this.#busy.peek(), subject]);
+    let loaded: Loaded<T>;
+    try {
+      loaded = { subject, key, found: await ask(), error: null };
+    } catch (error) {
+      loaded = { subject, key, found: null, error: asApiError(error) };
+    }
+    const wanted = new Set(this.asked.peek().map((one) => one.subject));
+    batch(() => {
+      this.#busy.value = new Set([...this.#busy.peek()].filter((one) => one !== subject));
+      const others = this.#loaded.peek().filter((one) => one.subject !== subject && wanted.has(one.subject));
+      this.#loaded.value = [...others, loaded];
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import { beforeEach, expect, it, vi } from "vitest";
+import * as api from "../../api";
+import type { UpdateReply, UpdateRuleInfo } from "../../api/types.gen";
+import { START } from "../../lib/address/address";
+import { settled } from "../../testing/page";
+import { part, reply, turn } from "../../testing/records";
+import { tokenPage } from "../../testing/tokens";
+import { createSession } from "../session";
+
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  getTokens: vi.fn<typeof api.getTokens>(),
+  getUpdate: vi.fn<typeof api.getUpdate>(),
+  getUpdateShares: vi.fn<typeof api.getUpdateShares>(),
+}));
+
+const rule = (name: string): UpdateRuleInfo => ({
+  name,
+  title: name.toUpperCase(),
+  about: "",
+  thresholds: { high: 0.2 },
+  kl_weight: 0.5,
+  is_of_run: false,
+  read_from: "",
+});
+const push = { name: "", tokens: 1, up: 1, down: 0, taken_out: 0, lost: 0, unmoved: 0 };
+const answer = (name: string): UpdateReply => ({
+  rule: name,
+  whole: push,
+  by_sample: [],
+  by_group: [],
+  by_role: [],
+  by_string: [],
+  samples: 1,
+  left_out: {},
+});
+const AT = { ...START, page: "rollouts" as const, run: "r", sample: "train/1/0/0", view: "tokens" as const };
+const session = createSession({ ...AT, tokensAs: "update" });
+session.tokens.start();
+session.tokenShares.start();
+const { tokenShares: shares, tokenUpdate: update } = session;
+const asked = vi.mocked(api.getUpdateShares);
+
+beforeEach(async () => {
+  vi.mocked(api.getTokens).mockResolvedValue(
+    tokenPage({ series: { kl: [1] }, updates: [rule("dapo"), rule("ppo"), rule("ipo")] }),
+  );
+  asked.mockReset().mockImplementation(async (_run, _scope, { name }) => answer(name));
+  shares.again();
+  shares.weights.value = "token_mean";
+  session.place.go({ updateOf: "sample" });
+  session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
+  await settled();
+});
+
+it("asks for the group or the step under each chosen rule, never for the sample alone", async () => {
+  expect(asked).not.toHaveBeenCalled();
+  update.choose(1, "ipo");
+  session.place.go({ updateOf: "group" });
+  await settled();
+  const scope = { split: "train", step: 1, group: "0" };
+  expect(asked.mock.calls.map(([run, of, { name, klWeight }]) => [run, of, name, klWeight])).toEqual([
+    ["r", scope, "ppo", 0.5],
+    ["r", scope, "ipo", 0.5],
+  ]);
+  expect(shares.now.value.map((one) => one?.rule)).toEqual(["ppo", "ipo"]);
+  update.choose(1, "");
+  session.place.go({ updateOf: "step" });
+  shares.weights.value = "sequence_mean";
+  await settled();
+  expect(asked.mock.lastCall?.[1]).toEqual({ split: "train", step: 1 });
+  expect(asked.mock.lastCall?.[3]).toBe("sequence_mean");
+});
+
+it("keeps an answer until the one about another threshold is there, and asks for one at a time", async () => {
+  session.place.go({ updateOf: "group" });
+  await settled();
+  let finish: (found: UpdateReply) => void = () => undefined;
+  asked.mockReset().mockImplementation(() => new Promise((resolve) => (finish = resolve)));
+  const [chosen] = update.chosen.value;
+  if (chosen === undefined) throw new Error("no rule is chosen");
+  for (const high of [0.3, 0.4]) update.move(chosen, "high", high);
+  await new Promise((resolve) => setTimeout(resolve, 250)); // longer than the pause of a reader
+  expect(asked.mock.calls.map((call) => call[2].thresholds)).toEqual([{ high: 0.4 }]);
+  update.move(chosen, "high", 0.5);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  expect(asked).toHaveBeenCalledTimes(1);
+  expect(shares.now.value.map((one) => one?.samples)).toEqual([1]);
+  finish({ ...answer("ppo"), samples: 2 });
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  expect(asked.mock.lastCall?.[2].thresholds).toEqual({ high: 0.5 });
+  expect(shares.now.value.map((one) => one?.samples)).toEqual([2]);
+});
+
+it("says what failed, and asks again", async () => {
+  asked.mockRejectedValueOnce(new api.ApiError(500, "broken", ""));
+  session.place.go({ updateOf: "step" });
+  await settled();
+  expect([shares.error.value?.message, shares.now.value]).toEqual(["broken", [null]]);
+  shares.again();
+  await settled();
+  expect([shares.error.value, shares.now.value.length]).toEqual([null, 1]);
+});

@@ -1,0 +1,28 @@
+/** What the step does to the group or the whole step of the sample, under the rules that are chosen for its tokens. */
+
+import { computed, signal } from "@preact/signals";
+import { getUpdateShares } from "../../api";
+import type { UpdateReply } from "../../api/types.gen";
+import { AnswersStore, type Asked } from "./answers";
+
+/** What counts alike: every token, or every sample however long it is. */
+export type UpdateWeights = "token_mean" | "sequence_mean";
+
+export class TokenSharesStore extends AnswersStore<UpdateReply> {
+  readonly weights = signal<UpdateWeights>("token_mean");
+
+  protected readonly asked = computed<readonly Asked<UpdateReply>[]>(() => {
+    const { sample, list, place, tokenUpdate: update } = this.session;
+    const [reply, of, weights] = [sample.now.value, place.field.updateOf.value, this.weights.value];
+    if (of === "sample" || !update.isShown.value || reply === null) return [];
+    const { run, split, step, group } = reply;
+    const scope = of === "group" ? { split, step, group } : { split, step };
+    // It changes with the samples of the step when the reader brings the list up to date.
+    const stamp = list.now.value?.stamp ?? 0;
+    return update.chosen.value.map(({ rule, thresholds }) => ({
+      subject: JSON.stringify([run, scope, rule.name, weights]),
+      key: JSON.stringify([run, scope, rule.name, weights, thresholds, stamp]),
+      ask: () => getUpdateShares(run, scope, { name: rule.name, thresholds, klWeight: rule.kl_weight }, weights),
+    }));
+  });
+}
