@@ -39,10 +39,17 @@ class Reading(Struct, frozen=True, kw_only=True):
     """What makes text of token ids: a path, or a name in the local Hugging Face cache; empty: what the run names."""
     download_tokenizer: bool = False
     """Fetch a tokenizer that the local cache lacks."""
+    metrics: tuple[str, ...] = ()
+    """Files and folders with more curves of the runs, as a tracker keeps them."""
+    metrics_step: str = ""
+    """The metric that holds the step in such files, or `TRACKER_STEP`; empty: what looks like the trainer's step."""
 
 
 MOST_ALTERNATIVES: Final = 20
 """How many alternatives of one token a sample has at most."""
+
+TRACKER_STEP: Final = "tracker"
+"""The step as a tracker counts."""
 
 AS_FOUND: Final = Reading()
 """Read files as they say themselves."""

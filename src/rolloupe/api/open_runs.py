@@ -25,6 +25,8 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     reward_range: tuple[float, float] | None = None,
     tokenizer: AnyPath = "",
     download_tokenizer: bool = False,
+    metrics: Sequence[AnyPath] = (),
+    metrics_step: str = "",
     index_dir: AnyPath | None = None,
     state_dir: AnyPath | None = None,
     follow: bool = False,
@@ -44,6 +46,9 @@ def open(  # noqa: A001 - users call it as rolloupe.open
             model, a tiktoken file, a folder with one, or the name of a model in the local Hugging Face cache; by
             default what the run holds or names.
         download_tokenizer: fetch a tokenizer that the cache lacks: data files, never code.
+        metrics: files and folders with more curves, of TensorBoard, Weights & Biases, SwanLab, trackio, as CSV or as
+            JSON lines; those in the folder of a run are found by themselves.
+        metrics_step: the metric that holds the step in such files, or "tracker" for the tracker's own count.
         index_dir: a folder for the index, instead of the user's cache directory.
         state_dir: a folder for bookmarks and notes, instead of the user's data directory.
         follow: keep reading files that grow; otherwise each file is read once.
@@ -61,6 +66,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
         format=format or "", follow_symlinks=follow_symlinks, fields=named,
         reward_key=reward_key, reward_range=reward_range,
         tokenizer=os.fspath(tokenizer), download_tokenizer=download_tokenizer,
+        metrics=tuple(os.fspath(one) for one in metrics), metrics_step=metrics_step,
     )  # fmt: skip
     return runs_at(paths, index_dir=index_dir, state_dir=state_dir, reading=reading, follow=follow, wait=wait)
 

@@ -159,6 +159,20 @@ def reading(command: F) -> F:
             "Hugging Face cache. Default: what the run holds or names.",
         ),
         click.option(
+            "--metrics",
+            multiple=True,
+            metavar="PATH",
+            help="More curves: of TensorBoard, Weights & Biases, SwanLab or trackio, CSV or JSON lines. Repeatable. "
+            "Those in the folder of a run are found by themselves.",
+        ),
+        click.option(
+            "--metrics-step",
+            default="",
+            metavar="NAME",
+            help="The metric that holds the step in such files; `tracker` is the tracker's own count. Default: what "
+            "looks like the trainer's step.",
+        ),
+        click.option(
             "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and the highest possible reward."
         ),
     ):

@@ -56,6 +56,8 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
     """
     choice = TokenizerChoice(reading)
+    metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
+    reading = msgspec.structs.replace(reading, metrics=metrics)
     formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
     walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
     single: list[RunInfo] = []

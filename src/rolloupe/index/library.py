@@ -158,7 +158,9 @@ class Library:
         self.close()
 
     def _folder(self, info: RunInfo) -> Path:
-        asked = msgspec.structs.replace(info.reading, tokenizer="", download_tokenizer=False)
+        asked = msgspec.structs.replace(
+            info.reading, tokenizer="", download_tokenizer=False, metrics=(), metrics_step=""
+        )
         reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
         decoder = info.tokenizer if by_name(info.format).decodes_ids else None
         digest = [f"tokenizer {decoder.digest}"] if decoder else []

@@ -25,6 +25,7 @@ from rolloupe.query.records import (
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.run.config_differences import ConfigDifferences, config_differences
 from rolloupe.query.run.problems import problem_count, problems
+from rolloupe.query.run.tracker_curves import CurveSource
 from rolloupe.query.run.trainer_files import (
     MetricPoint,
     all_conversations,
@@ -41,7 +42,7 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     report_files,
 )
-from rolloupe.query.run.trainer_metrics import metric_rows, trainer_version
+from rolloupe.query.run.trainer_metrics import curve_sources, metric_rows, trainer_version
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
 from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
@@ -94,6 +95,7 @@ __all__ = [
     "Curve",
     "CurveOptions",
     "CurveQuery",
+    "CurveSource",
     "CurvesByPosition",
     "Discards",
     "EvalStep",
@@ -160,6 +162,7 @@ __all__ = [
     "config_differences",
     "conversations",
     "curve",
+    "curve_sources",
     "curves",
     "derived_names",
     "discards",

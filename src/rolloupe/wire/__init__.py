@@ -32,6 +32,7 @@ from rolloupe.wire.records.about import (
     ReportNode,
     ReportReply,
     ReportSteps,
+    TrackerItem,
 )
 from rolloupe.wire.records.curves import CurveData, CurveOptionsView, CurveRecord, CurvesReply, CurvesRequest
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
@@ -239,6 +240,7 @@ __all__ = [
     "TokenWordsReply",
     "TokensHeader",
     "TopLogprobsReply",
+    "TrackerItem",
     "TranscriptHit",
     "TurnView",
     "TurnsReply",

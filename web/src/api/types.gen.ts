@@ -1035,6 +1035,22 @@ export interface FileItem {
   what: string;
 }
 
+/** Curves that a tracker keeps of the run. */
+export interface TrackerItem {
+  /** What wrote them: `TensorBoard`, `trackio`, ... */
+  kind: string;
+  path: string;
+  /** The run's name there; empty without one. */
+  name: string;
+  /** The metrics that it adds to the trainer's own; the first ones, if there are too many. */
+  metrics: string[];
+  metric_count: number;
+  /** The metric that holds the trainer's step; empty where steps are as the tracker counts. */
+  step_name: string;
+  /** What was not read, and why. */
+  note: string;
+}
+
 /** The steps of a split that have a report. */
 export interface ReportSteps {
   split: string;
@@ -1055,6 +1071,7 @@ export interface AboutReply {
   /** Number of files left out of the list. */
   files_left: number;
   reports: ReportSteps[];
+  trackers: TrackerItem[];
   /** Samples of steps that a later launch recorded again: no statistic counts them. */
   superseded: number;
 }

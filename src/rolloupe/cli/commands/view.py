@@ -97,6 +97,8 @@ def view(
     reward_range: tuple[float, float] | None,
     tokenizer: str,
     download_tokenizer: bool,
+    metrics: tuple[str, ...],
+    metrics_step: str,
     **server: Any,
 ) -> None:
     """Show runs in the browser, live.
@@ -107,5 +109,6 @@ def view(
     place = options.place_of(
         paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,
         reward_range=reward_range, tokenizer=tokenizer, download_tokenizer=download_tokenizer,
+        metrics=metrics, metrics_step=metrics_step,
     )  # fmt: skip
     start(place, **server)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.run.tracker_curves import CurveSource, tracker_version, with_tracker_curves
 from rolloupe.storage import file_state
 
 KEPT_BYTES = 128 * 2**20
@@ -32,8 +33,16 @@ _tables: AnswerCache[MetricTable] = AnswerCache(KEPT_BYTES, lambda table: table.
 
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
-    """Read the trainer's metrics from its files: one row for each step, then the rows without a step."""
-    return run.format.metrics(run.info)
+    """Read the trainer's metrics from its files: one row for each step, then the rows without a step.
+
+    Metrics that only a tracker has, in or beside the run or where its reading says, are among them.
+    """
+    return with_tracker_curves(run, run.format.metrics(run.info))[0]
+
+
+def curve_sources(run: OpenRun) -> list[CurveSource]:
+    """Return what trackers keep of a run, and what was taken from it."""
+    return with_tracker_curves(run, run.format.metrics(run.info))[1]
 
 
 def metric_table(run: OpenRun) -> MetricTable:
@@ -48,7 +57,7 @@ def trainer_version(run: OpenRun) -> str:
         with contextlib.suppress(OSError):
             state = file_state(source.location)
             states.append(f"{source.name}:{state.st_ino}:{state.st_size}:{state.st_mtime_ns}")
-    return " ".join(states)
+    return " ".join([*states, tracker_version(run)])
 
 
 def table_of(rows: Sequence[MetricRow]) -> MetricTable:

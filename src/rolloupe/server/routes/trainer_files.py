@@ -1,5 +1,6 @@
 """Routes for a run's other files: configuration, checkpoints, code, files, reports."""
 
+import os
 from collections import defaultdict
 
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from rolloupe.wire.views import transcripts
 MAX_FILES = 2000
 MAX_DIFF_CHARS = 2_000_000
 MAX_METRICS = 5000
+MAX_TRACKERS, MAX_NAMES = 100, 200
 
 
 async def about(request: Request) -> Response:
@@ -81,6 +83,18 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
         ],
         files_left=max(0, len(files) - MAX_FILES),
         reports=[wire.ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
+        trackers=[
+            wire.TrackerItem(
+                kind=one.kind,
+                path=os.path.relpath(one.path, run.info.root),
+                name=one.run,
+                metrics=one.names[:MAX_NAMES],
+                metric_count=len(one.names),
+                step_name=one.step_name,
+                note=one.note,
+            )
+            for one in query.curve_sources(run)[:MAX_TRACKERS]
+        ],
     )
 
 

@@ -46,6 +46,23 @@ class FileItem(Struct, kw_only=True):
     what: str
 
 
+class TrackerItem(Struct, kw_only=True):
+    """Curves that a tracker keeps of the run."""
+
+    kind: str
+    """What wrote them: `TensorBoard`, `trackio`, ..."""
+    path: str
+    name: str
+    """The run's name there; empty without one."""
+    metrics: list[str]
+    """The metrics that it adds to the trainer's own; the first ones, if there are too many."""
+    metric_count: int
+    step_name: str
+    """The metric that holds the trainer's step; empty where steps are as the tracker counts."""
+    note: str
+    """What was not read, and why."""
+
+
 class ReportSteps(Struct, kw_only=True):
     """The steps of a split that have a report."""
 
@@ -68,6 +85,7 @@ class AboutReply(Struct, kw_only=True):
     files_left: int
     """Number of files left out of the list."""
     reports: list[ReportSteps]
+    trackers: list[TrackerItem]
     superseded: int
     """Samples of steps that a later launch recorded again: no statistic counts them."""
 

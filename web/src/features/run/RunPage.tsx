@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
 import { getAbout } from "../../api";
-import type { CheckpointItem, FileItem } from "../../api/types.gen";
+import type { CheckpointItem, FileItem, TrackerItem } from "../../api/types.gen";
 import { shown } from "../../lib/data/json";
 import { count, figure, size } from "../../lib/numbers/numbers";
 import { Copy } from "../../ui/controls/Copy";
@@ -64,6 +64,7 @@ export function RunPage() {
       )}
       <Config config={last.config} />
       <Checkpoints checkpoints={last.checkpoints} />
+      {last.trackers.length > 0 && <Trackers trackers={last.trackers} />}
       <Diff diff={last.code_diff} />
       <Files files={last.files} unlisted={last.files_left} />
     </main>
@@ -115,6 +116,42 @@ function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }
           </table>
         </div>
       )}
+    </Part>
+  );
+}
+
+function Trackers({ trackers }: { trackers: readonly TrackerItem[] }) {
+  const metrics = trackers.reduce((sum, one) => sum + one.metric_count, 0);
+  return (
+    <Part title="Trackers" note={`${count(metrics, "metric")} more`}>
+      <ul class={style["trackers"]}>
+        {trackers.map(({ kind, path, name, metrics: names, metric_count: total, step_name: step, note }) => (
+          <li key={`${path} ${name}`}>
+            <b>{kind}</b>{" "}
+            <code>
+              <Name text={name === "" ? path : `${path}: ${name}`} />
+            </code>
+            <br />
+            {note === "" ? (
+              <span title={names.join("\n")}>
+                {count(total, "metric")}, by{" "}
+                {step === "" ? (
+                  "the tracker's own step"
+                ) : (
+                  <>
+                    <code>
+                      <Text text={step} />
+                    </code>
+                    , the trainer's step
+                  </>
+                )}
+              </span>
+            ) : (
+              <Text text={note} />
+            )}
+          </li>
+        ))}
+      </ul>
     </Part>
   );
 }

@@ -5,8 +5,10 @@ Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checks
 message ends the reading of its file.
 """
 
+import re
 import struct
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun
@@ -24,6 +26,14 @@ TAG, SIMPLE_VALUE, TENSOR, METADATA = 1, 2, 8, 9
 """Fields of a value; its metadata have a plugin (1) with a name (1)."""
 CONTENT, FLOATS, DOUBLES, STRINGS = 4, 5, 6, 8
 """Fields of a tensor."""
+_PLAIN = re.compile(
+    rb"\x09(.{8})(?:\x10([\x80-\xff]{0,9}[\0-\x7f]))?\x2a([\0-\x7f]\x0a[\0-\x7f])\x0a([\0-\x7f])(.{0,118})\x15(.{4})",
+    re.DOTALL,
+)
+"""An event with one scalar of a short tag, as most are: its time, step, sizes, the size of its tag, tag and number."""
+
+_NUMBERS = struct.Struct("<df")
+
 HPARAMS = "_hparams_/"
 TEXT_SUMMARY = "/text_summary"
 
@@ -57,7 +67,16 @@ def events(data: bytes) -> Iterator[TaggedValue]:
         at = start + length + CHECKSUM_BYTES
         if at > len(data):  # still being written
             return
-        yield from _event(data[start : start + length])
+        event = data[start : start + length]
+        plain = _PLAIN.fullmatch(event)
+        if plain is None:
+            yield from _event(event)
+            continue
+        time, step, sizes, size, tag, number = plain.groups()
+        if len(tag) == size[0] and sizes == bytes((len(tag) + 9, 0x0A, len(tag) + 7)):
+            yield TaggedValue(tag.decode("utf-8", "replace"), _step(step), *_NUMBERS.unpack(time + number))
+        else:
+            yield from _event(event)
 
 
 def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
@@ -72,14 +91,22 @@ def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
             found += (event for event in events(data) if event.number is not None)
         except BadMessage as error:
             damage = f"{name}: {error}"
-    found.sort(key=lambda event: event.time_s)
-    by_step: dict[int, LoggedRow] = {}
+    found.sort(key=attrgetter("time_s"))
+    by_step: dict[int, dict[str, float]] = {}
+    times: dict[int, float] = {}
     for event in found:
         if event.number is not None and not event.tag.startswith(HPARAMS):
-            row = by_step.get(event.step, LoggedRow(event.step, {}))
-            row.values[event.tag] = event.number
-            by_step[event.step] = row._replace(time_s=event.time_s)
-    return LoggedRun("", [by_step[step] for step in sorted(by_step)], damage=damage)
+            by_step.setdefault(event.step, {})[event.tag] = event.number
+            times[event.step] = event.time_s
+    rows = [LoggedRow(step, by_step[step], times[step]) for step in sorted(by_step)]
+    return LoggedRun("", rows, damage=damage)
+
+
+def _step(varint: bytes | None) -> int:
+    if varint is None or len(varint) == 1:
+        return varint[0] if varint else 0
+    found = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint or b""))
+    return found - 2**64 if found >= 2**63 else found
 
 
 def _event(message: bytes) -> Iterator[TaggedValue]:

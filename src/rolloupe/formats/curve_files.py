@@ -1,0 +1,163 @@
+"""Curves that a tracker keeps in or beside a run, or where a person says: found by their names, then read.
+
+In the folder of a run, and in the usual folders of trackers there (`wandb/`, `tensorboard/`, `runs/`, ...), everything
+that a tracker wrote belongs to the run. Beside it, only what has the name of the run.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
+from rolloupe.formats.reading.trackers.swanlab import read_swanlab
+from rolloupe.formats.reading.trackers.tables import read_csv, read_json_lines, read_trainer_state
+from rolloupe.formats.reading.trackers.tensorboard import is_event_file, read_tensorboard
+from rolloupe.formats.reading.trackers.trackio import read_trackio
+from rolloupe.formats.reading.trackers.wandb import read_wandb
+from rolloupe.model import Location, RunInfo
+from rolloupe.storage import is_file, is_folder
+
+FOLDERS = frozenset((
+    "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
+    "tensorboard_log", "tensorboard_logs", "trackio", "wandb",
+))  # fmt: skip
+"""Folders of trackers in that of a run, or beside it."""
+
+ASIDE = frozenset(("media", "latest-run"))
+"""Folders of trackers without curves of their own."""
+
+MAX_DEPTH = 4
+MAX_FOLDERS = 500
+"""Number of folders to look into for one run."""
+
+MAX_BYTES = 512 * 2**20
+"""The most that is read of one file."""
+
+KINDS: dict[str, Callable[[str], bool]] = {
+    "TensorBoard": is_event_file,
+    "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
+    "SwanLab": lambda name: name.endswith(".swanlab"),
+    "trackio": lambda name: name.endswith(".db"),
+    "CSV": lambda name: name.endswith(".csv"),
+    "JSON lines": lambda name: name.endswith((".jsonl", ".ndjson")),
+    "trainer state": lambda name: name == "trainer_state.json",
+}
+BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio"))
+"""Kinds that nobody need name, as their files hold nothing else."""
+
+USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
+
+
+class CurveFile(NamedTuple):
+    """The files of one run of a tracker, or a database of several runs."""
+
+    kind: str
+    path: str
+    """The file, or the folder of several."""
+    locations: tuple[Location, ...]
+    is_beside: bool = False
+    """True where only a run of the same name counts."""
+
+
+def curve_files(run: RunInfo) -> list[CurveFile]:
+    """List the curves of a run: those in its folder, beside it, and where its reading says."""
+    named = [file for path in run.reading.metrics for file in _named(path)]
+    if not is_folder(run.root):
+        return named
+    found = _within(run.root, links_of(run), [MAX_FOLDERS])
+    above = os.path.dirname(os.path.abspath(run.root))
+    beside = [
+        file._replace(is_beside=True)
+        for folder in sorted(FOLDERS)
+        if is_folder(os.path.join(above, folder)) and not _is_same(os.path.join(above, folder), run.root)
+        for file in _below(os.path.join(above, folder), above, 1, [MAX_FOLDERS])
+        if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
+    ]
+    return [*found, *beside, *named]
+
+
+def read_curves(file: CurveFile) -> list[LoggedRun]:
+    """Read the runs of a file. Raises `ValueError` with the reason if it cannot be read."""
+    first = file.locations[0]
+    try:
+        if file.kind == "TensorBoard":
+            return [read_tensorboard((os.path.basename(one.path), _bytes(one)) for one in file.locations)]
+        if file.kind == "trackio":
+            return [*read_trackio(first).values()]
+        data = _bytes(first)
+        if not data:
+            raise ValueError("it is empty so far")
+        return [_READERS[file.kind](data)]
+    except (BadDatabase, OSError) as error:
+        raise ValueError(str(error)) from None
+
+
+_READERS = {
+    "Weights & Biases": read_wandb, "SwanLab": read_swanlab, "CSV": read_csv, "JSON lines": read_json_lines,
+    "trainer state": read_trainer_state,
+}  # fmt: skip
+
+
+def _bytes(location: Location) -> bytes:
+    with open_binary(location) as file:
+        return file.read(MAX_BYTES)
+
+
+def _named(path: str) -> Iterator[CurveFile]:
+    """The curves at a path that a person named."""
+    if is_file(path):
+        entry = os.path.basename(path)
+        kind = next((kind for kind, fits in KINDS.items() if fits(entry)), "")
+        location = alone(path)
+        if not kind and is_database(location):
+            kind = "trackio"
+        yield CurveFile(kind or "JSON lines", path, (location,))
+    elif is_folder(path):
+        yield from _below(path, path, 1, [MAX_FOLDERS], also=frozenset(("CSV", "JSON lines", "trainer state")))
+
+
+def _within(root: str, link_root: str, left: list[int]) -> list[CurveFile]:
+    """The curves in the folder of a run: its own files, and those in folders of trackers."""
+    listed = _entries(root, link_root)
+    found = [*_files(root, [one for one in listed if not one.is_folder], frozenset())]
+    for one in listed:
+        if one.is_folder and one.name.lower() in FOLDERS:
+            found += _below(one.path, link_root, 1, left)
+    return found
+
+
+def _below(
+    folder: str, link_root: str, depth: int, left: list[int], also: frozenset[str] = frozenset()
+) -> Iterator[CurveFile]:
+    left[0] -= 1
+    listed = _entries(folder, link_root)
+    yield from _files(folder, [one for one in listed if not one.is_folder], also)
+    for one in listed:
+        if one.is_folder and depth < MAX_DEPTH and left[0] > 0 and one.name not in ASIDE:
+            yield from _below(one.path, link_root, depth + 1, left, also)
+
+
+def _files(folder: str, listed: list[FolderEntry], also: frozenset[str]) -> Iterator[CurveFile]:
+    events = tuple(one.location for one in listed if is_event_file(one.name))
+    if events:
+        yield CurveFile("TensorBoard", folder, events)
+    for one in listed:
+        kind = next((kind for kind, fits in KINDS.items() if fits(one.name)), "")
+        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or one.name in USUAL_NAMES):
+            continue
+        if kind != "trackio" or is_database(one.location):
+            yield CurveFile(kind, one.path, (one.location,))
+
+
+def _entries(folder: str, link_root: str) -> list[FolderEntry]:
+    try:
+        return [one for one in entries(folder, link_root) if not one.refused]
+    except OSError:
+        return []
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

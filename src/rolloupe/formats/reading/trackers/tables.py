@@ -1,0 +1,66 @@
+"""Curves in plain files: CSV with a header, JSON lines, and the `trainer_state.json` of Hugging Face's trainers."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, number_of, parsed
+
+TIMES = ("_timestamp", "timestamp", "time", "wall_time")
+"""Columns with seconds since the epoch."""
+STEPS = ("step", "_step", "Step", "global_step", "iteration", "iter")
+"""Columns with the step."""
+EARLIEST_S = 1e9
+"""Smaller numbers are no such times: September 2001."""
+MAX_ROWS = 5_000_000
+
+
+def read_csv(data: bytes) -> LoggedRun:
+    """Read a table whose first row has the names of its columns. Cells that are no numbers are left out."""
+    text = data.decode("utf-8-sig", "replace").replace("\0", "")
+    try:
+        return LoggedRun("", [*_rows(csv.DictReader(io.StringIO(text, newline="")))])
+    except csv.Error as error:
+        return LoggedRun("", [], damage=str(error))
+
+
+def read_json_lines(data: bytes) -> LoggedRun:
+    """Read one object for each row; names of nested objects are joined with `/`.
+
+    Of `{"step", "data"}`, as verl's `file` logger writes, `data` is the row.
+    """
+    objects = (found for line in data.splitlines() if isinstance(found := parsed(line), dict))
+    rows = ({**one, **one.pop("data")} if isinstance(one.get("data"), dict) else one for one in objects)
+    return LoggedRun("", [*_rows(rows)])
+
+
+def read_trainer_state(data: bytes) -> LoggedRun:
+    """Read the rows of `log_history`. Raises `ValueError` without any."""
+    found = parsed(data)
+    history = found.get("log_history") if isinstance(found, dict) else None
+    if isinstance(history, list):
+        return LoggedRun("", [*_rows(row for row in history if isinstance(row, dict))])
+    raise ValueError("it has no log_history")
+
+
+def _rows(rows: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
+    for number, row in enumerate(rows):
+        if number == MAX_ROWS:
+            return
+        values = {name: value for key, cell in row.items() for name, value in flat(_cell(cell), str(key)) if key}
+        name = next((name for name in STEPS if fields.integer(values.get(name)) is not None), "")
+        step = fields.integer(values.pop(name, None))
+        time_s = next((values.pop(name) for name in TIMES if values.get(name, 0) > EARLIEST_S), None)
+        if values:
+            yield LoggedRow(step, values, time_s)
+
+
+def _cell(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return number_of(cell)

@@ -1,0 +1,97 @@
+"""Curves that a tracker keeps of a run, beside the trainer's own metrics."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rolloupe.formats.curve_files import CurveFile, curve_files, read_curves
+from rolloupe.formats.reading.trackers.curves import LoggedRun, metric_rows, trainer_step_of
+from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
+from rolloupe.model import TRACKER_STEP, MetricRow
+from rolloupe.storage import file_state
+
+KEPT_FILES = 32
+
+
+class CurveSource(NamedTuple):
+    """Where curves of a run come from."""
+
+    kind: str
+    """What wrote it: `TensorBoard`, `trackio`, ..."""
+    path: str
+    run: str
+    """The name of the run there, if it has one."""
+    names: list[str]
+    """The metrics that it adds."""
+    step_name: str
+    """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
+    note: str = ""
+    """What a person should know: what was not read, and why."""
+
+
+_read: Lru[tuple[object, ...], list[LoggedRun] | str] = Lru(KEPT_FILES)
+
+
+def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
+    """Add the curves of trackers to a run's own metrics. Where both have a metric, the run's own counts."""
+    known = {name for row in own for name in row.values}
+    by_step = {row.step: dict(row.values) for row in own if row.step is not None}
+    times = {row.step: row.time_s for row in own if row.step is not None}
+    loose = [row for row in own if row.step is None]
+    sources = []
+    for file in curve_files(run.info):
+        for logged, note in _chosen(file, run.info.name):
+            asked = run.info.reading.metrics_step
+            step_name = asked or trainer_step_of(logged.rows)
+            step_name = "" if step_name == TRACKER_STEP else step_name
+            rows = metric_rows(logged.rows, step_name)
+            added = {name: None for row in rows for name in row.values if name not in known}
+            for row in rows:
+                values = {name: value for name, value in row.values.items() if name in added}
+                if row.step is None:
+                    loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
+                elif values:
+                    by_step.setdefault(row.step, {}).update(values)
+                    times[row.step] = times.get(row.step) or row.time_s
+            known |= added.keys()
+            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, note or logged.damage))
+    merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
+    return merged + loose, sources
+
+
+def tracker_version(run: OpenRun) -> str:
+    """Return a word that changes whenever such a file comes, goes or changes."""
+    return " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in _stamps(file))
+
+
+def _stamps(file: CurveFile) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    for one in file.locations:
+        for path in (one.path, f"{one.path}-wal") if file.kind == "trackio" else (one.path,):
+            with contextlib.suppress(OSError):
+                state = file_state(one._replace(path=path))
+                found.append((path, state.st_ino, state.st_size, state.st_mtime_ns))
+    return found
+
+
+def _chosen(file: CurveFile, name: str) -> list[tuple[LoggedRun, str]]:
+    """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
+    runs = _read.get_or_make((file.kind, *_stamps(file)), lambda: _tried(file), lambda _: 1)
+    if isinstance(runs, str):
+        return [(LoggedRun("", []), runs)]
+    same = [run for run in runs if name in (run.name, os.path.basename(file.path))]
+    if file.is_beside or (len(runs) > 1 and same):
+        return [(run, "") for run in same]
+    if len(runs) > 1:
+        names = ", ".join(dict.fromkeys(run.name for run in runs[:20]))
+        return [(LoggedRun("", []), f"it holds {len(runs)} runs, and none is named {name!r}: {names}")]
+    return [(run, "") for run in runs]
+
+
+def _tried(file: CurveFile) -> list[LoggedRun] | str:
+    try:
+        return read_curves(file)
+    except ValueError as error:
+        return str(error)
