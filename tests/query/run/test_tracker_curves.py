@@ -72,6 +72,7 @@ def test_files_that_a_person_names_and_the_step_to_read_them_by(run_folder: Path
     )
     rows, (source,) = read(run_folder, metrics=[lines])
     assert rows[2]["critic/score"] == 1.5 and rows[3]["a/b"] == float("inf")
+    assert source.names == ["critic/score", "a/b"]
     state = tmp_path / "trainer_state.json"
     state.write_text(
         json.dumps({"log_history": [{"step": 2, "loss": 0.25, "epoch": 0.5}, {"step": 2, "eval_loss": 1}]})

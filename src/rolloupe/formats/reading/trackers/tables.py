@@ -32,7 +32,7 @@ def read_json_lines(data: bytes) -> LoggedRun:
     Of `{"step", "data"}`, as verl's `file` logger writes, `data` is the row.
     """
     objects = (found for line in data.splitlines() if isinstance(found := parsed(line), dict))
-    rows = ({**one, **one.pop("data")} if isinstance(one.get("data"), dict) else one for one in objects)
+    rows = ({**one.pop("data"), **one} if isinstance(one.get("data"), dict) else one for one in objects)
     return LoggedRun("", [*_rows(rows)])
 
 
