@@ -242,6 +242,8 @@ STATES: tuple[State, ...] = (
     State("search, empty", "search", "main [role=status] h2"),
     State("search, wrong", "search?q=(&how=r&all=1", "[role=alert]"),
     State("bookmarks", "bookmarks?run=rich", "main h1"),
+    State("tokens of a run", "runs/toy/tokens", "#changes"),
+    State("no tokens in a run", "runs/rich/tokens", "[role=status] code"),
     State("report", "runs/tinker/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
     State("report, led to", "runs/logged/report?split=train&step=1&at=1.1", "main[aria-label=Report] :focus"),
     State("no report", "runs/rich/report", "main h2"),
@@ -260,6 +262,7 @@ STATES: tuple[State, ...] = (
 ALIKE = {
     "sample, cut off", "sample, templated", "sample, long", "sample drawn", "list of samples", "list, filtered",
     "no report", "list of what was trained on", "no such run", "nothing discarded", "search, wrong", "text of a sample",
+    "no tokens in a run",
 }  # fmt: skip
 """States in which nothing can be pressed that other states have not."""
 

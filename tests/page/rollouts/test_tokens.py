@@ -1,4 +1,4 @@
-"""The view of tokens, with runs of RLLoggingBoard and prime-rl, and one that has what goes wrong."""
+"""The view of tokens, and the tokens of a run: of RLLoggingBoard, of prime-rl, and one that has what goes wrong."""
 
 import math
 import re
@@ -377,3 +377,51 @@ def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: P
     worst.get_by_role("row").last.get_by_role("link").click()
     expect(tokens).to_have_url(re.compile(r"token=\d+"))
     expect(tokens).to_have_url(re.compile("view=tokens"))
+
+
+def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}runs/toy")
+    tokens.get_by_role("navigation", name="Pages").get_by_role("link", name="Tokens").click()
+    expect(tokens).to_have_title(re.compile("^toy · Tokens"))
+    api = f"{token_viewer.address}api/runs/toy"
+    by_step = tokens.request.get(f"{api}/token-steps?split=train&series=kl").json()
+    region = tokens.get_by_role("region", name="By step")
+    expect(region.get_by_role("img", name="Mean KL over 3 steps")).to_be_visible()
+    mean = region.locator("dl").get_by_text("mean over tokens").locator("xpath=following-sibling::dd")
+    expect(mean).to_have_text(f"{by_step['mean'][2]:#.3g}")
+    tokens.keyboard.press("[")
+    expect(mean).to_have_text(f"{by_step['mean'][1]:#.3g}")
+    tokens.get_by_role("combobox", name="Series").select_option("Value error")
+    expect(region.get_by_role("img", name="Mean Value error over 3 steps")).to_be_visible()
+    expect(tokens.get_by_role("region", name="By position").get_by_role("img")).to_be_visible()
+    expect(tokens.get_by_role("region", name="By rule")).to_contain_text("No rule applies")
+
+    words = tokens.request.get(f"{api}/token-words?split=train&step=1").json()["words"]
+    most = tokens.get_by_role("region", name="Token strings with most KL")
+    expect(most.get_by_role("row").nth(1).locator("td").last).to_have_text(str(words[0]["tokens"]))
+    tokens.get_by_role("textbox", name="Compare with step").fill("7")
+    tokens.get_by_role("textbox", name="Compare with step").press("Enter")
+    tokens.get_by_role("textbox", name="at least").fill("3")
+    tokens.get_by_role("textbox", name="at least").press("Enter")
+    changes = tokens.get_by_role("region", name="Token strings from step 2 to step 1")
+    asked = f"{api}/token-changes?split=train&before=2&after=1&min_tokens=3&limit=12"
+    gained = tokens.request.get(asked).json()["gained"]
+    expect(changes.get_by_role("table", name="Gained").get_by_role("row")).to_have_count(len(gained) + 1)
+    expect(tokens).to_have_url(re.compile("series=value_error&before=2&least=3"))
+
+    worst = tokens.get_by_role("region", name="Worst tokens")
+    values = [float(text) for text in worst.locator("td:nth-child(2)").all_inner_texts()]
+    assert len(values) == 20 and values == sorted(values, reverse=True)
+    worst.get_by_role("link").first.click()
+    expect(tokens).to_have_url(re.compile(r"sample=train.*view=tokens.*token=\d+"))
+    expect(tokens.get_by_role("tooltip")).to_be_visible()
+
+
+def test_strange_tokens_of_a_run_are_text_on_one_line(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}runs/odd/tokens?series=odd%E2%80%AE+%3Cb%3E&side=high")
+    rows = tokens.get_by_role("region", name="Worst tokens").get_by_role("link")
+    expect(rows.first).to_be_visible()
+    assert "\u202e" not in tokens.locator("main").inner_text()
+    assert max(map(len, rows.all_inner_texts())) < 60
+    expect(tokens.get_by_role("region", name="Token strings with most KL")).to_contain_text("no KL")
+    expect(tokens.get_by_role("region", name="Token strings that gain")).to_contain_text("has one step")

@@ -1,7 +1,7 @@
 /** All actions of the page: one list for the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
 
 import type { Session } from "../state/session";
-import type { View } from "../lib/address/address";
+import { hasStep, type View } from "../lib/address/address";
 import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { exportOpen } from "../features/export";
 import { FILTER_ID } from "../features/list";
@@ -62,7 +62,7 @@ function turnView(session: Session, view: View): void {
 
 /** Actions on every page. */
 const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
-/** Actions that also apply to a report, which belongs to a step. */
+/** Actions that apply to every page about a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
 /** Actions on the turns of one sample. */
@@ -71,7 +71,7 @@ const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 function can(session: Session, action: Action): boolean {
   const { page, view } = session.place.now.peek();
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
-  return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
+  return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }
 
 /** Actions that show or change the sample: a table that covers it, or a list on a narrow screen, makes room first. */

@@ -7,6 +7,7 @@ const PAGES: Record<string, string> = {
   settings: "Settings",
   bookmarks: "Bookmarks",
   evals: "Evals",
+  tokens: "Tokens",
   problems: "Problems",
   search: "Search",
   report: "Report",

@@ -101,8 +101,12 @@ def token_stats(
 
 def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
     """The series that the index has values of, in the splits and steps of a query."""
-    rows, coverage = indexed(run, run.snapshot(), query, ["series", "tokens"])
-    return KnownSeries(list(dict.fromkeys(name for *_, (name, count) in rows if count)), coverage)
+    snapshot = run.snapshot()
+    rows, coverage = indexed(run, snapshot, query, ["series", "tokens"])
+    names = list(dict.fromkeys(name for *_, (name, count) in rows if count))
+    if not names and not coverage.left_out:
+        coverage = coverage._replace(left_out=left_out(snapshot, "logprobs"))
+    return KnownSeries(names, coverage)
 
 
 def _of_samples(run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float]) -> TokenStatsBySteps:

@@ -36,7 +36,10 @@ class TokenCoverage(NamedTuple):
 
 
 class IndexedRow(NamedTuple):
-    """A row of the index: a series (or what the columns are of) at a step, in one piece."""
+    """A row of the index: a series (or what the columns are of) at a step, in one piece.
+
+    Its split is the one that the query names: all evaluations together have the split `eval`.
+    """
 
     piece: Piece
     split: str
@@ -52,6 +55,7 @@ def indexed(
 
     Rows of older launches are left out. Raises as `database.ask`.
     """
+    named = query.splits[0] if len(query.splits) == 1 else ""
     query = in_known_splits(snapshot, query)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     total = sum(stats.rows for key, stats in snapshot.steps.items() if _is_in(query, key))
@@ -78,7 +82,7 @@ def indexed(
         for file, split, step, launch, *found in zip(*(column.to_pylist() for column in table.columns), strict=True):
             stats = snapshot.steps.get((split, step))
             if stats is not None and launch in (0, stats.launch) and _is_in(query, (split, step)):
-                rows.append(IndexedRow(by_path[paths[file]], split, step, found))
+                rows.append(IndexedRow(by_path[paths[file]], named or split, step, found))
     reached = {id(piece) for piece in by_path.values()}
     pending = sum(
         _rows_in(piece, query, snapshot)

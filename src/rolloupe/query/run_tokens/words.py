@@ -150,9 +150,6 @@ def word_changes(
     _one_of(by, COMPARED)
     if min_tokens < 1:
         raise BadQuery(f"min_tokens={min_tokens}: from 1 on")
-    for step in (before, after):
-        if (split, step) not in run.snapshot().steps:
-            raise BadQuery(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
     coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
     return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)
@@ -265,6 +262,8 @@ def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWord
 
 def _of_step(run: OpenRun, split: str, step: int) -> tuple[_SumsByWord, TokenCoverage]:
     by_step, coverage = _kept(run, SampleQuery(splits=(split,), step_min=step, step_max=step))
+    if not coverage.samples and not coverage.left_out:
+        raise BadQuery(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     return _SumsByWord(by_step[split, step]), coverage
 
 

@@ -12,6 +12,7 @@ import { ReportPage } from "../../features/report";
 import { Rollouts } from "../../features/rollouts";
 import { RunPage } from "../../features/run";
 import { RunsPage } from "../../features/runs";
+import { RunTokensPage } from "../../features/runTokens";
 import { SearchPage } from "../../features/search";
 import { SettingsPage } from "../../features/settings";
 import { TopBar } from "./TopBar";
@@ -53,6 +54,7 @@ function Content() {
   if (page === "runs") return <RunsPage />;
   if (session.run.now.value === null) return <NoSuchRun />;
   if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
+  if (page === "tokens") return <RunTokensPage key={session.run.now.value.id} />;
   if (page === "problems") return <ProblemsPage key={session.run.now.value.id} />;
   if (page === "run") return <RunPage key={session.run.now.value.id} />;
   return page === "report" ? <ReportPage key={session.run.now.value.id} /> : <Rollouts />;

@@ -1,6 +1,7 @@
 /** The bar: run, split and step, and the state of the connection. */
 
 import { useSession } from "../../state/useSession";
+import { hasStep } from "../../lib/address/address";
 import { turnTheme } from "../../state/browser/settings";
 import { Icon } from "../../ui/controls/Icon";
 import { useScheme } from "../../ui/hooks/useScheme";
@@ -16,7 +17,7 @@ export function TopBar() {
   const session = useSession();
   const page = session.place.field.page.value;
   const isDark = useScheme().startsWith("dark");
-  const isReading = (page === "rollouts" || page === "report") && session.run.now.value !== null;
+  const isReading = hasStep(page) && session.run.now.value !== null;
   return (
     <header class={style["bar"]}>
       <a

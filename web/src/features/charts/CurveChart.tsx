@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { shrinking, shrunk } from "../../lib/numbers/curves";
-import { count, finite, score } from "../../lib/numbers/numbers";
+import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
@@ -24,9 +24,20 @@ interface Props {
   current: number | null;
   /** Called with the step under the pointer; null when it leaves. */
   hover: (step: number | null) => void;
+  /** The numbers across are positions of tokens, from 1 on, in the place of steps. */
+  isByPosition?: boolean;
 }
 
-export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, current, hover }: Props) {
+export function CurveChart({
+  what,
+  curve,
+  colour,
+  others,
+  bounds = NO_BOUNDS,
+  current,
+  hover,
+  isByPosition = false,
+}: Props) {
   const session = useSession();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -63,9 +74,10 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
         last: () => now.current.data[0].at(-1) ?? 0,
         current: () => now.current.current,
         hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
+        isByPosition,
         open(index) {
           const step = now.current.data[0][index];
-          if (step !== undefined) session.steps.goNear(step);
+          if (step !== undefined && !isByPosition) session.steps.goNear(step);
         },
       }),
       data,
@@ -89,12 +101,20 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
   useEffect(() => plot.current?.setData(data), [data]);
   useEffect(() => plot.current?.redraw(false), [current]);
 
-  return <div ref={host} class={style["chart"]} role="img" aria-label={words(what, curve)} />;
+  return (
+    <div
+      ref={host}
+      class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
+      role="img"
+      aria-label={words(what, curve, isByPosition)}
+    />
+  );
 }
 
-function words(what: string, { steps, mean }: Curve): string {
+function words(what: string, { steps, mean }: Curve, isByPosition: boolean): string {
   const means = mean.map(finite).filter((one) => one !== null);
   const [first = null, last = null] = [means[0], means.at(-1)];
   const range = `from ${score(first, "none")} to ${score(last, "none")}`;
-  return `${sentence(what)} over ${count(steps.length, "step")}: ${range}.`;
+  const across = isByPosition ? `${figure(steps.at(-1) ?? 0)} positions` : count(steps.length, "step");
+  return sentence(`${what} over ${across}: ${range}`);
 }

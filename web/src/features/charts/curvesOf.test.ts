@@ -24,6 +24,14 @@ describe("curves of several runs", () => {
     expect(other).toEqual([2, 2.5, 3]);
     expect(curvesOf(curveOf({ ...thinned, smooth: null }))[2]).toEqual([0, 9, null]);
   });
+  it("have the band that they name in the place of their spread", () => {
+    const edges = { low: [0, 0.5], high: [3, "nan"] };
+    const [, , , high, low] = curvesOf({ ...of([0, 1], [1, 2]), edges });
+    expect([high, low]).toEqual([
+      [3, null],
+      [0, 0.5],
+    ]);
+  });
   it("keep a place for a run whose steps are on their way", () => {
     const columns = curvesOf(of([0, 1], [1, 2]), [null]);
     expect(columns.map((column) => column.length)).toEqual([2, 2, 2, 2, 2, 2]);

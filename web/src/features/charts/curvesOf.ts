@@ -16,6 +16,8 @@ export interface Curve {
   mean: readonly WireNumber[];
   smooth: readonly WireNumber[];
   std: readonly WireNumber[];
+  /** The edges of the band, where they are not the mean and its spread. */
+  edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
 
 /** The rewards of a run. The reply has every step, so that they are smoothed here. */
@@ -50,7 +52,7 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
 
 /** The columns of a run have `undefined` at steps of other runs: its line continues over them. */
 export function curvesOf(
-  { steps, mean: means, smooth, std: stds }: Curve,
+  { steps, mean: means, smooth, std: stds, edges }: Curve,
   others: readonly (Curve | null)[] = [],
   bounds: Bounds = NO_BOUNDS,
 ): Columns {
@@ -60,7 +62,8 @@ export function curvesOf(
     mean.map((value, i) =>
       value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0))),
     );
-  const drawn = [mean, smooth.map(finite), edge(1), edge(-1)];
+  const band = edges === undefined ? [edge(1), edge(-1)] : [edges.high.map(finite), edges.low.map(finite)];
+  const drawn = [mean, smooth.map(finite), ...band];
   if (others.every((other) => other === null))
     return [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);

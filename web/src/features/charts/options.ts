@@ -35,6 +35,8 @@ interface Given {
   current: () => number | null;
   hover: (index: number | null) => void;
   open: (index: number) => void;
+  /** Positions across, on a logarithmic scale, in the place of steps. */
+  isByPosition: boolean;
 }
 
 /** The colours of the theme for the canvas. */
@@ -58,7 +60,7 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
   return inks;
 }
 
-export function optionsOf({ width, digits, last, inks, current, hover, open }: Given): uPlot.Options {
+export function optionsOf({ width, digits, last, inks, current, hover, open, isByPosition }: Given): uPlot.Options {
   let roomPx = width;
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
@@ -68,7 +70,11 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
-      x: { time: false, range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0) },
+      x: {
+        time: false,
+        distr: isByPosition ? 3 : 1,
+        range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0),
+      },
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : roundRange(...apart(low, high))) },
     },
     axes: [
@@ -82,7 +88,8 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
           roomPx = px;
           return 1;
         },
-        splits: (plot, _, low, high) => steps(plot, low, high, roomPx),
+        splits: (plot, _, low, high) => (isByPosition ? powers(high) : steps(plot, low, high, roomPx)),
+        filter: (_, ticks) => ticks,
         values: (_, ticks) => ticks.map((tick) => String(tick)),
       },
       {
@@ -143,6 +150,12 @@ function steps(plot: uPlot, low: number, high: number, px: number): number[] {
   const all = plot.data[0];
   const [first, last] = [Math.max(low, all[0] ?? low), Math.min(high, all.at(-1) ?? high)];
   return stepTicks({ first, last, px: ((last - first) / (high - low)) * px, widthOf });
+}
+
+/** 1, 10, 100 and so on. */
+function powers(high: number): number[] {
+  const most = Math.max(0, Math.floor(Math.log10(high)));
+  return Array.from({ length: most + 1 }, (_, power) => 10 ** power);
 }
 
 let ruler: CanvasRenderingContext2D | null = null;

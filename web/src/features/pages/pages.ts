@@ -44,6 +44,7 @@ export function pages(session: Session): PageEntry[] {
       isEmpty: !hasDiscarded,
     },
     { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
+    { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },
     {
       page: "report",
       sign: "report",

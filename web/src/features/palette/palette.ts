@@ -3,7 +3,7 @@
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { getSamples } from "../../api";
-import { scopeOf } from "../../lib/address/address";
+import { hasStep, scopeOf } from "../../lib/address/address";
 import { fit } from "../../lib/text/fuzzy";
 import { nearest } from "../../lib/numbers/nearest";
 import { nameOfSplit } from "../../lib/address/splits";
@@ -120,7 +120,7 @@ function choices(session: Session): Choice[] {
       kind: "split",
       words: nameOfSplit(name),
       more: count(length, "step"),
-      act: () => session.place.go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
+      act: () => session.place.go({ page: hasStep(here.page) ? here.page : "rollouts", split: name }),
     })),
     ...(runs.value ?? []).map((item) => ({
       key: `run ${item.id}`,

@@ -1,14 +1,15 @@
 /** The address of a view: everything that the page shows, written as path and query, and read back. */
 
 import { type Chart, chartsOf, textOf } from "../charts/chart";
+import { ABOVE, ASKED, BESIDE, type Page } from "./pages";
 import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
 import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
 import { readTokensView, type TokensView, WHOLE_TEXT, writeTokensView } from "./tokensAddress";
 
+export { hasStep, type Page } from "./pages";
 export { NO_SEARCH, type Search } from "./searchAddress";
 
-export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "tokens" | "text" | "raw" | "group";
 /** How the list presents its scope. */
 export type Mode = "groups" | "samples" | "table";
@@ -85,10 +86,6 @@ const MODES: readonly Mode[] = ["groups", "samples", "table"];
 /** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
-/** Pages of a run other than its rollouts, by the last part of their address. */
-const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
-/** Pages about all runs; their address remembers the current run. */
-const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** Nobody can tell the curves of more runs apart. */
 export const MAX_OVER = 9;
 /** A table with more columns takes long to draw, and nobody reads that many. */
@@ -97,8 +94,6 @@ export const MAX_COLUMNS = 200;
 export const MAX_CHARTS = 24;
 /** The last part of the address of discarded samples: the same page as the rollouts. */
 const DISCARDED = "discarded";
-/** The names of page options in addresses: those of evaluations. */
-const ASKED = ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"];
 const WHOLE = /^-?\d{1,16}$/;
 const AT = /^\d{1,6}(?:\.\d{1,6}){0,99}$/;
 
@@ -141,8 +136,10 @@ export function parse(path: string, query: string): Place {
   const split = params.get("split") || null;
   const step = params.get("step") ?? "";
   const sort = params.get("sort") ?? "";
+  const page = isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts");
+  const asked = ASKED[page] ?? [];
   return {
-    page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
+    page,
     run: isSearch ? params.get("run") || null : (second ?? null),
     split: scope === null || isOf(scope.split, split) ? split : scope.split,
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
@@ -158,10 +155,7 @@ export function parse(path: string, query: string): Place {
     columns: namesIn(params, "column", MAX_COLUMNS),
     charts: params.has("chart") ? chartsOf(params.getAll("chart"), MAX_CHARTS) : null,
     discarded: third === DISCARDED,
-    ask:
-      third !== "evals"
-        ? {}
-        : Object.fromEntries(ASKED.flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : []))),
+    ask: Object.fromEntries(asked.flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : []))),
     at: third === "report" && AT.test(params.get("at") ?? "") ? (params.get("at") ?? "") : "",
     list: params.get("list") === "1",
     over: [...new Set(params.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
@@ -198,7 +192,7 @@ export function format(place: Place): string {
   if (place.where !== "") query.set("where", place.where);
   writeNames(query, "column", place.columns);
   writeNames(query, "chart", place.charts?.map(textOf) ?? null);
-  if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
+  for (const name of ASKED[place.page] ?? []) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.page === "report" && place.at !== "") query.set("at", place.at);
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);

@@ -2,11 +2,11 @@
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
-import type { Page } from "../../lib/address/address";
+import { hasStep, type Page } from "../../lib/address/address";
 import { runs } from "../runs";
 
-/** Pages about a step. */
-const hasStep = (page: Page): boolean => page === "rollouts" || page === "report" || page === "search";
+/** Pages that need a step. */
+const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
 
 export function startComplete(session: Session): void {
   session.effect(() => {
@@ -20,7 +20,7 @@ export function startComplete(session: Session): void {
     const { page, split, step } = session.place.now.value;
     const splits = session.run.splitChoices.value;
     const first = splits[0];
-    if (!hasStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
+    if (!needsStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
     if (split === null || session.run.now.value?.progress.phase === "ready")
       untracked(() =>
         session.place.go(split === null ? { split: first.name, step } : { split: first.name }, "replace"),
@@ -28,7 +28,8 @@ export function startComplete(session: Session): void {
   });
   session.effect(() => {
     const { page, split, step, discarded } = session.place.now.value;
-    if (!hasStep(page) || split === null || step !== null || (discarded && session.steps.reply.value === null)) return;
+    if (!needsStep(page) || split === null || step !== null || (discarded && session.steps.reply.value === null))
+      return;
     const newest =
       (discarded ? session.steps.lastDiscarded.value : null) ??
       session.steps.last.value ??

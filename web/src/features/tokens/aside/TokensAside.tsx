@@ -18,7 +18,7 @@ import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { UpdateAside } from "../update/UpdateAside";
 import { asideTitle } from "./title";
 import { Worst } from "./Worst";
-import { percent } from "../controls/percent";
+import { percent } from "../../../lib/numbers/percent";
 import style from "./Aside.module.css";
 
 const BARS = 40;

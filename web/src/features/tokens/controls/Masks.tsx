@@ -5,7 +5,7 @@ import type { Mask } from "../../../state/tokens/masks";
 import { agreement } from "../../../lib/tokens/masks";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { percent } from "./percent";
+import { percent } from "../../../lib/numbers/percent";
 import { Threshold } from "./Threshold";
 import style from "./Controls.module.css";
 

@@ -9,7 +9,7 @@ import { largest, type Share, type ShareRow } from "../../../lib/tokens/shares";
 import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { cut } from "../aside/cut";
-import { percent } from "../controls/percent";
+import { percent } from "../../../lib/numbers/percent";
 import style from "./Update.module.css";
 
 /** Rows of a table until somebody asks for more. */

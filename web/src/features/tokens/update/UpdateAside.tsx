@@ -14,7 +14,7 @@ import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { cut } from "../aside/cut";
-import { percent } from "../controls/percent";
+import { percent } from "../../../lib/numbers/percent";
 import { type Named, ShareTable } from "./ShareTable";
 import style from "./Update.module.css";
 

@@ -7,7 +7,7 @@ import { figure } from "../../../lib/numbers/numbers";
 import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Missing } from "../../../ui/layout/EmptyState";
-import { percent } from "../controls/percent";
+import { percent } from "../../../lib/numbers/percent";
 import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
 import { UpdateLegend } from "./UpdateLegend";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escaped, inColumn, inFlow, type Spelling, spellingOf, textOf } from "./readable";
+import { alone, escaped, inColumn, inFlow, type Spelling, spellingOf, textOf } from "./readable";
 
 const texts = (strings: readonly string[]): [Spelling, string[]] => {
   const some = { at: (token: number): string => strings[token] ?? "" };
@@ -22,6 +22,11 @@ describe("strings of tokens", () => {
       "pieces",
       [" Hello", "  world", "\n", "", "", "√"],
     ]);
+  });
+  it("of many samples are read one by one, in the spelling that most tell", () => {
+    const strings = ["Ġthen", "Wait", "Ċ", "ðŁ"];
+    expect(strings.map(alone(strings))).toEqual([" then", "Wait", "\n", "ðŁ"]);
+    expect(["Wait", " then"].map(alone(["Wait", " then"]))).toEqual(["Wait", " then"]);
   });
   it("that are not what their spelling allows stay as they are", () => {
     expect(texts(["Ġa", "語", "Ġ語"])).toEqual(["bytes", [" a", "語", "Ġ語"]]);

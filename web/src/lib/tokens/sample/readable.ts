@@ -103,6 +103,12 @@ function openBefore({ at }: Strings, token: number, spelling: Spelling): Uint8Ar
   return bytes.subarray(bytes.length - openBytes(bytes));
 }
 
+/** How to read each of some strings alone. One that is no whole text, as a part of a character, stays as it is. */
+export function alone(strings: readonly string[]): (text: string) => string {
+  const spelling = spellingOf({ at: (token) => strings[token] ?? "" }, 0, strings.length);
+  return (text) => textOf({ at: () => text }, 0, spelling) || text;
+}
+
 /** A token in running text: invisible characters have signs, and a very long one is cut. */
 export function inFlow(text: string): string {
   return visible(text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text);
