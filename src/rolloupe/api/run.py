@@ -11,6 +11,8 @@ from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rolloupe import query as queries
     from rolloupe.api import sample_lists
     from rolloupe.api.bookmarks import Bookmark
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from rolloupe.index import OpenRun
     from rolloupe.query import (
         Curve,
+        CurveEntry,
         CurveQuery,
         CurvesByPosition,
         Discards,
@@ -149,6 +152,13 @@ class Run:
         """
         run = self._ready_for(one.name for one in curves if one.kind == "sample")
         return queries.curves(run, curves, most=points)
+
+    def catalogue(self, split: str = "") -> "Rows[CurveEntry]":
+        """Return the curves that the run has: `query` (for `curves()`), `title`, `section`, `unit`, `about`.
+
+        Those of samples, groups and tokens are of one split, by default the first.
+        """
+        return Rows(queries.curve_catalogue(self._ready(), split))
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.
@@ -590,6 +600,14 @@ class Run:
     def metric_names(self) -> list[str]:
         """Return the names of the trainer's metrics."""
         return queries.metric_names(self._ready())
+
+    def metrics_table(self) -> "pa.Table":
+        """Return the trainer's metrics as an Arrow table: `step`, `time_s`, and a column for each metric by its name.
+
+        A row for each step; rows without a step come last. What a step lacks is null. `.to_pandas()` and
+        `polars.from_arrow` take it.
+        """
+        return queries.metric_arrow(self._ready())
 
     def metric_rows(self) -> list[MetricRow]:
         """Return all of the trainer's metrics: one row for each step, rows without a step last."""

@@ -118,10 +118,11 @@ has no value until its text, or its tokens, are indexed, and the answer says how
 def describe() -> str:
     """The page of the documentation that lists the derived metrics, in Markdown: `make pages` writes it."""
     return PAGE + "".join(
-        f"| `{PREFIX}{name}` | {metric.label} | {_summary(name)} |\n" for name, metric in sorted(METRICS.items())
+        f"| `{PREFIX}{name}` | {metric.label} | {summary_of(name)} |\n" for name, metric in sorted(METRICS.items())
     )
 
 
-def _summary(name: str) -> str:
+def summary_of(name: str) -> str:
+    """Say what a derived metric is, in the words of its module."""
     module = import_module(f"{metrics.__name__}.{name}")
     return " ".join((module.__doc__ or "").partition("\n\n")[0].split())

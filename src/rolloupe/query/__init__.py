@@ -1,5 +1,6 @@
 """Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
+from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
 from rolloupe.query.curves.curve import check_curve, curve, curves
 from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
@@ -42,7 +43,7 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     report_files,
 )
-from rolloupe.query.run.trainer_metrics import curve_sources, metric_rows, trainer_version
+from rolloupe.query.run.trainer_metrics import curve_sources, metric_arrow, metric_rows, trainer_version
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
 from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
@@ -93,6 +94,7 @@ __all__ = [
     "Condition",
     "ConfigDifferences",
     "Curve",
+    "CurveEntry",
     "CurveOptions",
     "CurveQuery",
     "CurveSource",
@@ -162,6 +164,7 @@ __all__ = [
     "config_differences",
     "conversations",
     "curve",
+    "curve_catalogue",
     "curve_sources",
     "curves",
     "derived_names",
@@ -185,6 +188,7 @@ __all__ = [
     "loss_of",
     "masked_shares",
     "may_report",
+    "metric_arrow",
     "metric_names",
     "metric_rows",
     "metrics",

@@ -1,7 +1,8 @@
 """The points of each kind of curve."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import shares
+from rolloupe.query.curves.group_shares import group_counts
 from rolloupe.query.curves.records import STATS, CurveQuery, Floats, Ints
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.evals.scores import EvalStep, eval_summary
@@ -78,6 +80,18 @@ def _score(step: EvalStep, stat: str) -> float | None:
     return score
 
 
+def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
+    source = _source(run, query)
+    totals, counts = group_counts(run, query.name)
+    groups: Counter[int] = Counter()
+    chosen: Counter[int] = Counter()
+    for (split, step), count in totals.items():
+        if is_asked(split, source):
+            groups[step] += count
+            chosen[step] += counts[split, step]
+    return _shares(query, chosen, groups)
+
+
 def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     source = _source(run, query)
     counts = shares.counts(run, query.name, query.options.reason)
@@ -87,8 +101,12 @@ def _of_share(run: OpenRun, query: CurveQuery) -> Points:
         if stats.rows and is_asked(split, source):
             rows[step] = rows.get(step, 0) + stats.rows
             chosen[step] = chosen.get(step, 0) + counts.get((split, step), 0)
+    return _shares(query, chosen, rows)
+
+
+def _shares(query: CurveQuery, chosen: Mapping[int, int], of: Mapping[int, int]) -> Points:
     is_share = _stat(query) == "share"
-    return Points(*_columns((step, chosen[step] / rows[step] if is_share else chosen[step]) for step in sorted(rows)))
+    return Points(*_columns((step, chosen[step] / of[step] if is_share else chosen[step]) for step in sorted(of)))
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
@@ -106,4 +124,5 @@ _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "trainer": _of_trainer,
     "eval": _of_eval,
     "share": _of_share,
+    "group": _of_groups,
 }

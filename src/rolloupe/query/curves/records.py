@@ -17,6 +17,7 @@ STATS: dict[str, tuple[str, ...]] = {
     "trainer": ("value",),
     "eval": ("score", "correct", "pass_at", "pass_all", "prompts", "samples"),
     "share": ("share", "count"),
+    "group": ("share", "count"),
 }
 """The statistics of each kind of curve; the first is the default."""
 
@@ -45,7 +46,8 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     - `token`: a token series, over the tokens of a step;
     - `trainer`: a metric that the trainer logged;
     - `eval`: the metric that grades an evaluation, or empty for the metric that the run suggests;
-    - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step.
+    - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step;
+    - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards.
     """
 
     kind: str

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun
@@ -38,6 +39,18 @@ def metric_rows(run: OpenRun) -> list[MetricRow]:
     Metrics that only a tracker has, in or beside the run or where its reading says, are among them.
     """
     return with_tracker_curves(run, run.format.metrics(run.info))[0]
+
+
+def metric_arrow(run: OpenRun) -> pa.Table:
+    """Return the trainer's metrics as a table: `step`, `time_s`, and a column for each metric.
+
+    What a row lacks is null. A metric with the name of one of the first two is left out.
+    """
+    rows = metric_rows(run)
+    first = {"step": pa.array([row.step for row in rows], pa.int64())}
+    first["time_s"] = pa.array([row.time_s for row in rows], pa.float64())
+    names = dict.fromkeys(name for row in rows for name in row.values if name not in first)
+    return pa.table(first | {name: pa.array([row.values.get(name) for row in rows], pa.float64()) for name in names})
 
 
 def curve_sources(run: OpenRun) -> list[CurveSource]:

@@ -1,0 +1,119 @@
+"""`rolloupe metrics`: list the trainer's metrics by step."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.errors import BadQuery
+
+if TYPE_CHECKING:
+    from rolloupe.model import MetricRow
+
+EXAMPLES = (
+    Example("rolloupe metrics RUN_DIR", "What did the trainer log? Each metric with its last value"),
+    Example("rolloupe metrics RUN_DIR optim/loss optim/entropy", "Two of them, by step"),
+    Example("rolloupe metrics RUN_DIR --json | jq -c '[.step, .[\"optim/loss\"]]'", "All of them, for a program"),
+    Example("rolloupe metrics RUN_DIR --csv > metrics.csv", "As a table"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("words", nargs=-1, metavar="PATH... [NAME...]")
+@options.data_dirs
+@options.one_run
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each step.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print a table with a header.")
+@options.reading
+def metrics(
+    words: tuple[str, ...],
+    data_dirs: tuple[str, ...],
+    run_id: str | None,
+    as_json: bool,
+    as_csv: bool,
+    **reading: Any,
+) -> int:
+    """List the trainer's metrics, those of trackers among them.
+
+    Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that is a
+    path is a PATH, any other a NAME.
+
+    With --json, each object has step, every metric of the step under its own name, and time_s where it is known; the
+    rows without a step come last. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity".
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
+    paths, names = _split(words, data_dirs)
+    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=False) as runs:
+        run = options.only(runs, run_id)
+        if run is None:
+            return NOTHING
+        rows = run.metric_rows()
+        known = dict.fromkeys(name for row in rows for name in row.values)
+        for name in names:
+            if name not in known:
+                raise BadQuery(f"no metric {name!r}; there are: {', '.join(list(known)[:40]) or 'none'}")
+        if not known:
+            complain("The trainer logged no metrics. Next: --metrics PATH names files of a tracker.")
+            return NOTHING
+        if as_json:
+            for row in rows:
+                tell(dumps(_object(row, names)))
+        elif as_csv:
+            _write_csv(rows, names or [*known])
+        elif names:
+            print_table(["step", *names], [*_by_step(rows, names)], numbers=("step", *names))
+        else:
+            _list(rows, [*known])
+        return OK
+
+
+def _split(words: tuple[str, ...], data_dirs: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the paths and the names: the first word is a path unless `--data-dir` gives one."""
+    from rolloupe.storage import path_state
+
+    paths: list[str] = []
+    for at, word in enumerate(words):
+        try:
+            path_state(word)
+        except (OSError, ValueError):
+            if paths or data_dirs:
+                return paths, list(words[at:])
+        paths.append(word)
+    return paths, []
+
+
+def _object(row: "MetricRow", names: list[str]) -> dict[str, Any]:
+    values = {name: row.values[name] for name in names if name in row.values} if names else row.values
+    time = {} if row.time_s is None else {"time_s": row.time_s}
+    return {"step": row.step, **time, **values}
+
+
+def _by_step(rows: "list[MetricRow]", names: list[str]) -> Iterator[list[str]]:
+    for row in rows:
+        if any(name in row.values for name in names):
+            yield [number(row.step), *(number(row.values.get(name)) for name in names)]
+
+
+def _write_csv(rows: "list[MetricRow]", names: list[str]) -> None:
+    from rolloupe.export import csv_lines
+
+    for lines in csv_lines(["step", *names], ([row.step, *map(row.values.get, names)] for row in rows)):
+        tell(lines.decode().replace("\r\n", "\n").rstrip("\n"))
+
+
+def _list(rows: "list[MetricRow]", names: list[str]) -> None:
+    last: dict[str, MetricRow] = {}
+    counts = dict.fromkeys(names, 0)
+    for row in rows:
+        for name in row.values:
+            last[name] = row
+            counts[name] += 1
+    lines = [
+        [number(counts[name]), number(last[name].step), number(last[name].values[name]), name] for name in sorted(names)
+    ]
+    print_table(["points", "last step", "last value", "metric"], lines, numbers=("points", "last step", "last value"))

@@ -1,0 +1,114 @@
+"""The curves that a run has: their queries, with words for people, in sections."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rolloupe import tokens
+from rolloupe.derive import PREFIX, summary_of
+from rolloupe.index import OpenRun
+from rolloupe.query.curves import group_shares, shares
+from rolloupe.query.curves.records import CurveQuery
+from rolloupe.query.evals.grader import evaluations
+from rolloupe.query.run.columns import ColumnInfo, catalogue
+from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.query.splits import is_asked
+from rolloupe.query.steps.summaries import splits, token_points, token_series_names
+
+REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS = (
+    "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts",
+)  # fmt: skip
+"""The first sections, in this order; the trainer's metrics follow, in sections by the parts of their names."""
+
+TRAINER = "Trainer"
+"""The section of the trainer's metrics whose names have one part."""
+
+_LENGTHS = frozenset(("prompt_tokens", "response_tokens", "total_tokens", "turns", "response_chars", "prompt_chars"))
+
+
+class CurveEntry(NamedTuple):
+    """A curve that a run has."""
+
+    query: CurveQuery
+    title: str
+    section: str
+    unit: str = ""
+    about: str = ""
+    """What it is, in a sentence; empty where nobody but the framework knows."""
+
+
+def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
+    """Return the curves of a run: those of samples, groups and tokens of a split, its evaluations, the trainer's.
+
+    Without a split, of the first one. Names are the framework's own; a title is added where it says more.
+    """
+    split = split or next((one.name for one in splits(run, quick=True)), "train")
+    entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_tokens(run, split)]
+    entries += _of_evals(run)
+    order = {name: place for place, name in enumerate((REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS))}
+    entries.sort(key=lambda one: order[one.section])
+    return [*entries, *_of_trainer(run)]
+
+
+def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for column in catalogue(run, split).columns:
+        if column.kind == "number" and column.low is not None and column.name != "step":
+            query = CurveQuery(kind="sample", name=column.name, source=split)
+            yield CurveEntry(query, column.label or column.name, _section(column), column.unit, _about(column))
+
+
+def _section(column: ColumnInfo) -> str:
+    if column.name in ("reward", "advantage") or column.name.startswith("reward."):
+        return REWARD
+    if column.name in _LENGTHS:
+        return LENGTH
+    return TEXTS if column.source == "derived" else SAMPLES
+
+
+def _about(column: ColumnInfo) -> str:
+    if column.source == "derived":
+        return summary_of(column.name.removeprefix(PREFIX))
+    return "a sample metric, as the framework recorded it" if column.source == "metric" else ""
+
+
+def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for name, share in group_shares.SHARES.items():
+        groups, _ = group_shares.group_counts(run, name)
+        if any(is_asked(of, split) for of, _ in groups):
+            yield CurveEntry(
+                CurveQuery(kind="group", name=name, source=split), share.title, GROUPS, "share of groups", share.about
+            )
+
+
+def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for name in shares.NAMES:
+        counts = shares.counts(run, name) if name != "unknown" else {}
+        if any(count and is_asked(of, split) for (of, _), count in counts.items()):
+            about = f"samples that were {name}, of all samples of the step"
+            query = CurveQuery(kind="share", name=name, source=split)
+            yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
+
+
+def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for name in token_series_names(run):
+        if not token_points(run, name, split):
+            continue
+        kind = tokens.kind_of(name)
+        yield CurveEntry(CurveQuery(kind="token", name=name, source=split), kind.title, TOKENS, "", kind.about)
+
+
+def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
+    for name in evaluations(run):
+        query = CurveQuery(kind="eval", source=name, stat="score")
+        yield CurveEntry(query, name.removeprefix("eval/"), EVALS, "", f"the mean score of {name}")
+
+
+def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:
+    for name in sorted(metric_table(run).columns, key=_by_parts):
+        section, _, rest = name.rpartition("/")
+        yield CurveEntry(CurveQuery(kind="trainer", name=name), rest, section or TRAINER)
+
+
+def _by_parts(name: str) -> tuple[str, ...]:
+    """Metrics of one section stand together, those of few parts first."""
+    *section, last = name.split("/")
+    return (*section, "", last)

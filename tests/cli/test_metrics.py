@@ -1,0 +1,55 @@
+"""`rolloupe metrics`."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from rolloupe import Recorder
+from tests.cli.support import FORBIDDEN, HOSTILE, rolloupe
+
+
+@pytest.fixture
+def logged(tmp_path: Path) -> Path:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.metrics(0, {"optim/loss": 0.5, "odd, name": 1, HOSTILE: 2})
+        recorder.metrics(1, {"optim/loss": float("nan")})
+        recorder.metrics(None, {"gpu": 0.25})
+        recorder.sample(step=0, prompt="p", response="r", reward=1.0)
+    return tmp_path / "run"
+
+
+def test_the_list_has_each_metric_with_its_last_step_and_value(logged: Path) -> None:
+    done = rolloupe("metrics", logged)
+    assert done.code == 0 and not set(done.out) & set(FORBIDDEN)
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["2", "1", "NaN", "optim/loss"] in lines and ["1", "-", "0.25", "gpu"] in lines
+
+
+def test_names_have_their_values_by_step_and_unknown_ones_are_refused(logged: Path) -> None:
+    done = rolloupe("metrics", logged, "optim/loss", "gpu")
+    rows = [line.split() for line in done.out.splitlines()[1:]]
+    assert rows == [["0", "0.5", "-"], ["1", "NaN", "-"], ["-", "-", "0.25"]]
+    done = rolloupe("metrics", "--data-dir", logged, "nothing")
+    assert done.code == 2 and "no metric 'nothing'; there are: optim/loss, odd, name" in done.err
+    assert rolloupe("metrics", logged / "nowhere").code == 3
+
+
+def test_json_has_an_object_for_each_step_and_csv_every_column(logged: Path) -> None:
+    first, second, loose = rolloupe("metrics", logged, "--json").lines
+    assert (first["step"], first["optim/loss"], first["odd, name"], first[HOSTILE]) == (0, 0.5, 1.0, 2.0)
+    assert second["optim/loss"] == "NaN" and loose["step"] is None and loose["gpu"] == 0.25 and loose["time_s"] > 1e9
+    (only, other) = rolloupe("metrics", logged, "optim/loss", "--json").lines[:2]
+    assert [*only] == ["step", "optim/loss"] and other["step"] == 1
+    rows = [*csv.DictReader(io.StringIO(rolloupe("metrics", logged, "--csv").out))]
+    assert rows[0]["odd, name"] == "1.0" and rows[1]["optim/loss"] == "NaN" and rows[2]["step"] == ""
+    done = rolloupe("metrics", logged, "--csv", "--json")
+    assert done.code == 2 and "exclude each other" in done.err
+
+
+def test_a_run_without_metrics_says_what_to_do_next_and_a_tracker_has_them(run: Path, tmp_path: Path) -> None:
+    done = rolloupe("metrics", run)
+    assert (done.code, done.out) == (1, "") and "--metrics PATH" in done.err
+    (tmp_path / "curves.csv").write_text("step,loss\n3,0.25\n")
+    assert rolloupe("metrics", run, "--metrics", tmp_path / "curves.csv", "--json").lines == [{"step": 3, "loss": 0.25}]

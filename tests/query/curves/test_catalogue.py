@@ -1,0 +1,73 @@
+"""The curves that runs have, and the shares of groups, against every sample."""
+
+import math
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import rolloupe
+from rolloupe.errors import BadQuery
+from rolloupe.query import CurveQuery
+from rolloupe.query.curves.group_shares import SHARES
+from tests.thoroughness import slow_unless
+
+DEMO = Path(rolloupe.__file__).parent / "demo/runs"
+DATA = Path(__file__).parents[2] / "data"
+RUNS = {
+    "tiny_grpo": DEMO / "tiny_grpo", "relax": DEMO / "relax", "board": DEMO / "rl_logging_board",
+    "telescope": DATA / "telescope/run_default", "tinker": DATA / "tinker/flat_run",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [slow_unless(name in ("relax", "telescope"), name) for name in RUNS])
+def test_every_curve_of_the_catalogue_can_be_asked_for(name: str, tmp_path: Path) -> None:
+    with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
+        for run in runs:
+            entries = run.catalogue()
+            assert len({one.query for one in entries}) == len(entries)
+            assert all(one.title and one.section for one in entries)
+            trainer = [one.query.name for one in entries if one.query.kind == "trainer"]
+            assert sorted(trainer) == sorted(run.metric_names())
+            sections = [one.section for one in entries]
+            assert sections == sorted(sections, key=sections.index), "each section stands together"
+            curves = run.curves([one.query for one in entries])
+            empty = [curve.query for curve in curves if not len(curve.steps) and curve.query.kind != "trainer"]
+            assert empty == []
+
+
+def _fits(low: float, high: float, share: str, values: list[float]) -> bool:
+    fits = {
+        "all_best": min(values) >= high, "all_worst": max(values) <= low,
+        "without_spread": min(values) == max(values), "mixed": min(values) < max(values),
+    }  # fmt: skip
+    return fits[share]
+
+
+@pytest.mark.parametrize("name", [slow_unless(name == "relax", name) for name in RUNS])
+def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Path) -> None:
+    with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
+        for run in runs:
+            split = run.splits()[0].name
+            low, high = run._opened().info.reward_range or (0.0, 1.0)
+            rewards: dict[tuple[int, str], list[float]] = defaultdict(list)
+            for item in run.samples(split=split):
+                if item.reward is not None and math.isfinite(item.reward):
+                    rewards[item.key.step, item.key.group].append(item.reward)
+            groups = {key: values for key, values in rewards.items() if len(values) > 1}
+            fits = partial(_fits, low, high)
+            for share in SHARES:
+                (curve,) = run.curves([CurveQuery(kind="group", name=share, source=split)])
+                steps = sorted({step for step, _ in groups})
+                expected = [
+                    sum(fits(share, values) for (at, _), values in groups.items() if at == step)
+                    / sum(at == step for at, _ in groups)
+                    for step in steps
+                ]
+                assert curve.steps.tolist() == steps and curve.values.tolist() == pytest.approx(expected)
+
+
+def test_an_unknown_share_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with rolloupe.open(RUNS["relax"], index_dir=tmp_path) as runs, pytest.raises(BadQuery, match="all_best"):
+        runs[0].curves([CurveQuery(kind="group", name="all_bset")])
