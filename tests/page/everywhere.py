@@ -194,6 +194,11 @@ STATES: tuple[State, ...] = (
     State("text of a sample", f"{RICH}&view=text", "section[aria-label='Raw text'] pre"),
     State("tokens", "runs/toy?view=tokens", "main [data-at]"),
     State("table of tokens", "runs/toy?view=tokens&as=table", "main [data-token]"),
+    State(
+        "tokens of two samples",
+        "runs/prime?sample=train/1/c57a591ea1bb/0-0&view=tokens&beside=train/1/c57a591ea1bb/0-1",
+        "section[aria-label='The other sample'] [data-at]",
+    ),
     State("update of a group", "runs/prime?view=tokens&as=update&of=group", "main [data-at]", compared),
     State("raw record", f"{RICH}&view=raw", "section[aria-label='Raw record'] pre"),
     State("find", RICH, SAMPLE, press("F", then="[role=search] input")),

@@ -365,6 +365,37 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(whole).to_contain_text("Over 3 samples.")
 
 
+def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens")
+    beside = tokens.get_by_label("Beside")
+    beside.focus()
+    expect(beside.locator("option")).to_have_text(["no other", "Sample 2 · reward none", "Sample 3 · reward none"])
+    beside.select_option(index=2)
+    expect(tokens).to_have_url(re.compile("view=tokens&beside=.*/2$"))
+    expect(tokens.get_by_text("The first difference is at token 59; the tokens before are the same")).to_be_visible()
+    sides = ("This sample", "The other sample")
+    here, there = (tokens.get_by_role("region", name=name, exact=True) for name in sides)
+    for side, head, last in ((here, "Sample 1–Advantage +1.00", " 1.0"), (there, "Sample 3–Advantage 0.00", " 0.0")):
+        expect(side).to_contain_text(head)
+        expect(side.locator("[data-at]")).to_have_text([last])
+        assert "color-mix" in (side.locator("[data-at='59'][class*=parting]").get_attribute("style") or "")
+    tokens.locator("[data-at]").last.hover()
+    expect(tokens.get_by_role("tooltip")).to_contain_text('" 0.0"')
+    there.get_by_role("button", name="the same in both 59 tokens folded").press("Enter")
+    expect(there.locator("[data-at]")).to_have_count(60)
+    expect(here.locator("[data-at]")).to_have_count(1)
+    there.get_by_role("group", name="Tokens of the other sample, by arrow keys").focus()
+    tokens.keyboard.press("Home")
+    expect(there.locator("[data-at='0'][class*=current]")).to_be_visible()
+    there.get_by_role("link", name="Sample 3").click()
+    expect(tokens).not_to_have_url(re.compile("beside"))
+    expect(there).to_have_count(0)
+    go(tokens, token_viewer, "runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/2&view=group&diff=1")
+    tokens.get_by_role("link", name="Their tokens").click()
+    expect(tokens).to_have_url(re.compile("/2&view=tokens&beside=.*/0$"))
+    expect(there).to_contain_text("Sample 1")
+
+
 def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: Page, token_viewer: Viewer) -> None:
     tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}")
     worst = tokens.get_by_role("region", name="Worst tokens")

@@ -135,6 +135,7 @@ function Against({ items }: { items: readonly SampleItem[] }) {
   const only = session.place.field.only.value;
   const sample = session.place.field.sample.value;
   if (items.length < 2 || reply === null) return null;
+  const tokens = { view: "tokens", tokensAs: "text", beside: reply.against } as const;
   const best = items.findIndex(({ id }) => id === reply.best);
   const named = (item: SampleItem, i: number): string =>
     `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
@@ -171,6 +172,11 @@ function Against({ items }: { items: readonly SampleItem[] }) {
             ))}
           </select>
         </label>
+      )}
+      {isDiff && sample !== reply.against && (
+        <a href={session.place.href(tokens)} onClick={session.place.onLink(tokens)} title="Token by token">
+          Their tokens
+        </a>
       )}
       {!isDiff && only.length > 0 && (
         <button type="button" class="action strong" onClick={() => session.place.go({ only: [] })}>

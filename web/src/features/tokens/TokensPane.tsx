@@ -7,13 +7,14 @@ import { asideTitle } from "./aside/title";
 import { TokensAside } from "./aside/TokensAside";
 import { Controls } from "./controls/Controls";
 import { FlowView } from "./flow/FlowView";
+import { PairView } from "./pair/PairView";
 import { StripView } from "./strip/StripView";
 import { TableView } from "./table/TableView";
 import style from "./TokensPane.module.css";
 
 export function TokensPane() {
   const { tokens: store, place } = useSession();
-  const form = place.field.tokensAs.value;
+  const [form, beside] = [place.field.tokensAs.value, place.field.beside.value];
   const isSlim = useMatch(SLIM);
   const [tokens, error] = [store.now.value, store.error.value];
   if (tokens === null)
@@ -44,7 +45,9 @@ export function TokensPane() {
         </details>
       )}
       <StripView tokens={tokens} />
-      {form === "table" ? <TableView tokens={tokens} /> : <FlowView tokens={tokens} />}
+      {form === "table" && <TableView tokens={tokens} />}
+      {form === "text" && beside !== null && <PairView tokens={tokens} beside={beside} />}
+      {(form === "update" || (form === "text" && beside === null)) && <FlowView tokens={tokens} />}
     </div>
   );
 }

@@ -191,6 +191,10 @@ describe("the view of tokens", () => {
     expect(moved(place, { sample: "train/1/g/4", token: 7 }).token).toBe(7);
     expect(moved(place, { token: 8 }).token).toBe(8);
     expect(format(parse("runs/r", "view=tokens&as=update&of=step"))).toBe("runs/r?view=tokens&as=update&of=step");
+    const pair = parse("runs/r", "sample=train/1/g/3&view=tokens&beside=train/1/g/4");
+    expect(format(pair)).toContain("&beside=train/1/g/4");
+    const after = (sample: string): string | null => moved(pair, { sample }).beside;
+    expect(["train/1/g/5", "train/1/g/4", "train/1/h/5"].map(after)).toEqual(["train/1/g/4", null, null]);
     expect(format(parse("runs/r", "view=tokens&as=table&of=step"))).toBe("runs/r?view=tokens&as=table");
     expect(parse("runs/r", "view=tokens&token=-1&as=x")).toMatchObject({ tokensAs: "text", token: null });
   });

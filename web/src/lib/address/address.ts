@@ -1,11 +1,12 @@
 /** The address of a view: everything that the page shows, written as path and query, and read back. */
 
 import { type Chart, chartsOf, textOf } from "../charts/chart";
+import { decoded } from "./decoded";
 import { ABOVE, ASKED, BESIDE, type Page } from "./pages";
 import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
 import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
-import { readTokensView, type TokensView, WHOLE_TEXT, writeTokensView } from "./tokensAddress";
+import { readTokensView, tokensViewFor, type TokensView, WHOLE_TEXT, writeTokensView } from "./tokensAddress";
 
 export { hasStep, type Page } from "./pages";
 export { NO_SEARCH, type Search } from "./searchAddress";
@@ -183,8 +184,8 @@ export function format(place: Place): string {
   if (place.step !== null) query.set("step", String(place.step));
   if (place.sample !== null) query.set("sample", place.sample);
   if (place.view !== "transcript") query.set("view", place.view);
-  if (place.view === "group") writeGroupView(place, query);
-  if (place.view === "tokens") writeTokensView(place, query);
+  writeGroupView(place, query);
+  writeTokensView(place, query);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.mode !== null) query.set("mode", place.mode);
   if (place.extent !== "step")
@@ -206,8 +207,9 @@ export function format(place: Place): string {
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
   if (next.sample === place.sample) return next;
+  const { sample } = next;
   const there = { ...next, token: change.token ?? null };
-  return next.sample === null ? there : { ...there, ...groupViewFor(next.sample, next) };
+  return sample === null ? there : { ...there, ...tokensViewFor(sample, next), ...groupViewFor(sample, next) };
 }
 
 function movedTo(place: Place, change: Partial<Place>): Place {
@@ -262,12 +264,4 @@ function extentOf(text: string): Extent {
 function joined(path: string, query: URLSearchParams): string {
   const text = query.toString().replaceAll("%2F", "/");
   return text === "" ? path : `${path}?${text}`;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

@@ -28,7 +28,9 @@ export function readGroupView(params: URLSearchParams): GroupView {
   };
 }
 
-export function writeGroupView({ isTable, against, isDiff, only }: GroupView, query: URLSearchParams): void {
+export function writeGroupView(place: GroupView & { view: string }, query: URLSearchParams): void {
+  const { view, isTable, against, isDiff, only } = place;
+  if (view !== "group") return;
   if (isTable) query.set("as", "table");
   if (against !== null) query.set("against", against);
   if (isDiff) query.set("diff", "1");

@@ -10,12 +10,21 @@ import { announce } from "../../../ui/overlay/announce";
 import { Card } from "../card/Card";
 import { words } from "../card/words";
 import { updatePaint } from "../update/updatePaint";
-import { type Paint, TokenFlow, tokenAt } from "./tokenFlow";
+import { type Paint, type Stretches, TokenFlow, tokenAt } from "./tokenFlow";
 import style from "./Flow.module.css";
 
-export function FlowView({ tokens }: { tokens: TokenSample }) {
+interface Props {
+  tokens: TokenSample;
+  label?: string;
+  stretches?: Stretches;
+  /** The session that chooses series and scale, folds and unfolds: another one where two samples share them. */
+  lead?: Session | undefined;
+}
+
+export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
   const session = useSession();
-  const { tokenLook: look, folds } = session;
+  const { tokenLook: look } = session;
+  const { folds } = lead ?? session;
   const host = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const flow = useRef<TokenFlow | null>(null);
@@ -25,11 +34,11 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
   useLayoutEffect(() => {
     const [element, inner] = [host.current, body.current];
     if (element === null || inner === null) return undefined;
-    const drawn = new TokenFlow(inner, scrollerOf(element), tokens, paintOf(session, tokens));
+    const drawn = new TokenFlow(inner, scrollerOf(element), tokens, paintOf(session, tokens, lead), stretches);
     flow.current = drawn;
     let isFirst = true;
     const painting = effect(() => {
-      const paint = paintOf(session, tokens);
+      const paint = paintOf(session, tokens, lead);
       if (!isFirst) drawn.repaint(paint);
       isFirst = false;
     });
@@ -38,7 +47,7 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
       drawn.end();
       flow.current = null;
     };
-  }, [tokens, session]);
+  }, [tokens, session, stretches, lead]);
 
   // The current token has an outline, and one that the reader was sent to comes onto the screen.
   useEffect(() => {
@@ -74,7 +83,7 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
       return;
     const token = look.current.peek()?.token ?? null;
     const next = nextToken(drawn, event.key, token);
-    if (next !== null) move(next);
+    if (next !== null && drawn.elementOf(next) !== null) move(next);
     else if (event.key === "Escape") leave(look, origin.current);
     else return;
     event.preventDefault();
@@ -85,10 +94,10 @@ export function FlowView({ tokens }: { tokens: TokenSample }) {
     <div
       class={style["flow"]}
       ref={host}
-      data-scroll="sample"
+      data-scroll={lead === undefined ? "sample" : undefined}
       role="group"
       tabIndex={0}
-      aria-label="Tokens, by arrow keys"
+      aria-label={`${label}, by arrow keys`}
       onKeyDown={onKeyDown}
       onFocus={(event) => {
         if (event.relatedTarget instanceof HTMLElement && !event.currentTarget.contains(event.relatedTarget))
@@ -147,14 +156,14 @@ function scrollerOf(element: HTMLElement): HTMLElement {
 }
 
 /** How tokens look now; an effect that calls it runs again when that changes. */
-function paintOf(session: Session, tokens: TokenSample): Paint {
+function paintOf(session: Session, tokens: TokenSample, lead = session): Paint {
   if (session.place.field.tokensAs.value === "update") return updatePaint(session);
-  const { tokenLook: look, tokenMasks } = session;
-  const [series, scale] = [look.series.value, look.scale.value];
-  const [first, second] = tokenMasks.chosen.value;
+  const [chosen, scale] = [lead.tokenLook.series.value, lead.tokenLook.scale.value];
+  const values = chosen === null ? undefined : tokens.named(chosen.name)?.values;
+  const [first, second] = session.tokenMasks.chosen.value;
   return {
     background: (token) =>
-      series === null || scale === null || tokens.trained[token] === 0 ? "" : tint(scale, series.values[token] ?? NaN),
+      values === undefined || scale === null || tokens.trained[token] === 0 ? "" : tint(scale, values[token] ?? NaN),
     isFirst: (token) => first?.flags[token] === 1,
     isSecond: (token) => second?.flags[token] === 1,
   };

@@ -6,6 +6,7 @@
 import { cutsOf, type Segment } from "../../../lib/tokens/sample/segments";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { count } from "../../../lib/numbers/numbers";
+import { chip, meanLength } from "./pieces";
 import style from "./Flow.module.css";
 
 /** How tokens look now: a background, empty for none, and whether the first and the second rule take them out. */
@@ -13,6 +14,11 @@ export interface Paint {
   background: (token: number) => string;
   isFirst: (token: number) => boolean;
   isSecond: (token: number) => boolean;
+}
+
+export interface Stretches {
+  segments?: readonly Segment[];
+  marked?: number | null;
 }
 
 interface Chunk {
@@ -39,8 +45,6 @@ interface Section {
 const NEAR_PX = 1200;
 /** A frame has time to draw so many. */
 const CHUNKS_OF_FRAME = 3;
-/** The size of a chunk without elements is estimated from so many tokens. */
-const MEASURED_TOKENS = 300;
 const CHAR_PX = 7.2;
 const LINE_PX = 26;
 const AT = "data-at";
@@ -50,6 +54,7 @@ const SECOND = style["second"] ?? "second";
 export class TokenFlow {
   readonly #host: HTMLElement;
   readonly #tokens: TokenSample;
+  readonly #marked: number | null;
   #paint: Paint;
   #round = 1;
   readonly #sections: Section[];
@@ -60,8 +65,16 @@ export class TokenFlow {
   readonly #due = new Set<Chunk>();
   #frame = 0;
 
-  constructor(host: HTMLElement, scroller: HTMLElement, tokens: TokenSample, paint: Paint) {
+  /** The stretches are those of the tokens unless others are given; one of these tokens may be marked. */
+  constructor(
+    host: HTMLElement,
+    scroller: HTMLElement,
+    tokens: TokenSample,
+    paint: Paint,
+    { segments = tokens.segments, marked = null }: Stretches = {},
+  ) {
     this.#host = host;
+    this.#marked = marked;
     this.#tokens = tokens;
     this.#paint = paint;
     this.#charsOfToken = meanLength(tokens);
@@ -70,7 +83,7 @@ export class TokenFlow {
       rootMargin: `${NEAR_PX}px 0px`,
     });
     const isModelThere = tokens.segments.some(({ isModel }) => isModel);
-    this.#sections = tokens.segments.map((segment) => this.#section(segment, segment.isModel || !isModelThere));
+    this.#sections = segments.map((segment) => this.#section(segment, segment.isModel || !isModelThere));
     host.replaceChildren(...this.#sections.map(({ element }) => element));
     for (const section of this.#sections) if (section.isOpen) this.#fill(section);
   }
@@ -247,7 +260,8 @@ export class TokenFlow {
 
   #classes(token: number, text: string | null): string {
     const kind = text === null || text === "" ? style["id"] : "";
-    return [style["token"], this.#tokens.trained[token] === 0 ? style["off"] : "", kind].join(" ");
+    const off = this.#tokens.trained[token] === 0 ? style["off"] : "";
+    return [style["token"], off, kind, token === this.#marked ? style["parting"] : ""].join(" ");
   }
 
   #paintOne(element: HTMLElement, token: number): void {
@@ -261,18 +275,4 @@ export class TokenFlow {
 export function tokenAt(target: EventTarget | null): number | null {
   const element = target instanceof Element ? target.closest(`[${AT}]`) : null;
   return element === null ? null : Number(element.getAttribute(AT));
-}
-
-function chip(words: string): HTMLElement {
-  const element = document.createElement("span");
-  element.className = style["chip"] ?? "";
-  element.textContent = words;
-  return element;
-}
-
-function meanLength(tokens: TokenSample): number {
-  let sum = 0;
-  const first = Math.max(0, tokens.count - MEASURED_TOKENS);
-  for (let token = first; token < tokens.count; token += 1) sum += Math.min(200, tokens.label(token).length);
-  return sum / Math.max(1, tokens.count - first);
 }

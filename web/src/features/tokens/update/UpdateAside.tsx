@@ -2,6 +2,7 @@
 
 import type { UpdatePush, UpdateReply } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
+import { decoded } from "../../../lib/address/decoded";
 import { groupOf } from "../../../lib/address/groupAddress";
 import type { UpdateOf } from "../../../lib/address/tokensAddress";
 import { count, figure } from "../../../lib/numbers/numbers";
@@ -210,11 +211,4 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
 }
 
 /** The last part of the id of a sample or group as the framework wrote it. */
-function lastPart(id: string): string {
-  const part = id.slice(id.lastIndexOf("/") + 1);
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
+const lastPart = (id: string): string => decoded(id.slice(id.lastIndexOf("/") + 1));

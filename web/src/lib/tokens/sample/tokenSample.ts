@@ -74,6 +74,14 @@ export class TokenSample {
     this.spelling = text === null ? "plain" : spellingOf({ at: text }, firstString, this.count);
   }
 
+  get hasIds(): boolean {
+    return this.#ids !== null;
+  }
+
+  get hasText(): boolean {
+    return this.#text !== null;
+  }
+
   named(name: string): Series | null {
     return this.series.find((one) => one.name === name) ?? null;
   }
