@@ -36,6 +36,12 @@ def odd(folder: Path) -> None:
         ):
             recorder.sample(step=0, group=group, prompt="p", response="".join(tokens), tokens=tokens, series=series)
         recorder.sample(step=0, group="none", prompt="p", response="no tokens")
+
+
+def alike(folder: Path) -> None:
+    """A run with a group of three samples that differ in their last token, and two samples without an update."""
+    random = np.random.default_rng(1)
+    with Recorder(folder) as recorder:
         for advantage in (1.0, -1.0, 0.0):
             logprobs = -random.exponential(size=60)
             recorder.sample(
@@ -52,6 +58,7 @@ def token_viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", folder / "runs/toy")
     shutil.copytree(PRIME, folder / "runs/prime")
     odd(folder / "runs/odd")
+    alike(folder / "runs/alike")
     state_dir = str(folder / "state")
     with viewing(folder / "runs", index_dir=folder / "index", state_dir=state_dir, settled=True) as viewer:
         yield viewer
@@ -331,7 +338,7 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
 
 
 def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens&as=update")
+    tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens&as=update")
     aside = tokens.get_by_role("complementary", name="Shares of the update")
     whole = aside.get_by_role("region", name="The update of this")
     expect(whole.get_by_role("row", name="trained tokens")).to_contain_text("60")
@@ -366,7 +373,7 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
 
 
 def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens")
+    tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens")
     beside = tokens.get_by_label("Beside")
     beside.focus()
     expect(beside.locator("option")).to_have_text(["no other", "Sample 2 · reward none", "Sample 3 · reward none"])
@@ -390,7 +397,7 @@ def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(token
     there.get_by_role("link", name="Sample 3").click()
     expect(tokens).not_to_have_url(re.compile("beside"))
     expect(there).to_have_count(0)
-    go(tokens, token_viewer, "runs/odd?sample=train/1/a%252Fb%2520%253Ci%253E/2&view=group&diff=1")
+    go(tokens, token_viewer, "runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/2&view=group&diff=1")
     tokens.get_by_role("link", name="Their tokens").click()
     expect(tokens).to_have_url(re.compile("/2&view=tokens&beside=.*/0$"))
     expect(there).to_contain_text("Sample 1")
