@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rolloupe.api.search import Hits
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
+    from rolloupe.insight import Raised
     from rolloupe.query import (
         Curve,
         CurveEntry,
@@ -159,6 +160,16 @@ class Run:
         Those of samples, groups and tokens are of one split, by default the first.
         """
         return Rows(queries.curve_catalogue(self._ready(), split))
+
+    def check(self, without: Iterable[str] = ()) -> "Rows[Raised]":
+        """Return what looks wrong in the run's curves: `rule` (`name`, `severity`, `words`) and `alarm`.
+
+        An alarm has `title`, `text`, `first_step`, `last_step`, and with `split`, `where` and `sort` the samples that
+        show it. `without` names rules to leave out; `rolloupe.insight.RULES` has them all.
+        """
+        from rolloupe.insight import RunCurves, check
+
+        return Rows(check(RunCurves(self._ready(derived=True)), frozenset(without)))
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.

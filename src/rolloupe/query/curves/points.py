@@ -11,6 +11,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import shares
 from rolloupe.query.curves.group_shares import group_counts
+from rolloupe.query.curves.outcomes import outcomes
 from rolloupe.query.curves.records import STATS, CurveQuery, Floats, Ints
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.evals.scores import EvalStep, eval_summary
@@ -118,6 +119,20 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
+def _of_outcome(run: OpenRun, query: CurveQuery) -> Points:
+    found = outcomes(run, _source(run, query), query.name)
+    return Points(*_columns((step, found[step]) for step in sorted(found)))
+
+
+def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
+    source = _source(run, query)
+    counts: Counter[int] = Counter()
+    for (split, step), stats in run.snapshot().steps.items():
+        if stats.rows and is_asked(split, source):
+            counts[step] += stats.rows
+    return Points(*_columns((step, counts[step]) for step in sorted(counts)))
+
+
 _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "sample": _of_samples,
     "token": _of_tokens,
@@ -125,4 +140,6 @@ _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "eval": _of_eval,
     "share": _of_share,
     "group": _of_groups,
+    "outcome": _of_outcome,
+    "samples": _of_counts,
 }

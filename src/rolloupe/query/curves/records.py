@@ -18,6 +18,8 @@ STATS: dict[str, tuple[str, ...]] = {
     "eval": ("score", "correct", "pass_at", "pass_all", "prompts", "samples"),
     "share": ("share", "count"),
     "group": ("share", "count"),
+    "outcome": ("value",),
+    "samples": ("count",),
 }
 """The statistics of each kind of curve; the first is the default."""
 
@@ -47,7 +49,9 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     - `trainer`: a metric that the trainer logged;
     - `eval`: the metric that grades an evaluation, or empty for the metric that the run suggests;
     - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step;
-    - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards.
+    - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards;
+    - `outcome`: `length_right` and `length_wrong`, mean response tokens, or `right` and `wrong`, numbers of answers;
+    - `samples`: the number of samples; its name is empty.
     """
 
     kind: str

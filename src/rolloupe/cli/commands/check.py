@@ -1,0 +1,84 @@
+"""`rolloupe check`: list what looks wrong in the curves of a run."""
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import line, output, tell
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run
+    from rolloupe.insight import Raised
+
+EXAMPLES = (
+    Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
+    Example("rolloupe check RUN_DIR --without length_explosion", "Without a rule that does not fit"),
+    Example("rolloupe check RUN_DIR --json | jq -r .title", "For a program; in CI, exit code 1 means an error"),
+    Example("rolloupe check --rules", "What each rule looks for"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@options.one_run
+@click.option("--without", multiple=True, metavar="RULE", help="Leave this rule out. Repeatable.")
+@click.option("--rules", "lists_rules", is_flag=True, help="Only list the rules, with what each looks for.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
+@options.reading
+def check(run_id: str | None, without: tuple[str, ...], lists_rules: bool, as_json: bool, **place: Any) -> int:
+    """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
+
+    Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise.
+
+    With --json, each object has run, rule, severity (error or hint), title, text, first_step, last_step, split, where
+    and sort (for `rolloupe query`), and words, which say when the rule raises an alarm.
+    """
+    from rolloupe.insight import RULES
+
+    unknown = [name for name in without if name not in RULES]
+    if unknown:
+        raise click.UsageError(f"No rule {unknown[0]!r}; there are: {', '.join(RULES)}.", click.get_current_context())
+    if lists_rules:
+        for rule in RULES.values():
+            tell(f"{rule.name} ({rule.severity}): {rule.words}")
+        return OK
+    with options.opened(options.place_of(**place), run_id=run_id, texts=True) as runs:
+        if not len(runs):
+            options.explain_nothing(runs)
+            return NOTHING
+        found = [(run, raised) for run in options.chosen(runs, run_id) for raised in run.check(without)]
+        for run, raised in found:
+            if as_json:
+                tell(dumps(_object(run, raised)))
+            else:
+                _print(run, raised, names_run=len(runs) > 1)
+        if not found and not as_json:
+            tell(f"Nothing stands out: {len(RULES) - len(set(without))} rules looked at the curves.")
+        return NOTHING if any(raised.rule.severity == "error" for _, raised in found) else OK
+
+
+def _object(run: "Run", raised: "Raised") -> dict[str, Any]:
+    rule, alarm = raised
+    return {
+        "run": run.id, "rule": rule.name, "severity": rule.severity, "title": alarm.title, "text": alarm.text,
+        "first_step": alarm.first_step, "last_step": alarm.last_step, "split": alarm.split, "where": alarm.where,
+        "sort": alarm.sort, "words": rule.words,
+    }  # fmt: skip
+
+
+def _print(run: "Run", raised: "Raised", *, names_run: bool) -> None:
+    rule, alarm = raised
+    console = output()
+    style = "bold red" if rule.severity == "error" else "bold yellow"
+    name = f"{run.id}: " if names_run else ""
+    console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
+    console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
+    steps = f"{alarm.first_step}" if alarm.first_step == alarm.last_step else f"{alarm.first_step}:{alarm.last_step}"
+    words = ["rolloupe", "query", run.path, *(["--split", alarm.split] if alarm.split else []), "--step", steps]
+    words += ["--where", alarm.where] if alarm.where else []
+    words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
+    console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)

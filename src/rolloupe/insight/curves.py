@@ -1,0 +1,94 @@
+"""The curves that rules look at."""
+
+import re
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.query import CurveQuery
+from rolloupe.tokens import Floats
+
+
+class History(NamedTuple):
+    """A curve: steps, ascending, and a value for each."""
+
+    steps: NDArray[np.int64]
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def at(self, places: slice | NDArray[np.bool_]) -> "History":
+        """Return some of the points."""
+        return History(self.steps[places], self.values[places])
+
+    def finite(self) -> "History":
+        """Return the points with finite values."""
+        return self.at(np.isfinite(self.values))
+
+    def early(self) -> float:
+        """The median of the first fifth of the points."""
+        return float(np.median(self.values[: max(1, len(self) // 5)]))
+
+    def late(self) -> float:
+        """The median of the last fifth of the points."""
+        return float(np.median(self.values[-max(1, len(self) // 5) :]))
+
+    def late_steps(self) -> tuple[int, int]:
+        """The steps of the last fifth of the points."""
+        steps = self.steps[-max(1, len(self) // 5) :]
+        return int(steps[0]), int(steps[-1])
+
+
+class HasCurves(Protocol):
+    """Where rules get curves from."""
+
+    def curve(self, kind: str, name: str, stat: str = "", source: str = "") -> History | None:
+        """Return a curve as `CurveQuery` names it; None where the run lacks it."""
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of the trainer's metrics (`trainer`), or of the evaluations (`eval`)."""
+
+
+class RunCurves:
+    """The curves of an open run, each read once."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+        self._known: dict[tuple[str, str, str, str], History | None] = {}
+
+    def curve(self, kind: str, name: str, stat: str = "", source: str = "") -> History | None:
+        """See `HasCurves`."""
+        key = (kind, name, stat, source)
+        if key not in self._known:
+            try:
+                found = query.curve(self._run, CurveQuery(kind=kind, name=name, stat=stat, source=source))
+                self._known[key] = History(found.steps, found.values) if len(found.steps) else None
+            except (BadQuery, NotFound):
+                self._known[key] = None
+        return self._known[key]
+
+    def names(self, kind: str) -> list[str]:
+        """See `HasCurves`."""
+        return query.metric_names(self._run) if kind == "trainer" else [one.split for one in query.judges(self._run)]
+
+
+Candidate = tuple[str, str, str]
+"""A kind, a name and a statistic."""
+
+
+def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "") -> tuple[str, History] | None:
+    """Return the first of some curves that a run has, with its name, by its finite values.
+
+    Metrics of the trainer whose names match `pattern` follow.
+    """
+    named = [("trainer", name, "") for name in source.names("trainer") if pattern and re.search(pattern, name)]
+    for kind, name, stat in [*candidates, *named]:
+        curve = source.curve(kind, name, stat)
+        if curve is not None and len(curve := curve.finite()):
+            return name, curve
+    return None

@@ -1,0 +1,29 @@
+"""The entropy of the policy falls to a small part of what it was."""
+
+from collections.abc import Iterator
+
+from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.curves import HasCurves, first_curve
+
+SHARE, LEAST = 0.2, 20
+
+
+def look(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the last fifth of the entropy with the first."""
+    found = first_curve(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
+    if found is None or len(found[1]) < LEAST:
+        return
+    name, entropy = found
+    early, late = entropy.early(), entropy.late()
+    if 0 <= late < SHARE * early:
+        fell = entropy.at(entropy.values < SHARE * early)
+        first, last = int(fell.steps[0]), int(entropy.steps[-1])
+        text = f"{name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
+        yield Alarm(f"Entropy fell to {late:.3g}", text, first, last, sort="derived.mean_entropy", descending=False)
+
+
+RULE = Rule(
+    "entropy_collapse", "Entropy collapse",
+    f"the median entropy of the last fifth of {LEAST} steps or more is less than {SHARE:.0%} of that of the first",
+    look,
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""Wrong answers are longer than right ones."""
+
+from collections.abc import Iterator
+
+from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.curves import HasCurves
+
+TIMES, STEPS, SAMPLES = 1.5, 10, 50
+
+
+def look(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the lengths of right and wrong answers over the last steps."""
+    right, wrong = (source.curve("outcome", name) for name in ("length_right", "length_wrong"))
+    counts = [source.curve("outcome", name) for name in ("right", "wrong")]
+    if right is None or wrong is None or None in counts:
+        return
+    means = []
+    for curve, count in zip((right, wrong), counts, strict=True):
+        if count is None:
+            return
+        weights = dict(zip(count.steps.tolist(), count.values.tolist(), strict=True))
+        last = [(value, weights.get(step, 0)) for step, value in zip(*curve.finite(), strict=True)][-STEPS:]
+        total = sum(weight for _, weight in last)
+        if total < SAMPLES:
+            return
+        means.append(sum(value * weight for value, weight in last) / total)
+    if means[1] > TIMES * means[0] > 0:
+        first, last_step = int(wrong.steps[-STEPS:][0]), int(wrong.steps[-1])
+        yield Alarm(
+            f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
+            f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
+            first, last_step, sort="response_tokens",
+        )  # fmt: skip
+
+
+RULE = Rule(
+    "wrong_longer", "Wrong answers longer than right ones",
+    f"over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones",
+    look,
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""Values that stand out from those before them, and the rules that look for such values."""
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.curves import Candidate, HasCurves, History, first_curve
+
+WINDOW, LEAST = 50, 10
+"""A value is compared with at most so many before it, and with at least so many."""
+
+MAD_TO_STD = 1.4826
+"""What the median absolute deviation is multiplied by to estimate a standard deviation."""
+
+RECORD = 2.0
+"""How many times the greatest value before it a spike has."""
+
+EVEN = 0.05
+"""The least deviation, as a share of the median: a curve without noise still may move by so much."""
+
+
+class Spike(NamedTuple):
+    """Points that stand out, one after the other, and the median of those before them."""
+
+    points: History
+    usual: float
+
+
+def spikes(history: History, times: float, deviations: float) -> list[Spike]:
+    """Return the spikes of a curve.
+
+    A value stands out if it is more than `times` the median of the last ones before it, exceeds it by so many robust
+    standard deviations, and is `RECORD` times the greatest before it. It takes no part in what later values are
+    compared with, unless so many follow it that they are a level of their own.
+    """
+    found: list[Spike] = []
+    before = _Before()
+    start, usual = -1, 0.0
+    values = history.values.tolist()
+    for at, value in enumerate(values):
+        if before.is_exceeded(value, times, deviations):
+            start, usual = (at, before.median) if start < 0 else (start, usual)
+            if at + 1 - start == WINDOW:
+                before = _Before(values[start : at + 1])
+            continue
+        if start >= 0:
+            found.append(Spike(history.at(slice(start, at)), usual))
+            start = -1
+        before.add(value)
+    return [*found, Spike(history.at(slice(start, None)), usual)] if start >= 0 else found
+
+
+class _Before:
+    """The values that later ones are compared with."""
+
+    def __init__(self, values: Sequence[float] = ()) -> None:
+        self._last: deque[float] = deque()
+        self._sorted: list[float] = []
+        self._greatest = 0.0
+        for value in values:
+            self.add(value)
+
+    def add(self, value: float) -> None:
+        self._last.append(value)
+        insort(self._sorted, value)
+        self._greatest = max(self._greatest, value)
+        if len(self._last) > WINDOW:
+            del self._sorted[bisect_left(self._sorted, self._last.popleft())]
+
+    @property
+    def median(self) -> float:
+        middle = len(self._sorted) // 2
+        return (self._sorted[middle] + self._sorted[~middle]) / 2
+
+    def is_exceeded(self, value: float, times: float, deviations: float) -> bool:
+        if len(self._last) < LEAST or value <= max(times * abs(self.median), RECORD * self._greatest):
+            return False
+        spread = MAD_TO_STD * float(np.median(np.abs(np.array(self._sorted) - self.median)))
+        return value > self.median + deviations * max(spread, EVEN * abs(self.median))
+
+
+class SpikeRule(NamedTuple):
+    """What a rule about spikes looks at: the first of these curves that a run has."""
+
+    candidates: list[Candidate]
+    pattern: str
+    """Of the trainer's metrics that follow them."""
+    what: str
+    times: float
+    deviations: float
+    sort: str
+
+    def look(self, source: HasCurves) -> Iterator[Alarm]:
+        """Raise an alarm for each spike."""
+        found = first_curve(source, self.candidates, self.pattern)
+        if found is None:
+            return
+        name, curve = found
+        for points, usual in spikes(curve, self.times, self.deviations):
+            first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
+            ratio = f", {worst / usual:.3g} times the median before" if usual > 0 else ""
+            where = f"step {first}" if first == last else f"steps {first} to {last}"
+            yield Alarm(f"{self.what} spikes at {where}", f"{name} is {worst:.3g}{ratio}", first, last, sort=self.sort)
+
+    def rule(self, name: str, title: str) -> Rule:
+        """Return the rule."""
+        words = (
+            f"a step exceeds {self.times:g} times the median of the {WINDOW} steps before, that median by "
+            f"{self.deviations:g} robust standard deviations, and {RECORD:g} times the greatest value before"
+        )
+        return Rule(name, title, words, self.look)

@@ -1,0 +1,34 @@
+"""`rolloupe check`."""
+
+from pathlib import Path
+
+import pytest
+
+from rolloupe import Recorder
+from tests.cli.support import FORBIDDEN, HOSTILE, rolloupe
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A run whose loss is NaN at a step, with a hostile name of a metric."""
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step in range(12):
+            recorder.sample(step=step, prompt="p", response="r", reward=1.0)
+            recorder.metrics(step, {f"loss {HOSTILE}": float("nan") if step == 4 else 0.5})
+    return tmp_path / "run"
+
+
+def test_an_error_ends_with_1_and_says_which_samples_show_it(broken: Path) -> None:
+    done = rolloupe("check", broken)
+    assert done.code == 1 and not set(done.out) & set(FORBIDDEN)
+    assert "error NaN or infinite at 1 step, first at 4" in done.out and f"rolloupe query {broken} --step 4" in done.out
+    (alarm,) = rolloupe("check", broken, "--json").lines
+    assert (alarm["rule"], alarm["severity"], alarm["first_step"]) == ("not_finite", "error", 4) and alarm["words"]
+
+
+def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> None:
+    done = rolloupe("check", broken, "--without", "not_finite")
+    assert (done.code, done.err) == (0, "") and "Nothing stands out" in done.out
+    done = rolloupe("check", broken, "--without", "nan")
+    assert done.code == 2 and "No rule 'nan'; there are: entropy_collapse" in done.err
+    assert "not_finite (error): a metric of the trainer" in rolloupe("check", broken, "--rules").out
