@@ -55,6 +55,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/columns", lists.columns),
+    (f"{RUN}/catalogue", curves.catalogue),
+    (f"{RUN}/alarms", curves.alarms),
     (f"{RUN}/complete", lists.complete),
     (f"{RUN}/discards", runs.discards),
     (f"{RUN}/evals", evals.evals),

@@ -34,7 +34,17 @@ from rolloupe.wire.records.about import (
     ReportSteps,
     TrackerItem,
 )
-from rolloupe.wire.records.curves import CurveData, CurveOptionsView, CurveRecord, CurvesReply, CurvesRequest
+from rolloupe.wire.records.curves import (
+    AlarmItem,
+    AlarmsReply,
+    CatalogueEntry,
+    CatalogueReply,
+    CurveData,
+    CurveOptionsView,
+    CurveRecord,
+    CurvesReply,
+    CurvesRequest,
+)
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
 from rolloupe.wire.records.lists import (
@@ -145,9 +155,13 @@ __all__ = [
     "PARTS",
     "SAFE_INTEGER",
     "AboutReply",
+    "AlarmItem",
+    "AlarmsReply",
     "AnswerItem",
     "CacheStats",
     "CallView",
+    "CatalogueEntry",
+    "CatalogueReply",
     "CellReply",
     "CheckpointItem",
     "ColumnItem",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rolloupe import Recorder
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
 
@@ -116,3 +117,26 @@ def test_a_run_that_is_not_there_and_a_request_that_a_page_could_forge(app: App)
     body = json.dumps({"runs": [run_id(app)], "curves": ONE}).encode()
     assert ask(app, "POST", "/api/curves", {"content-type": "text/plain", "cookie": "x"}, body).status in (401, 403)
     assert ask(app, "POST", "/api/curves", BEARER | WRITE, b" " * 300_000).status == 413
+
+
+def test_every_curve_of_the_catalogue_is_answered_as_it_is_named_there(app: App) -> None:
+    run = run_id(app)
+    reply = get(app, f"/api/runs/{run}/catalogue?split=train").json
+    asked = [{name: one[name] for name in ("kind", "name", "source", "stat")} for one in reply["entries"]]
+    assert {"sample", "share"} <= {one["kind"] for one in asked} and reply["left_out"] == 0
+    assert asked[0]["name"] == "reward" and reply["entries"][0]["section"] == "Reward"
+    found = post(app, {"runs": [run], "curves": asked}).json["curves"]
+    assert [one["error"] for one in found] == [""] * len(asked) and all(one["points"] for one in found)
+
+
+def test_alarms_name_the_samples_that_show_them(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step in range(12):
+            recorder.sample(step=step, prompt="p", response="r", reward=1.0)
+            recorder.metrics(step, {"loss": float("nan") if step == 4 else 0.5})
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        reply = get(app, f"/api/runs/{run_id(app)}/alarms").json
+    (alarm,) = reply["alarms"]
+    assert (alarm["rule"], alarm["severity"], alarm["first_step"], alarm["last_step"]) == ("not_finite", "error", 4, 4)
+    assert reply["rules"] > 10 and alarm["words"]

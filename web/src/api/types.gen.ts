@@ -192,6 +192,10 @@ export interface CurveOptionsView {
  * - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
  *   `pass_at`, `pass_all`, `prompts` or `samples`
  * - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
+ * - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
+ *   `count`
+ * - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
+ * - `samples`: no name; `count`
  */
 export interface CurveRecord {
   kind: string;
@@ -227,6 +231,52 @@ export interface CurveData {
   points: number;
   /** Why this run has no such curve, with the nearest names; empty if it has one. */
   error: string;
+}
+
+/** A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveRecord`. */
+export interface CatalogueEntry {
+  kind: string;
+  name: string;
+  source: string;
+  stat: string;
+  title: string;
+  section: string;
+  unit: string;
+  /** What it is, in a sentence; empty where nobody but the framework knows. */
+  about: string;
+}
+
+/** `GET /api/runs/{run}/catalogue?split=`: the curves that a run has, by section. */
+export interface CatalogueReply {
+  run: string;
+  entries: CatalogueEntry[];
+  /** Number of entries left out of the list. */
+  left_out: number;
+}
+
+/** What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list. */
+export interface AlarmItem {
+  rule: string;
+  /** `error` or `hint`. */
+  severity: string;
+  title: string;
+  text: string;
+  /** When the rule raises an alarm. */
+  words: string;
+  split: string;
+  first_step: number;
+  last_step: number;
+  where: string;
+  sort: string;
+  descending: boolean;
+}
+
+/** `GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first. */
+export interface AlarmsReply {
+  run: string;
+  /** How many rules looked. */
+  rules: number;
+  alarms: AlarmItem[];
 }
 
 /** The answer: for each run, in the order of the request, every curve in that order. */

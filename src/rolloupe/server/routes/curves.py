@@ -1,11 +1,11 @@
-"""`POST /api/curves`: many curves of many runs in one answer."""
+"""Curves: what a run has (`catalogue`), many of many runs in one answer (`curves`), what looks wrong (`alarms`)."""
 
 import hashlib
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, wire
+from rolloupe import insight, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveOptions, CurveQuery
@@ -20,6 +20,49 @@ MAX_CURVES = 512
 MAX_POINTS = 20_000
 MAX_TOTAL_POINTS = 1_000_000
 """Maximum number of points in one answer; as JSON they take about 30 bytes each."""
+
+
+MAX_ENTRIES = 10_000
+"""Entries of a catalogue in one answer."""
+
+MAX_ALARMS = 200
+
+
+async def catalogue(request: Request) -> Response:
+    """`GET /api/runs/{run}/catalogue?split=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split = request.query_params.get("split", "")
+
+    def make() -> wire.CatalogueReply:
+        found = query.curve_catalogue(run, split)
+        entries = [
+            wire.CatalogueEntry(
+                kind=one.query.kind, name=one.query.name, source=one.query.source, stat=one.query.stat,
+                title=one.title, section=one.section, unit=one.unit, about=one.about,
+            )
+            for one in found[:MAX_ENTRIES]
+        ]  # fmt: skip
+        return wire.CatalogueReply(run=run.id, entries=entries, left_out=max(0, len(found) - MAX_ENTRIES))
+
+    return await context.replies.fresh(request, make)
+
+
+async def alarms(request: Request) -> Response:
+    """`GET /api/runs/{run}/alarms`."""
+    context, run = context_of(request), await context_of(request).run(request)
+
+    def make() -> wire.AlarmsReply:
+        found = [
+            wire.AlarmItem(
+                rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
+                split=alarm.split, first_step=alarm.first_step, last_step=alarm.last_step, where=alarm.where,
+                sort=alarm.sort, descending=alarm.descending,
+            )
+            for rule, alarm in insight.check(insight.RunCurves(run))[:MAX_ALARMS]
+        ]  # fmt: skip
+        return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found)
+
+    return await context.replies.fresh(request, make)
 
 
 async def curves(request: Request) -> Response:

@@ -29,6 +29,10 @@ class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
     - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
       `pass_at`, `pass_all`, `prompts` or `samples`
     - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
+    - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
+      `count`
+    - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
+    - `samples`: no name; `count`
     """
 
     kind: str
@@ -66,6 +70,56 @@ class CurveData(Struct, kw_only=True):
     """The number of points; for a long curve, `steps` holds fewer."""
     error: str
     """Why this run has no such curve, with the nearest names; empty if it has one."""
+
+
+class CatalogueEntry(Struct, kw_only=True):
+    """A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveRecord`."""
+
+    kind: str
+    name: str
+    source: str
+    stat: str
+    title: str
+    section: str
+    unit: str
+    about: str
+    """What it is, in a sentence; empty where nobody but the framework knows."""
+
+
+class CatalogueReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/catalogue?split=`: the curves that a run has, by section."""
+
+    run: str
+    entries: list[CatalogueEntry]
+    left_out: int
+    """Number of entries left out of the list."""
+
+
+class AlarmItem(Struct, kw_only=True):
+    """What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list."""
+
+    rule: str
+    severity: str
+    """`error` or `hint`."""
+    title: str
+    text: str
+    words: str
+    """When the rule raises an alarm."""
+    split: str
+    first_step: int
+    last_step: int
+    where: str
+    sort: str
+    descending: bool
+
+
+class AlarmsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first."""
+
+    run: str
+    rules: int
+    """How many rules looked."""
+    alarms: list[AlarmItem]
 
 
 class CurvesReply(Struct, kw_only=True):
