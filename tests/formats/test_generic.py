@@ -113,6 +113,15 @@ def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Pa
     assert [(one.name, list(one.values)) for one in sample.series] == [("entropy", [0.1, 0.2])]
 
 
+def test_padding_by_the_attention_mask_has_no_values(tmp_path: Path) -> None:
+    sample = sample_of(
+        tmp_path, prompt="Q", response="A", score=1, entropy=[9, 0.5, 9], loss_mask=[0, 1, 1], attention_mask=[0, 1, 0]
+    )
+    shown = {one.name: list(one.values) for one in sample.series}
+    assert (shown["loss_mask"], shown["attention_mask"]) == ([0, 1, 1], [0, 1, 0])
+    assert str(shown["entropy"]) == "[nan, 0.5, nan]"
+
+
 @pytest.mark.parametrize(
     ("reward", "value"),
     [

@@ -29,6 +29,20 @@ def test_the_mask_says_what_the_response_is(tmp_path: Path) -> None:
     assert np.array_equal(shown["entropy"], [1, np.nan, 1], equal_nan=True)
 
 
+def test_padding_by_the_attention_mask_has_no_values_and_counts_nowhere(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        given = {"entropy": [9, 1, 2, 9], "attention_mask": [0, 1, 1, 0]}
+        record.sample(step=0, group="g", token_ids=[0, 1, 2, 0], series=given)
+        record.step_end(0)
+    run = opened(tmp_path / "run")
+    (sample,) = run.samples()
+    assert run.metrics("optim/entropy")[0].value == 1.5
+    assert {name: value for name, value in sample.metrics.items() if "." not in name} == {"entropy": 1.5}
+    shown = series(run.sample(sample.key))
+    assert np.array_equal(shown["entropy"], [np.nan, 1, 2, np.nan], equal_nan=True)
+    assert np.array_equal(shown["attention_mask"], [0, 1, 1, 0])
+
+
 def test_series_of_another_length_are_kept_and_told(tmp_path: Path) -> None:
     with recorder(tmp_path / "run") as record:
         good = record.sample(step=0, group="g", token_ids=range(5), series={"logprobs": [1, 2], "entropy": range(5)})

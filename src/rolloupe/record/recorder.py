@@ -197,10 +197,11 @@ class Recorder:
         evaluation's). `discarded` says why training skipped the sample. `tokens` are the texts of the response's
         tokens; `token_ids`, shape (T,), the ids of prompt and response, or of the response alone. `series` maps names
         to one number for each token, either of `token_ids` or of the response: `logprobs` (at sampling),
-        `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... `top_logprobs` has, for each token
-        of the response, pairs of a token (its string or its id) and a logprob, or a mapping: what the model could have
-        sampled, of which the 20 likeliest count. Token counts default to the lengths of the arrays. If a value cannot
-        be read, the recorder leaves it out, warns and counts it, and still records the sample.
+        `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, `attention_mask`, ... `top_logprobs`
+        has, for each token of the response, pairs of a token (its string or its id) and a logprob, or a mapping: what
+        the model could have sampled, of which the 20 likeliest count. Token counts default to the lengths of the
+        arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still records the
+        sample.
         """
         take = self._arguments.take
         number_of_step, split = step_of(step), split_of(split)

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolloupe import tokens
-from rolloupe.record.token_facts import MASK
 from rolloupe.record.values.arrays import Array
 
-USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", MASK)
+USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", *tokens.MASKS)
 """The series used to derive metrics."""
 
 HELD_BYTES = 256 * 2**20
@@ -105,8 +104,8 @@ def _add(pair: list[float], value: float | None, count: int = 1) -> None:
 
 def _tokens(series: Mapping[str, Array]) -> dict[str, tokens.Floats]:
     """Return, by name, one value for each sampled token that has one."""
-    mask = series.get(MASK)
-    by_name = {name: tokens.under_mask(values, mask) for name, values in series.items() if name != MASK}
+    mask = tokens.mask_of(series)
+    by_name = {name: tokens.under_mask(values, mask) for name, values in series.items() if name not in tokens.MASKS}
     found = {"entropy": by_name["entropy"]} if "entropy" in by_name else {}
     sampled = by_name.get("logprobs")
     trained = by_name.get("trainer_logprobs")

@@ -54,12 +54,15 @@ def uneven(arrays: Mapping[str, Array], lengths: frozenset[int]) -> list[str]:
 
 
 def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
-    """Return count, sum, m2, min, min_at, max, max_at of the finite values under the loss mask, by series."""
-    mask = arrays.get(MASK)
+    """Return count, sum, m2, min, min_at, max, max_at of the finite values by series.
+
+    Those under the loss mask count, or without one those under the attention mask.
+    """
+    mask = tokens.mask_of(arrays)
     by_length: dict[int, dict[str, tokens.Floats]] = {}
     for name, values in arrays.items():
         if name != IDS:
-            counted = tokens.under_mask(values, None if name == MASK else mask)
+            counted = tokens.under_mask(values, None if name in tokens.MASKS else mask)
             by_length.setdefault(len(values), {})[name] = counted
     found = {name: one for group in by_length.values() for name, one in tokens.facts_of(group).items()}
     return {name: [*msgspec.structs.astuple(found[name])] for name in arrays if name in found}

@@ -6,10 +6,12 @@ not count are absent, never zero.
 
 from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
+    MASKS,
     Floats,
     beside,
     finite,
     length,
+    mask_of,
     packed,
     read_floats,
     same_end,
@@ -47,7 +49,7 @@ from rolloupe.tokens.ratios import (
     nan_sum,
     prob_delta,
 )
-from rolloupe.tokens.sample_tokens import SampleTokens, token_count, tokens_of, values_between
+from rolloupe.tokens.sample_tokens import SampleTokens, hide_masked, token_count, tokens_of, values_between
 from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, inputs_of, kind_of
 from rolloupe.tokens.update import (
     UPDATES,
@@ -74,6 +76,7 @@ __all__ = [
     "IPO",
     "KINDS",
     "MASK",
+    "MASKS",
     "MASK_RULES",
     "UPDATES",
     "Aggregation",
@@ -113,6 +116,7 @@ __all__ = [
     "finite",
     "full_coefficients",
     "group_advantages",
+    "hide_masked",
     "importance_ratio",
     "inputs_of",
     "kind_of",
@@ -121,6 +125,7 @@ __all__ = [
     "length",
     "log_ratio",
     "loss_inputs",
+    "mask_of",
     "mask_rules",
     "mean_and_sum",
     "mismatch_kl",

@@ -3,13 +3,14 @@
 import contextlib
 import math
 from array import array
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 _PLAIN = {float, int, bool, type(None)}
 
 
@@ -55,6 +56,15 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
     if not tokens or tokens[-1] != pad:
         return len(tokens)
     return tokens.index(pad)
+
+
+MASKS = ("loss_mask", "attention_mask")
+"""Series that say which tokens count, beginning with what wins; statistics leave them out."""
+
+
+def mask_of(arrays: Mapping[str, T], masks: Sequence[str] = MASKS) -> T | None:
+    """Return the first of some masks that is among the arrays; None without one."""
+    return next((arrays[name] for name in masks if name in arrays), None)
 
 
 def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:

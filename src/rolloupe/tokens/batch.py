@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.tokens.applicable import loss_inputs
-from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.complete import MASK, SERIES_NOT_SUMMED, SampleSeries, completed, trained
+from rolloupe.tokens.arrays import MASKS, Floats
+from rolloupe.tokens.complete import MASK, SampleSeries, completed, trained
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.sample_tokens import SampleTokens
 from rolloupe.tokens.series import inputs_of
@@ -77,8 +77,8 @@ class TokenBatch:
 
     @cached_property
     def series(self) -> Mapping[str, SampleSeries]:
-        """The series with statistics, by name: all but the loss mask."""
-        shown = (one for one in self.all if one.name not in SERIES_NOT_SUMMED)
+        """The series with statistics, by name: all but masks."""
+        shown = (one for one in self.all if one.name not in MASKS)
         return {one.name: one for one in shown if not self.leaves_out(one.name)}
 
     def leaves_out(self, name: str) -> bool:
@@ -160,7 +160,7 @@ def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
     """The places of the tokens that are trained or have a value in some series; None if all are such."""
     empty: NDArray[np.bool_] | None = flat[MASK] != 1 if MASK in flat else None
     for name, values in flat.items():
-        if name in SERIES_NOT_SUMMED:
+        if name in MASKS:
             continue
         missing = np.isnan(values)
         empty = missing if empty is None else np.logical_and(empty, missing, out=empty)

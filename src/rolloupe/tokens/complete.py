@@ -13,9 +13,6 @@ Origin: TypeAlias = Literal["recorded", "derived", "difference"]
 
 MASK, ADVANTAGES = "loss_mask", "advantages"
 
-SERIES_NOT_SUMMED = (MASK,)
-"""Series that say which tokens count; statistics leave them out."""
-
 
 class SampleSeries(NamedTuple):
     """A token series over all tokens of a sample: `values` has the shape (T,), NaN for a token without a value."""

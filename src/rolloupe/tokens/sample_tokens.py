@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.model import Sample, TokenSeries
-from rolloupe.tokens.arrays import Floats
+from rolloupe.tokens.arrays import MASKS, Floats, beside, mask_of, packed, under_mask
 
 
 class SampleTokens(NamedTuple):
@@ -22,6 +22,19 @@ class SampleTokens(NamedTuple):
     """The ids of the first tokens; None if the record holds none."""
     strings: Sequence[str] = ()
     """The strings of the last tokens."""
+
+
+def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> None:
+    """Blank the values of series where the first of some masks among them is 0; `stored` has all of them.
+
+    A token that was not sampled, or padding, has no meaningful logprob.
+    """
+    mask = mask_of({one.name: np.array(one.values) for one in series if one.name in masks}, masks)
+    for one in series:
+        if mask is not None and one.name not in MASKS:
+            stored = np.array(one.values)
+            values = under_mask(stored, mask)
+            one.stored, one.values = beside(stored, values), packed(values)
 
 
 def token_count(sample: Sample) -> int:

@@ -70,6 +70,7 @@ KINDS: dict[str, SeriesKind] = {
     "prob_delta": SeriesKind("Probability change", "probability by the trainer - probability at sampling", "symmetric"),
     "mismatch_kl": SeriesKind("Mismatch KL", "r - ln r - 1 with the importance ratio r, in nats", "log"),
     "loss_mask": SeriesKind("Loss mask", "1 for a trained token"),
+    "attention_mask": SeriesKind("Attention mask", "0 for padding"),
     "is_masked": SeriesKind("Taken out", "1 for a token that the trainer took out of the loss"),
     "is_masked_high": SeriesKind("Taken out, high", "1 for a token that had moved up too far"),
     "is_masked_low": SeriesKind("Taken out, low", "1 for a token that had moved down too far"),

@@ -39,7 +39,7 @@ def odd(folder: Path) -> None:
 
 
 def alike(folder: Path) -> None:
-    """A run with a group of three samples that differ in their last token, and two samples without an update."""
+    """A run with a group of three samples that differ in their last token, two without an update, and a padded one."""
     random = np.random.default_rng(1)
     with Recorder(folder) as recorder:
         for advantage in (1.0, -1.0, 0.0):
@@ -50,6 +50,8 @@ def alike(folder: Path) -> None:
             )  # fmt: skip
         recorder.sample(step=1, group="bare", prompt="p", tokens=[" one"], series={"entropy": [1.0]})
         recorder.sample(step=1, group="gone", prompt="p", response="no", discarded="stale")
+        padded = [*["_"] * 3, " one", " two", *["_"] * 5]
+        recorder.sample(step=1, group="padded", prompt="p", tokens=padded, series={"entropy": np.arange(10.0)})
 
 
 @pytest.fixture(scope="module")
@@ -357,7 +359,7 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(tokens).to_have_url(re.compile("%253E/1&view=tokens&as=update&of=group$"))
     expect(first).not_to_have_attribute("aria-current", "true")
     aside.get_by_role("button", name="step").click()
-    expect(whole).to_contain_text("Over 3 samples.1 sample left out: no logprobs.1 sample left out: discarded.")
+    expect(whole).to_contain_text("Over 3 samples.2 samples left out: no logprobs.1 sample left out: discarded.")
     expect(samples.first.get_by_role("link")).to_have_text(re.compile("^a/b <i>/[01]$"))
     share = samples.first.get_by_role("cell").first
     before = share.inner_text()
@@ -401,6 +403,27 @@ def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(token
     tokens.get_by_role("link", name="Their tokens").click()
     expect(tokens).to_have_url(re.compile("/2&view=tokens&beside=.*/0$"))
     expect(there).to_contain_text("Sample 1")
+
+
+def test_the_pad_token_of_the_settings_is_left_out_at_both_ends(tokens: Page, token_viewer: Viewer) -> None:
+    tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/padded/0&view=tokens")
+    expect(tokens.locator("[data-at]")).to_have_count(10)
+    address = tokens.url
+    tokens.get_by_role("link", name="Settings").click()
+    tokens.get_by_role("textbox", name="Pad token").fill("_")
+    tokens.get_by_role("textbox", name="Pad token").press("Enter")
+    tokens.goto(address)
+    expect(tokens.locator("[data-at]")).to_have_text([" one", " two"])
+    expect(tokens.get_by_text("3 at the start and 5 at the end left out: padding by the pad token")).to_be_visible()
+    strip = tokens.get_by_role("slider", name="Entropy by position")
+    strip.press("End")
+    expect(strip).to_have_attribute("aria-valuenow", "4")
+    strip.press("Home")
+    expect(strip).to_have_attribute("aria-valuenow", "3")
+    expect(tokens.get_by_role("region", name="Worst tokens").get_by_role("button", name="·")).to_have_count(2)
+    tokens.get_by_role("group", name="Form").get_by_role("button", name="Table").click()
+    heads = tokens.get_by_role("table", name="Values of tokens").get_by_role("columnheader")
+    expect(heads).to_have_text(["token", "3 - ·one", "4 - ·two"])
 
 
 def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: Page, token_viewer: Viewer) -> None:

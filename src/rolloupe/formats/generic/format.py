@@ -84,6 +84,7 @@ class Generic(JsonlFormat):
         ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
         ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
         ("`logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... as lists", "token series"),
+        ("`attention_mask` as a list", "0 for padding, whose values do not count"),
         ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
         ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
@@ -288,4 +289,7 @@ def _arrays(roles: Roles, record: Record) -> Record:
 
 def _series(roles: Roles, record: Record) -> list[TokenSeries]:
     arrays = {key: tokens.read_floats(value) for key, value in _arrays(roles, record).items()}
-    return [TokenSeries(name=key, values=tokens.packed(values)) for key, values in arrays.items() if values is not None]
+    known = {key: tokens.packed(values) for key, values in arrays.items() if values is not None}
+    found = [TokenSeries(name=key, values=values) for key, values in known.items()]
+    tokens.hide_masked(found, ("attention_mask",))
+    return found

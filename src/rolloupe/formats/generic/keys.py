@@ -31,7 +31,7 @@ COUNTS = {
 }  # fmt: skip
 SERIES = (
     "logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards", "advantages", "returns",
-    "entropy", "loss_mask", "kl",
+    "entropy", "loss_mask", "attention_mask", "kl",
 )  # fmt: skip
 
 _TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))

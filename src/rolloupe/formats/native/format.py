@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rolloupe import tokens
 from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.native import annotations
@@ -236,7 +234,7 @@ class Native(JsonlFormat):
             annotations.fold(sample.row, _annotation(line.record, 0, 0))
             _add_series(run, line.source, line.record, sample)
         sample.notes += _uneven(sample)
-        _under_the_mask(sample.series)
+        tokens.hide_masked(sample.series)
 
     def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
         """See `JsonlFormat`: without annotations."""
@@ -449,7 +447,7 @@ def _problems(source: Source, record: Record, start: int, length: int) -> list[P
 
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
     """Summaries of a sample's token series, which lists show, sort and filter by, unless the line holds them."""
-    excluded = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
+    excluded = {*tokens.MASKS, *(() if fields.number(record.get("advantage")) is None else ("advantages",))}
     return {name: one.sum / one.count for name, one in series.items() if name not in excluded}
 
 
@@ -481,7 +479,7 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
 def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
     """Add token ids and series from a part to a sample that was read from its line alone."""
     _place(sample, token_ids, series)
-    _under_the_mask(sample.series)
+    tokens.hide_masked(sample.series)
 
 
 def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
@@ -502,16 +500,6 @@ def _uneven(sample: Sample) -> list[str]:
         return []
     of_them = "" if response is None else f", {response:,} of them of the response"
     return [f"token series of another length than the {count:,} tokens{of_them}: {lengths}; shown at the last tokens"]
-
-
-def _under_the_mask(series: list[TokenSeries]) -> None:
-    """Blank series where the loss mask is 0: a token that was not sampled has no meaningful logprob."""
-    mask = next((np.array(one.values) for one in series if one.name == "loss_mask"), None)
-    for one in series:
-        if mask is not None and one.name != "loss_mask":
-            stored = np.array(one.values)
-            values = tokens.under_mask(stored, mask)
-            one.stored, one.values = tokens.beside(stored, values), tokens.packed(values)
 
 
 def _named(values: object) -> dict[str, Any]:

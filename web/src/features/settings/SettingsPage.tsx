@@ -3,7 +3,7 @@
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
 import { chooseRender, promptAfter } from "../../state/browser/textOptions";
-import { choose, settings } from "../../state/browser/settings";
+import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
 import { Cache } from "./Cache";
 import pageStyle from "../../ui/layout/page.module.css";
@@ -23,7 +23,7 @@ const COLOURS = [
 const STOPS = [0, 1, 2, 3, 4];
 
 export function SettingsPage() {
-  const { theme, rewardColours, openAtEnd } = settings.value;
+  const { theme, rewardColours, openAtEnd, padToken } = settings.value;
   return (
     <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>Settings</h1>
@@ -79,6 +79,24 @@ export function SettingsPage() {
                 onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
               />
               <small>If no chat template divides a prompt, the text before this is shown as a system prompt.</small>
+            </span>
+          </label>
+          <label class={style["line"]}>
+            <span>Pad token</span>
+            <span class={style["token"]}>
+              <input
+                class="field mono"
+                type="text"
+                maxLength={PAD_CHARS}
+                spellcheck={false}
+                placeholder="an id or a token"
+                value={padToken}
+                onChange={(event) => choose({ padToken: event.currentTarget.value.trim() })}
+              />
+              <small>
+                The view of tokens leaves it out at either end of a sample whose record has no attention mask and names
+                no pad token.
+              </small>
             </span>
           </label>
         </section>

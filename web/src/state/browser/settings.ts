@@ -8,6 +8,8 @@ export interface Settings {
   rewardColours: "usual" | "safe";
   /** Long text opens at its end, which the model wrote last. */
   openAtEnd: boolean;
+  /** The pad token of records that name none: an id or a token as text; empty for none. */
+  padToken: string;
   leftWidth: number;
   rightWidth: number;
   leftOpen: boolean;
@@ -19,10 +21,14 @@ export interface Settings {
 export const LEFT = { usual: 344, least: 240, most: 640 };
 export const RIGHT = { usual: 300, least: 220, most: 720 };
 
+/** The longest pad token. */
+export const PAD_CHARS = 100;
+
 const USUAL: Settings = {
   theme: "system",
   rewardColours: "usual",
   openAtEnd: true,
+  padToken: "",
   leftWidth: LEFT.usual,
   rightWidth: RIGHT.usual,
   leftOpen: true,
@@ -62,6 +68,7 @@ export function restored(text: string | null): Settings {
     theme: values.theme === "light" || values.theme === "dark" ? values.theme : "system",
     rewardColours: values.rewardColours === "safe" ? "safe" : "usual",
     openAtEnd: values.openAtEnd !== false,
+    padToken: typeof values.padToken === "string" ? values.padToken.slice(0, PAD_CHARS) : "",
     leftWidth: width(values.leftWidth, LEFT),
     rightWidth: width(values.rightWidth, RIGHT),
     leftOpen: values.leftOpen !== false,

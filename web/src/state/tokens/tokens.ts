@@ -4,8 +4,11 @@ import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getTokens, getTurns, MOST_TOKENS } from "../../api";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import { Lru } from "../../lib/data/lru";
+import { isRecord } from "../../lib/data/record";
+import type { PadTokens } from "../../lib/tokens/sample/padding";
 import { type Page, TokenSample } from "../../lib/tokens/sample/tokenSample";
 import { asApiError } from "../browser/login";
+import { settings } from "../browser/settings";
 import { promptAfter } from "../browser/textOptions";
 import { Store } from "../store";
 
@@ -20,7 +23,14 @@ const BYTES_OF_VALUE = 8;
 /** Strings, ids and places take about as much as so many series. */
 const OTHER_ARRAYS = 6;
 
-const keyOf = ({ run, id }: SampleReply): string => `${run}\n${id}\n${promptAfter.value}`;
+const keyOf = ({ run, id }: SampleReply): string => `${run}\n${id}\n${promptAfter.value}\n${settings.value.padToken}`;
+
+/** The pad token that the record names, and that of the reader. */
+function padOf({ extra }: SampleReply): PadTokens {
+  const named = isRecord(extra) ? (extra["pad_token_id"] ?? extra["pad_token"]) : null;
+  const recorded = typeof named === "number" || typeof named === "string" ? named : null;
+  return { recorded, chosen: settings.peek().padToken };
+}
 
 export class TokensStore extends Store {
   readonly #loaded = new Lru<Loaded>(
@@ -59,7 +69,7 @@ export class TokensStore extends Store {
   start(): void {
     this.effect(() => {
       const reply = this.session.sample.now.value;
-      void promptAfter.value;
+      void [promptAfter.value, settings.value.padToken];
       if (this.isWanted.value && reply !== null) untracked(() => void this.#load(reply));
     });
   }
@@ -85,7 +95,7 @@ export class TokensStore extends Store {
 
 async function whole(reply: SampleReply): Promise<TokenSample> {
   const [pages, turns] = await Promise.all([allPages(reply), allTurns(reply)]);
-  return new TokenSample(pages, (turn) => turns[turn] ?? null);
+  return new TokenSample(pages, (turn) => turns[turn] ?? null, padOf(reply));
 }
 
 /** All pages, one after another: the server sends only so many tokens at once. */

@@ -42,7 +42,7 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
     <div class={style["controls"]}>
       <div class={style["groups"]}>
         {form === "update" ? (
-          <UpdateControls />
+          <UpdateControls tokens={tokens} />
         ) : (
           <>
             <Colours tokens={tokens} />

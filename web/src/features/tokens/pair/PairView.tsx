@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SampleReply } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
-import { figure, signed, toNumber } from "../../../lib/numbers/numbers";
+import { count, figure, signed, toNumber } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { inkOf } from "../../../lib/colour/scales";
 import { behind, partingWords, sharedTokens } from "../../../lib/tokens/sample/pair";
@@ -25,7 +25,7 @@ export function PairView({ tokens, beside }: { tokens: TokenSample; beside: stri
   return (
     <>
       <p class={style["words"]} role="status">
-        {others !== null && partingWords(shared, tokens.count, others.count)}
+        {others !== null && partingWords(shared, tokens, others)}
         {others === null && error === null && "Loading the other sample …"}
       </p>
       {error !== null && <Missing error={error} again={() => void again(other)} />}
@@ -70,7 +70,8 @@ async function again(other: Session | null): Promise<void> {
 
 function useStretches(tokens: TokenSample | null, shared: number | null) {
   return useMemo(
-    () => (tokens === null || shared === null ? {} : { segments: behind(shared, tokens.segments), marked: shared }),
+    () =>
+      tokens === null || shared === null ? {} : { segments: behind(shared, tokens), marked: tokens.first + shared },
     [tokens, shared],
   );
 }
@@ -104,7 +105,7 @@ function Head({ reply, tokens, isOther = false }: HeadProps) {
           </b>
         </span>
       )}
-      <span>{figure(tokens.count)} tokens</span>
+      <span>{count(tokens.count - tokens.first, "token")}</span>
     </header>
   );
 }

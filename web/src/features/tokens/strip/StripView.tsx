@@ -25,6 +25,7 @@ const STEP = 1 / 200;
 export function StripView({ tokens }: { tokens: TokenSample }) {
   const session = useSession();
   const { tokenLook: look } = session;
+  const { first } = tokens;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const scheme = useScheme();
@@ -40,7 +41,9 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   useAfterFrame(() => {
     if (canvas.current === null || drawn === null) return;
     const { series, scale } = drawn;
-    drawStrip(canvas.current, { values: series.values, trained: tokens.trained, scale, flags });
+    const own = flags.map((of) => of.subarray(first));
+    const values = series.values.subarray(first);
+    drawStrip(canvas.current, { values, trained: tokens.trained.subarray(first), scale, flags: own });
   }, [tokens, drawn, flags, width, scheme]);
   if (drawn === null) return null;
   const { series } = drawn;
@@ -52,9 +55,9 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
         role="slider"
         tabIndex={0}
         aria-label={`${harmless(series.title)} by position`}
-        aria-valuemin={0}
+        aria-valuemin={first}
         aria-valuemax={tokens.count - 1}
-        aria-valuenow={at ?? 0}
+        aria-valuenow={at ?? first}
         aria-valuetext={at === null ? "no token" : words(session, tokens, at)}
         title="Press to go to a token, drag to select a range"
         onPointerDown={(event) => press(session, tokens, event)}
@@ -63,14 +66,15 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
         }}
       >
         <canvas ref={canvas} />
-        <Range count={tokens.count} session={session} />
-        {at !== null && <i class={style["here"]} style={{ left: `${((at + 0.5) / tokens.count) * 100}%` }} />}
+        <Range tokens={tokens} session={session} />
+        {at !== null && <i class={style["here"]} style={{ left: `${percentOf(tokens, at + 0.5)}%` }} />}
       </div>
       <p class={style["words"]}>
-        <span>0</span>
+        <span>{figure(first)}</span>
         <span>{selection(look.range.value, harmless(series.title))}</span>
         <span>token {figure(tokens.count - 1)}</span>
       </p>
+      {tokens.padding !== "" && <p class={style["padding"]}>{tokens.padding}</p>}
     </div>
   );
 }
@@ -87,11 +91,14 @@ function selection(range: { from: number; stop: number } | null, title: string):
   return `tokens ${figure(range.from)} to ${figure(range.stop - 1)} · Esc selects all`;
 }
 
-function Range({ count, session: { tokenLook: look } }: { count: number; session: Session }) {
+/** How far from the left a place among the tokens is. */
+const percentOf = ({ first, count }: TokenSample, token: number): number => (100 * (token - first)) / (count - first);
+
+function Range({ tokens, session: { tokenLook: look } }: { tokens: TokenSample; session: Session }) {
   const range = look.range.value;
   if (range === null) return null;
-  const place = { left: `${(range.from / count) * 100}%`, width: `${((range.stop - range.from) / count) * 100}%` };
-  return <i class={style["range"]} style={place} />;
+  const [left, right] = [percentOf(tokens, range.from), percentOf(tokens, range.stop)];
+  return <i class={style["range"]} style={{ left: `${left}%`, width: `${right - left}%` }} />;
 }
 
 /** Follow a press until it ends. */
@@ -100,10 +107,12 @@ function press({ tokenLook: look }: Session, tokens: TokenSample, event: Pointer
   if (!(plot instanceof HTMLElement) || event.button !== 0) return;
   plot.setPointerCapture(event.pointerId);
   const box = plot.getBoundingClientRect();
+  const { first, count, trained } = tokens;
   const place = (at: PointerEvent): number => (at.clientX - box.left) / box.width;
+  const tokenAt = (at: PointerEvent): number => first + tokenAtPlace(place(at), count - first);
   const isDrag = (at: PointerEvent): boolean => Math.abs(at.clientX - event.clientX) >= DRAG_PX;
   const move = (at: PointerEvent): void => {
-    if (isDrag(at)) look.select(tokenAtPlace(place(event), tokens.count), tokenAtPlace(place(at), tokens.count));
+    if (isDrag(at)) look.select(tokenAt(event), tokenAt(at));
   };
   const end = (at: PointerEvent): void => {
     plot.removeEventListener("pointermove", move);
@@ -111,9 +120,11 @@ function press({ tokenLook: look }: Session, tokens: TokenSample, event: Pointer
     plot.removeEventListener("pointercancel", end);
     if (at.type === "pointercancel") return;
     const drawn = look.drawn.peek();
-    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? 0 };
-    else if (drawn !== null)
-      look.goTo(peakNear(drawn.series.values, tokens.trained, drawn.scale, place(at), REACH_PX / box.width));
+    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? first };
+    else if (drawn !== null) {
+      const values = drawn.series.values.subarray(first);
+      look.goTo(first + peakNear(values, trained.subarray(first), drawn.scale, place(at), REACH_PX / box.width));
+    }
   };
   plot.addEventListener("pointermove", move);
   plot.addEventListener("pointerup", end);
@@ -128,19 +139,19 @@ function byKey({ tokenLook: look }: Session, tokens: TokenSample, event: Keyboar
     return true;
   }
   const last = tokens.count - 1;
-  const here = look.current.peek()?.token ?? 0;
-  const step = Math.max(1, Math.round(tokens.count * STEP));
+  const here = look.current.peek()?.token ?? tokens.first;
+  const step = Math.max(1, Math.round((tokens.count - tokens.first) * STEP));
   const ways: Readonly<Record<string, number>> = {
     ArrowLeft: here - step,
     ArrowDown: here - step,
     ArrowRight: here + step,
     ArrowUp: here + step,
-    Home: 0,
+    Home: tokens.first,
     End: last,
   };
   const to = ways[event.key];
   if (to === undefined) return false;
-  const token = Math.max(0, Math.min(last, to));
+  const token = Math.max(tokens.first, Math.min(last, to));
   if (event.shiftKey) look.extend(here, token);
   look.current.value = { token, by: "keys" };
   look.target.value = { token };

@@ -27,16 +27,18 @@ interface Row {
 export function TableView({ tokens }: { tokens: TokenSample }) {
   const session = useSession();
   const { tokenLook: look } = session;
+  const { first } = tokens;
   const scroller = useRef<HTMLDivElement>(null);
   const namesPx = useMatch(NARROW) ? NAMES_PX.narrow : NAMES_PX.wide;
   const rows = useComputed<Row[]>(() => tokens.rows().map((series) => ({ series, scale: look.scaleOf(series) }))).value;
-  const drawn = useRows({ count: tokens.count, rowPx: COLUMN_PX, scroller, abovePx: namesPx, of: "columns" });
+  const drawn = useRows({ count: tokens.count - first, rowPx: COLUMN_PX, scroller, abovePx: namesPx, of: "columns" });
   const { target } = look;
-  const begin = useRef(drawn.reveal);
-  begin.current = drawn.reveal;
+  const reveal = (token: number): void => drawn.reveal(token - first);
+  const begin = useRef(reveal);
+  begin.current = reveal;
   // A table begins at the token that the reader is at, or at the first trained one.
   useLayoutEffect(() => {
-    const token = look.current.peek()?.token ?? Math.max(0, tokens.trained.indexOf(1));
+    const token = look.current.peek()?.token ?? Math.max(first, tokens.trained.indexOf(1));
     const view = (scroller.current?.clientWidth ?? 0) - namesPx;
     begin.current(Math.min(tokens.count - 1, token + Math.max(0, Math.floor(view / COLUMN_PX) - 1)));
     begin.current(token);
@@ -51,20 +53,20 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey) return;
     const here = look.current.peek()?.token ?? null;
-    const token = nextColumn(event.key, here, tokens.count);
+    const token = nextColumn(event.key, here, tokens);
     if (event.key === "Escape") {
       look.current.value = null;
       scroller.current?.blur();
     } else if (token === null) return;
     else {
       look.current.value = { token, by: "keys" };
-      drawn.reveal(token);
+      reveal(token);
       announce(words(session, tokens, token));
     }
     event.preventDefault();
   };
 
-  const columns = drawn.rows.map(({ index, top }) => ({ token: index, left: namesPx + top }));
+  const columns = drawn.rows.map(({ index, top }) => ({ token: first + index, left: namesPx + top, nth: index + 2 }));
   const width = { width: `${namesPx + drawn.spacePx}px` };
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- one listener for all columns
@@ -74,7 +76,7 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
       role="table"
       tabIndex={0}
       aria-label="Values of tokens, by arrow keys"
-      aria-colcount={tokens.count + 1}
+      aria-colcount={tokens.count - first + 1}
       aria-rowcount={rows.length + 1}
       onKeyDown={onKeyDown}
       onClick={(event) => {
@@ -87,8 +89,8 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
         <span class={style["name"]} role="columnheader">
           token
         </span>
-        {columns.map(({ token, left }) => (
-          <Head key={token} tokens={tokens} token={token} left={left} />
+        {columns.map(({ token, left, nth }) => (
+          <Head key={token} tokens={tokens} token={token} left={left} nth={nth} />
         ))}
       </div>
       {rows.map((row) => (
@@ -96,8 +98,8 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
           <span class={style["name"]} role="rowheader" title={harmless(row.series.about)}>
             {harmless(row.series.title || row.series.name)}
           </span>
-          {columns.map(({ token, left }) => (
-            <Cell key={token} row={row} token={token} left={left} isTrained={tokens.trained[token] === 1} />
+          {columns.map(({ token, left, nth }) => (
+            <Cell key={token} row={row} token={token} left={left} nth={nth} isTrained={tokens.trained[token] === 1} />
           ))}
         </div>
       ))}
@@ -106,14 +108,22 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
 }
 
 /** The token that a key leads to; null for another key. */
-function nextColumn(key: string, here: number | null, count: number): number | null {
-  if (key === "Home") return 0;
+function nextColumn(key: string, here: number | null, { first, count }: TokenSample): number | null {
+  if (key === "Home") return first;
   if (key === "End") return count - 1;
-  if (key === "ArrowLeft") return Math.max(0, (here ?? 1) - 1);
-  return key === "ArrowRight" ? Math.min(count - 1, (here ?? -1) + 1) : null;
+  if (key === "ArrowLeft") return Math.max(first, (here ?? first) - 1);
+  return key === "ArrowRight" ? Math.min(count - 1, (here ?? first - 1) + 1) : null;
 }
 
-function Head({ tokens, token, left }: { tokens: TokenSample; token: number; left: number }) {
+interface HeadProps {
+  tokens: TokenSample;
+  token: number;
+  left: number;
+  /** The number of the column. */
+  nth: number;
+}
+
+function Head({ tokens, token, left, nth }: HeadProps) {
   const { tokenLook: look, tokenMasks: masks } = useSession();
   const [first, second] = masks.chosen.value;
   const marks = [
@@ -128,7 +138,7 @@ function Head({ tokens, token, left }: { tokens: TokenSample; token: number; lef
     <span
       class={marks.join(" ")}
       role="columnheader"
-      aria-colindex={token + 2}
+      aria-colindex={nth}
       data-token={token}
       title={text === null ? undefined : escaped(text.slice(0, TITLE_CHARS))}
       style={{ left: `${left}px` }}
@@ -142,16 +152,17 @@ interface CellProps {
   row: Row;
   token: number;
   left: number;
+  nth: number;
   isTrained: boolean;
 }
 
-function Cell({ row: { series, scale }, token, left, isTrained }: CellProps) {
+function Cell({ row: { series, scale }, token, left, nth, isTrained }: CellProps) {
   const value = series.values[token] ?? NaN;
   return (
     <span
       class={`${style["cell"]} ${isTrained ? "" : style["off"]}`}
       role="cell"
-      aria-colindex={token + 2}
+      aria-colindex={nth}
       data-token={token}
       style={{ left: `${left}px`, backgroundColor: isTrained ? tint(scale, value) : "" }}
     >

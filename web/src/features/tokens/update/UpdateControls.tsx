@@ -2,6 +2,7 @@
 
 import type { TokenUpdate } from "../../../api/tokens";
 import { harmless } from "../../../lib/text/invisible";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { shareOf } from "../../../lib/tokens/shares";
 import { figure } from "../../../lib/numbers/numbers";
 import type { ChosenUpdate } from "../../../state/tokens/update";
@@ -15,7 +16,7 @@ import style from "./Update.module.css";
 
 const MOMENT = "A reading of the recorded numbers at one moment: the first minibatch of the step";
 
-export function UpdateControls() {
+export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
   const [first, second] = update.chosen.value;
   const [found, other] = update.now.value;
@@ -31,7 +32,7 @@ export function UpdateControls() {
       <Sums found={found ?? null} />
       <RuleField place={1} label="compare with" chosen={second} />
       {second !== undefined && <Sums found={other ?? null} />}
-      <UpdateLegend />
+      <UpdateLegend tokens={tokens} />
       <p class={style["about"]} title={MOMENT}>
         {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
         {first.rule.is_of_run

@@ -2,16 +2,17 @@
 
 import type { TokenUpdate } from "../../../api/tokens";
 import { figure } from "../../../lib/numbers/numbers";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { rampOf } from "../../../lib/tokens/scale";
 import { useSession } from "../../../state/useSession";
 import { effectsOf } from "./updatePaint";
 import style from "./Update.module.css";
 
-export function UpdateLegend() {
+export function UpdateLegend({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
   const [first, scale, second] = [update.first.value, update.scale.value, update.now.value[1] ?? null];
   if (first === null || scale === null) return null;
-  const [untrained = 0, up = 0, down = 0, unmoved = 0, out = 0] = effectsOf(first);
+  const [untrained = 0, up = 0, down = 0, unmoved = 0, out = 0] = effectsOf(first, tokens);
   return (
     <ul class={style["legend"]} aria-label="What the colours mean">
       <li>
@@ -32,7 +33,9 @@ export function UpdateLegend() {
       <Item mark="out" words="taken out: clipped or masked" many={out} />
       <Item mark="unmoved" words="advantage 0" many={unmoved} />
       <Item mark="untrained" words="not trained" many={untrained} />
-      {second !== null && <Item mark="differs" words="the second rule differs" many={differences(first, second)} />}
+      {second !== null && (
+        <Item mark="differs" words="the second rule differs" many={differences(first, second, tokens)} />
+      )}
     </ul>
   );
 }
@@ -51,8 +54,8 @@ function Item({ mark, words, many }: Mark) {
   );
 }
 
-function differences(one: TokenUpdate, other: TokenUpdate): number {
+function differences(one: TokenUpdate, other: TokenUpdate, { first, count }: TokenSample): number {
   let many = 0;
-  for (const [token, effect] of one.effects.entries()) if (effect !== other.effects[token]) many += 1;
+  for (let token = first; token < count; token += 1) if (one.effects[token] !== other.effects[token]) many += 1;
   return many;
 }

@@ -3,6 +3,7 @@
 import type { Session } from "../../../state/session";
 import { tint } from "../../../lib/tokens/scale";
 import type { TokenUpdate } from "../../../api/tokens";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Paint } from "../flow/tokenFlow";
 
 export const TAKEN_OUT = 4;
@@ -25,8 +26,8 @@ export function updatePaint({ tokenUpdate: update }: Session): Paint {
 }
 
 /** The number of tokens with each effect. */
-export function effectsOf({ effects }: TokenUpdate): number[] {
+export function effectsOf({ effects }: TokenUpdate, { first, count }: TokenSample): number[] {
   const many = EFFECTS.map(() => 0);
-  for (const effect of effects) many[effect] = (many[effect] ?? 0) + 1;
+  for (const effect of effects.subarray(first, count)) many[effect] = (many[effect] ?? 0) + 1;
   return many;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cutsOf, segmentsOf, trainedOf, withoutPadding } from "./segments";
+import { cutsOf, segmentsOf, trainedOf } from "./segments";
 
 const TURNS = [
   { role: "user", origin: "prompt" },
@@ -7,6 +7,7 @@ const TURNS = [
   { role: "tool", origin: "response" },
 ];
 const run = (turn: readonly number[], firstString = turn.length, lossMask: readonly number[] | null = null) => ({
+  first: 0,
   count: turn.length,
   turn: Int32Array.from(turn),
   firstString,
@@ -31,6 +32,11 @@ describe("stretches of tokens", () => {
     expect(named(run([-1, -1, -1], 3, [0, 1, 0]))).toEqual(["0-1 prompt, not the model", "1-3 response"]);
     expect(named(run([-1, -1]))).toEqual(["0-2 response"]);
   });
+  it("begin behind the padding at the start, which is not trained", () => {
+    const padded = { ...run([0, 0, 1, 1], 4, [1, 0, 1, 1]), first: 1 };
+    expect(named(padded)).toEqual(["1-2 user, not the model", "2-4 assistant"]);
+    expect([...trainedOf(padded, [])]).toEqual([0, 0, 1, 1]);
+  });
   it("of turns that the page does not know have their number", () => {
     expect(named(run([7, 7]))).toEqual(["0-2 turn 8"]);
   });
@@ -52,10 +58,4 @@ it("cuts stretches behind a line where one ends near", () => {
   expect(cutsOf(10, 300, () => false)).toEqual([10, 300]);
   expect(cutsOf(0, 1300, () => false)).toEqual([0, 512, 1024, 1300]);
   expect(cutsOf(0, 1300, (token) => token === 499 || token === 30)).toEqual([0, 500, 1012, 1300]);
-});
-
-it("leaves out padding at the end, but never everything", () => {
-  expect(withoutPadding(5, (token) => token > 2)).toBe(3);
-  expect(withoutPadding(5, (token) => token !== 4)).toBe(5);
-  expect(withoutPadding(5, () => true)).toBe(5);
 });

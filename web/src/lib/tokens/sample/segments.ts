@@ -16,6 +16,8 @@ export interface Segment {
 }
 
 export interface TokenRun {
+  /** The first token behind the padding at the start. */
+  first: number;
   count: number;
   turn: Int32Array;
   /** The first token with a string; `count` without strings. */
@@ -39,7 +41,7 @@ export function segmentsOf(run: TokenRun, turns: (turn: number) => TurnRole | nu
   const begin = responseStart(run);
   const segments: Segment[] = [];
   let last = NaN;
-  for (let token = 0; token < run.count; token += 1) {
+  for (let token = run.first; token < run.count; token += 1) {
     const turn = run.turn[token] ?? UNKNOWN_TURN;
     const isBegin = turn === UNKNOWN_TURN && token === begin;
     const current = segments.at(-1);
@@ -68,10 +70,10 @@ function described(
 }
 
 /** Which tokens the update counts: those under the loss mask, or, without one, those that the model wrote. */
-export function trainedOf({ count, lossMask }: TokenRun, segments: readonly Segment[]): Uint8Array {
+export function trainedOf({ first, count, lossMask }: TokenRun, segments: readonly Segment[]): Uint8Array {
   const flags = new Uint8Array(count);
   if (lossMask !== null)
-    for (let token = 0; token < count; token += 1) flags[token] = (lossMask[token] ?? 0) > 0 ? 1 : 0;
+    for (let token = first; token < count; token += 1) flags[token] = (lossMask[token] ?? 0) > 0 ? 1 : 0;
   else for (const { from, stop, isModel } of segments) if (isModel) flags.fill(1, from, stop);
   return flags;
 }
@@ -90,11 +92,4 @@ export function cutsOf(from: number, stop: number, endsLine: (token: number) => 
     at = cut;
   }
   return [...cuts, stop];
-}
-
-/** The number of tokens before the padding at the end: equal ids or strings without a value. */
-export function withoutPadding(count: number, isPadding: (token: number) => boolean): number {
-  let stop = count;
-  while (stop > 0 && isPadding(stop - 1)) stop -= 1;
-  return stop === 0 ? count : stop;
 }

@@ -2,7 +2,8 @@
 
 import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../../api/types.gen";
 import { inFlow, type Spelling, spellingOf, textOf } from "./readable";
-import { type Segment, segmentsOf, trainedOf, type TurnRole, withoutPadding } from "./segments";
+import { NO_PAD, type PaddedTokens, paddingOf, paddingWords } from "./padding";
+import { type Segment, segmentsOf, trainedOf, type TurnRole } from "./segments";
 import { sorted } from "../scale";
 
 export interface Series extends Pick<TokenArray, "name" | "title" | "about" | "origin" | "scale"> {
@@ -24,8 +25,14 @@ export interface Page {
 }
 
 /** Flags that a trainer recorded: numbers, but no values to compare. */
-export const FLAGS: ReadonlySet<string> = new Set(["loss_mask", "is_masked", "is_masked_high", "is_masked_low"]);
-const PAD = /^(<\|?_?pad_?\|?>|\[PAD\]|<PAD>|<\|endoftext\|>|<\|finetune_right_pad_id\|>)$/i;
+export const FLAGS: ReadonlySet<string> = new Set([
+  "loss_mask",
+  "attention_mask",
+  "is_masked",
+  "is_masked_high",
+  "is_masked_low",
+]);
+const MASKS: ReadonlySet<string> = new Set(["loss_mask", "attention_mask"]);
 /** What the first choice of a series is, as far as a sample has it. */
 const FIRST = ["kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs"];
 
@@ -42,8 +49,12 @@ const ROWS = [
 ];
 
 export class TokenSample {
-  /** Tokens without the padding at the end, which nothing shows. */
+  /** The first token: those before are padding, which nothing shows. */
+  readonly first: number;
+  /** The number of tokens, with the padding at the start and without that at the end. */
   readonly count: number;
+  /** What is left out as padding, in words; empty for nothing. */
+  readonly padding: string;
   readonly segments: readonly Segment[];
   /** 1 for each token that the update counts. */
   readonly trained: Uint8Array;
@@ -57,7 +68,7 @@ export class TokenSample {
   readonly #text: ((token: number) => string) | null;
   readonly #ordered = new Map<string, Float64Array>();
 
-  constructor(pages: readonly Page[], turns: (turn: number) => TurnRole | null) {
+  constructor(pages: readonly Page[], turns: (turn: number) => TurnRole | null, pad = NO_PAD) {
     const { ids, text, turn, series, total } = joined(pages);
     this.#ids = ids;
     this.#text = text;
@@ -65,10 +76,13 @@ export class TokenSample {
     this.rules = pages[0]?.rules ?? [];
     this.updates = pages[0]?.updates ?? [];
     this.hasAlternatives = pages[0]?.hasAlternatives ?? false;
-    this.count = withoutPadding(total, (token) => this.#isPadding(token, total));
-    const firstString = this.#firstString();
     const lossMask = this.named("loss_mask")?.values ?? null;
-    const run = { count: this.count, turn, firstString, lossMask };
+    const padding = paddingOf(this.#padded(total, lossMask), pad);
+    this.first = padding.first;
+    this.count = padding.stop;
+    this.padding = paddingWords(padding, total);
+    const firstString = this.#firstString();
+    const run = { first: this.first, count: this.count, turn, firstString, lossMask };
     this.segments = segmentsOf(run, turns);
     this.trained = trainedOf(run, this.segments);
     this.spelling = text === null ? "plain" : spellingOf({ at: text }, firstString, this.count);
@@ -148,18 +162,16 @@ export class TokenSample {
     return this.#first;
   }
 
-  #isPadding(token: number, total: number): boolean {
-    if (this.series.some(({ name, values }) => name !== "loss_mask" && !Number.isNaN(values[token] ?? NaN)))
-      return false;
-    const text = this.#text?.(token) ?? "";
-    if (PAD.test(text)) return true;
-    const last = total - 1;
-    const isRepeated = token < last || this.#isSame(token - 1, token);
-    return isRepeated && this.#isSame(token, last) && !(text === "" && this.id(token) === null);
-  }
-
-  #isSame(one: number, other: number): boolean {
-    return one >= 0 && this.id(one) === this.id(other) && this.#text?.(one) === this.#text?.(other);
+  #padded(total: number, lossMask: Float64Array | null): PaddedTokens {
+    const series = this.series.filter(({ name }) => !MASKS.has(name));
+    return {
+      total,
+      id: (token) => this.id(token),
+      string: (token) => this.#text?.(token) ?? null,
+      attentionMask: this.named("attention_mask")?.values ?? null,
+      lossMask,
+      hasValue: (token) => series.some(({ values }) => !Number.isNaN(values[token] ?? NaN)),
+    };
   }
 }
 
