@@ -3,15 +3,19 @@
 import asyncio
 import contextlib
 import gc
+import json
 import os
+import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rolloupe.demo import RUNS
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.model import Location
 from tests import chromium, forks
 from tests.thoroughness import amount
 
@@ -23,7 +27,7 @@ for name, examples in (("quick", 20), ("thorough", 200)):
         name,
         max_examples=examples,
         deadline=None,
-        derandomize="CI" in os.environ,  # the same examples every time: a build fails for what changed
+        derandomize=name == "quick",  # the same examples every time: a build fails for what changed
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile(os.environ.get("ROLLOUPE_EXAMPLES", "quick"))
@@ -64,6 +68,24 @@ def pytest_sessionfinish() -> None:
 def demo_runs() -> Path:
     """The runs that come with the package: read only."""
     return RUNS
+
+
+def _step_of(record: dict[str, Any]) -> int:
+    """The step of a sample, of metrics, or of the sample that an annotation is of."""
+    step = record["step"] if "step" in record else record["uid"].split("/")[-3]
+    return int(step or 0)
+
+
+@pytest.fixture(scope="session")
+def short_grpo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled run tiny_grpo up to step 3: for what one step of it can show. Read only."""
+    folder = tmp_path_factory.mktemp("short") / "tiny_grpo"
+    shutil.copytree(RUNS / "tiny_grpo", folder, ignore=shutil.ignore_patterns("*.jsonl.zst"))
+    for file in (RUNS / "tiny_grpo").glob("*/*.jsonl.zst"):
+        with open_binary(Location(str(file), str(RUNS.resolve()))) as lines:
+            kept = [line for line in lines if _step_of(json.loads(line)) <= 3]
+        (folder / file.parent.name / file.stem).write_bytes(b"".join(kept))
+    return folder
 
 
 @pytest.hookimpl(wrapper=True)

@@ -32,9 +32,9 @@ def words(command: str, run: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *INLINE])
-def test_every_command_runs(command: str, run: Path, demo_runs: Path) -> None:
+def test_every_command_runs(command: str, run: Path, short_grpo: Path) -> None:
     if command.startswith("tokens"):
-        run = demo_runs / "tiny_grpo"  # whose samples have token series
+        run = short_grpo  # whose samples have token series
     done = rolloupe(*words(command, run))
     assert done.code in ((0, 1) if "truncated" in command else (0,)), done.err
     if "query" in command or "search" in command:

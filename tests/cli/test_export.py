@@ -25,9 +25,9 @@ def ids_of(file: Path) -> list[str]:
     return [sample["reply"]["id"] for sample in data_of(file)["samples"]]
 
 
-def test_the_samples_of_a_query_with_their_tokens(demo_runs: Path, tmp_path: Path) -> None:
+def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Path) -> None:
     target = tmp_path / "new/r.html"
-    scope = (demo_runs / "tiny_grpo", "--step", "0", "--split", "train", "--where", "reward > 1", "--json")
+    scope = (short_grpo, "--step", "0", "--split", "train", "--where", "reward > 1", "--json")
     done = rolloupe("export", "html", "-o", target, *scope)
     assert done.code == 0, done.err
     listed = rolloupe("query", *scope).lines
@@ -73,10 +73,10 @@ def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) ->
 
 
 def test_many_samples_need_a_folder_and_link_to_each_other(
-    demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document, "PART_BYTES", 40_000)
-    words = ("export", "html", demo_runs / "tiny_grpo", "--step", "0", "--split", "train", "--all-records")
+    words = ("export", "html", short_grpo, "--step", "0", "--split", "train", "--all-records")
     refused = rolloupe(*words, "-o", tmp_path / "r.html")
     assert refused.code == 2 and "Next: name a folder" in refused.err and not (tmp_path / "r.html").exists()
     done = rolloupe(*words, "-o", f"{tmp_path / 'parts'}/", "--json")
@@ -87,7 +87,7 @@ def test_many_samples_need_a_folder_and_link_to_each_other(
     assert sum(len(ids_of(file)) for file in files) == done.json["samples"] == 160
 
 
-def test_a_limit_is_said(demo_runs: Path, tmp_path: Path) -> None:
-    done = rolloupe("export", "html", demo_runs / "tiny_grpo", "-o", tmp_path / "r.html", "--no-tokens")
-    assert "100 of 14,400 samples" in done.out or "100 of 1" in done.out
+def test_a_limit_is_said(short_grpo: Path, tmp_path: Path) -> None:
+    done = rolloupe("export", "html", short_grpo, "-o", tmp_path / "r.html", "--no-tokens")
+    assert "100 of 1,792 samples" in done.out
     assert "--all-records" in done.out

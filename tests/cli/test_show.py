@@ -118,6 +118,6 @@ def test_a_path_without_an_id(run: Path, tmp_path: Path) -> None:
     assert "No run was found" in done.err
 
 
-def test_json_has_the_token_series(demo_runs: Path) -> None:
-    sample = rolloupe("show", demo_runs / "tiny_grpo", "train/0/00/1", "--json").json
+def test_json_has_the_token_series(short_grpo: Path) -> None:
+    sample = rolloupe("show", short_grpo, "train/0/00/1", "--json").json
     assert all(len(one["values"]) == 53 for one in sample["series"]) and sample["series"]

@@ -12,9 +12,9 @@ from tests.cli.support import rolloupe, row, write_run
 ID = "train/0/00/0"
 
 
-def test_each_token_is_an_object_with_every_series(demo_runs: Path, tmp_path: Path) -> None:
-    lines = rolloupe("tokens", demo_runs / "tiny_grpo", ID, "--json").lines
-    with library.open(demo_runs / "tiny_grpo", index_dir=tmp_path) as runs:
+def test_each_token_is_an_object_with_every_series(short_grpo: Path, tmp_path: Path) -> None:
+    lines = rolloupe("tokens", short_grpo, ID, "--json").lines
+    with library.open(short_grpo, index_dir=tmp_path) as runs:
         sample = runs[0].sample(ID)
         table = sample.tokens
     assert [line["position"] for line in lines] == list(range(len(sample.token_ids)))
@@ -30,8 +30,8 @@ def test_each_token_is_an_object_with_every_series(demo_runs: Path, tmp_path: Pa
     np.testing.assert_allclose(ratios, np.exp(gaps), rtol=1e-6)
 
 
-def test_the_worst_tokens_come_first(demo_runs: Path) -> None:
-    path = demo_runs / "tiny_grpo"
+def test_the_worst_tokens_come_first(short_grpo: Path) -> None:
+    path = short_grpo
     every = [line["kl_k3"] for line in rolloupe("tokens", path, ID, "--json").lines]
     finite = sorted((value for value in every if value != "NaN"), reverse=True)
     worst = rolloupe("tokens", path, ID, "--json", "--worst", "kl_k3", "--limit", "5").lines
@@ -43,8 +43,8 @@ def test_the_worst_tokens_come_first(demo_runs: Path) -> None:
     assert done.out.count("yes") == 2
 
 
-def test_what_cannot_be_answered_says_what_can(demo_runs: Path, tmp_path: Path) -> None:
-    done = rolloupe("tokens", demo_runs / "tiny_grpo", ID, "--series", "entropie")
+def test_what_cannot_be_answered_says_what_can(short_grpo: Path, tmp_path: Path) -> None:
+    done = rolloupe("tokens", short_grpo, ID, "--series", "entropie")
     assert done.code == 2 and "no token series 'entropie'; the sample has: logprobs" in done.err
     write_run(tmp_path, {0: [row(0)]})
     done = rolloupe("tokens", tmp_path, "train/0/0/0")

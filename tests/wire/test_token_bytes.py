@@ -219,9 +219,9 @@ def test_the_alternatives_of_a_token_have_a_route_and_a_flag(tmp_path: Path) -> 
 
 
 def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_step(
-    tmp_path: Path, demo_runs: Path
+    tmp_path: Path, short_grpo: Path
 ) -> None:
-    with opened(demo_runs / "tiny_grpo", tmp_path) as library:
+    with opened(short_grpo, tmp_path) as library:
         app, sample_id = served(library), "train/0/00/0"
         page = decoded(asked(app, sample_id).body)
         own, *others = page.header["updates"]
@@ -237,15 +237,14 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         part = decoded(asked(app, sample_id, rule="dapo", start=40, count=2).body).arrays["update", "coefficients"]
         np.testing.assert_array_equal(part, update.arrays["update", "coefficients"][40:42])
         of_step = get(app, f"{run_path(app)}/update?split=train&step=0&rule=ppo").json
-        assert (
-            of_step["samples"] == len(of_step["by_sample"]) == 16 and of_step["without"] == 144
-        )  # without token series
+        assert of_step["samples"] == len(of_step["by_sample"]) == 16
+        assert of_step["left_out"] == {"no logprobs": 144}
         assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]
         for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong
 
 
-def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs: Path) -> None:
+def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs: Path, short_grpo: Path) -> None:
     board = demo_runs / "rl_logging_board/gen_train_toy"
     with rolloupe.open(board, index_dir=tmp_path) as runs:
         (run,) = runs
@@ -259,7 +258,7 @@ def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs:
         assert sample.tokens["kl_k3"][first.token].as_py() == pytest.approx(first.value)
         assert sample.tokens["text"][first.token].as_py() == first.token_string
         assert run.worst_tokens("kl_k3", highest=False, limit=1).tokens[0].value <= first.value
-    with rolloupe.open(demo_runs / "tiny_grpo", index_dir=tmp_path) as runs:
+    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
         left_out = runs[0].worst_tokens("kl_k3")
         assert left_out.tokens == [] and "annotations add" in left_out.coverage.left_out
         assert runs[0].worst_tokens("kl_k3", split="train", step=0).tokens[0].value > 0

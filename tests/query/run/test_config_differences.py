@@ -45,12 +45,12 @@ def test_hostile_configurations_are_bounded(tmp_path: Path) -> None:
     assert max(map(len, found)) <= config_differences.MAX_KEY_CHARS
 
 
-def test_the_newest_step_of_each_split_has_means(tmp_path: Path, demo_runs: Path) -> None:
+def test_the_newest_step_of_each_split_has_means(tmp_path: Path, short_grpo: Path) -> None:
     relax_run(tmp_path / "run")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
         assert query.newest(run) == {"train": query.Newest(0.5, 13.5, 8.0)}
-    with Library([demo_runs / "tiny_grpo"]) as library:  # annotations say more of it
+    with Library([short_grpo]) as library:  # annotations say more of it
         (run,) = library.runs
         assert run.wait(30)
         last = query.steps(run, "train")[-1]

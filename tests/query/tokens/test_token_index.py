@@ -41,7 +41,7 @@ def runs() -> list[Path]:
     return [native / "small", *exports, *demo, *generic]
 
 
-SLOW = {"v1_pr2551", "v2_pr2592", "v4_pr2641", "areal", "skyrl", "verl_v1"}
+SLOW = {"v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax", "areal", "skyrl", "verl_v1"}
 """Runs that are like others."""
 
 CASES = [slow_unless(path.name not in SLOW, path) for path in runs()]
@@ -153,8 +153,8 @@ def test_token_ids_and_strings_come_from_the_index(tmp_path: Path) -> None:
                         assert one.token_id == sample.token_ids[one.token]
 
 
-def test_more_tokens_than_the_index_keeps_are_refused(tmp_path: Path) -> None:
-    with opened(RUNS / "tiny_grpo", tmp_path) as library, pytest.raises(BadQuery, match="from 1 to 64"):
+def test_more_tokens_than_the_index_keeps_are_refused(tmp_path: Path, short_grpo: Path) -> None:
+    with opened(short_grpo, tmp_path) as library, pytest.raises(BadQuery, match="from 1 to 64"):
         query.worst_tokens(library.runs[0], SampleQuery(), "logprobs", limit=65)
 
 
@@ -189,8 +189,10 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
             query.step_words(run, SampleQuery(group="g"))
 
 
-def test_what_annotations_complete_is_left_out_of_the_run_and_read_with_a_step(tmp_path: Path) -> None:
-    with opened(RUNS / "tiny_grpo", tmp_path) as library:
+def test_what_annotations_complete_is_left_out_of_the_run_and_read_with_a_step(
+    tmp_path: Path, short_grpo: Path
+) -> None:
+    with opened(short_grpo, tmp_path) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         whole = query.worst_tokens(run, SampleQuery(), "logprobs")

@@ -17,8 +17,8 @@ def data_of(body: bytes) -> dict[str, Any]:
     return data
 
 
-def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: Path, tmp_path: Path) -> None:
+    with opened(short_grpo, tmp_path / "index") as library:
         app = served(library)
         address = f"{run_path(app)}/export?to=html&split=train&step=0"
         answer = get(app, address)
@@ -34,10 +34,10 @@ def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(demo_runs: Pa
 
 
 def test_a_report_stops_before_it_is_too_large(
-    demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document, "PART_BYTES", 20_000)
-    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+    with opened(short_grpo, tmp_path / "index") as library:
         app = served(library)
         body = get(app, f"{run_path(app)}/export?to=html&split=train&step=0").body
     data = data_of(body)
