@@ -41,7 +41,7 @@ def recorded(run: Path, count: int) -> None:
                 step=step, group=str(number % SAMPLES_A_STEP // 8), index=str(number % 8), prompt="p", response=text,
                 reward=float(number % 2), advantage=float(number % 2) - 0.5,
                 series={
-                    "token_ids": rng.integers(0, 150_000, TOKENS_A_SAMPLE).astype(np.int32), "logprobs": sampling,
+                    "token_ids": _ids(rng, TOKENS_A_SAMPLE).astype(np.int32), "logprobs": sampling,
                     "trainer_logprobs": trainer, "ref_logprobs": ref, "entropy": entropy,
                 },
             )  # fmt: skip
@@ -56,6 +56,13 @@ def _policies(rng: Any, count: int) -> tuple[Any, ...]:
     trainer = np.minimum(0, sampling + rng.normal(0, 0.02, count) * (rng.random(count) < 0.3))
     ref = np.minimum(0, sampling + rng.normal(0, 0.1, count))
     return tuple(one.astype(np.float32) for one in (sampling, trainer, ref, rng.exponential(0.4, count)))
+
+
+def _ids(rng: Any, count: int) -> Any:
+    """Ids of a vocabulary of 150,000, as frequent as words are: the nth with a share of about 1 / (n + 3)."""
+    import numpy as np
+
+    return np.exp(rng.uniform(np.log(3), np.log(150_003), count)).astype(np.int64) - 3
 
 
 def exported(run: Path, count: int) -> None:
@@ -75,7 +82,7 @@ def exported(run: Path, count: int) -> None:
             "prob_delta": prob_delta(trainer, sampling),
         }  # fmt: skip
         mask = (np.arange(8_000) >= 1_000).astype(int).tolist()
-        record = {"token_ids": rng.integers(0, 150_000, 8_000).tolist(), "loss_mask": mask, "env_name": "e"}
+        record = {"token_ids": _ids(rng, 8_000).tolist(), "loss_mask": mask, "env_name": "e"}
         record |= {name: np.float32(values).astype(float).tolist() for name, values in columns.items()}
         record |= {name: [0] * 8_000 for name in ("is_masked", "is_masked_high", "is_masked_low")}
         lines.append(json.dumps(record)[1:])

@@ -215,9 +215,10 @@ class Run:
             group: one group.
             trained: True for trained samples only, False for discarded ones only. Default: both.
             where: a filter, such as `"reward < 0.1 and (status = truncated or turns > 3)"`, or a list of `Condition`
-                and other records of `rolloupe.query`, all of which must hold.
+                and other records of `rolloupe.query`, all of which must hold. `token "Wait"` holds for samples of which
+                a trained token is `Wait`, with or without a blank before it.
             sort: `index`, `length`, or a name of `columns()`. Missing values come last in either order. If the sort or
-                the filter uses a derived metric, the result waits until all samples have it.
+                the filter uses a derived metric, or the filter a token, the result waits until all samples have it.
             descending: sort from large to small.
             offset: skip this many samples.
             limit: return at most this many.
@@ -277,7 +278,7 @@ class Run:
         """
         narrowed = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
-        return sample_lists.search(self._ready(), wanted, narrowed, limit)
+        return sample_lists.search(self._ready_with_derived(narrowed), wanted, narrowed, limit)
 
     # One sample
 
@@ -505,8 +506,8 @@ class Run:
         from rolloupe.api import reports
 
         return reports.write(
-            self._ready(), self._reader(), Path(target), query, title=title, worst=worst, by=by, has_tokens=tokens,
-            advanced=advanced,
+            self._ready_with_derived(query), self._reader(), Path(target), query, title=title, worst=worst, by=by,
+            has_tokens=tokens, advanced=advanced,
         )  # fmt: skip
 
     def spans(
@@ -719,9 +720,9 @@ class Run:
         return self._ready(derived=any(queries.is_derived(run, name) for name in names))
 
     def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
-        """Return the run as `_ready` does, with all derived metrics if the query names one."""
+        """Return the run as `_ready` does, with derived metrics and tokens if the query names any."""
         run = self._ready()
-        return self._ready(derived=bool(queries.derived_names(query, *queries.value_names(run))))
+        return self._ready(derived=queries.needs_whole_index(query, *queries.value_names(run)))
 
     def _reader(self) -> "Reader":
         opened = self._ready()

@@ -14,7 +14,7 @@ from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
-from rolloupe.index.token_stats.files import tokens_file_of
+from rolloupe.index.token_stats.files import tokens_file_of, words_file_of
 from rolloupe.model import Problem, RunInfo, Source
 
 WAIT_S = 0.5
@@ -165,8 +165,8 @@ class Backfill:
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        own = text_of(path) if self._stage == "texts" else tokens_file_of(path)
-        for file in (own, derived_of(path), about_of(path)):
+        own = (text_of(path),) if self._stage == "texts" else (tokens_file_of(path), words_file_of(path))
+        for file in (*own, derived_of(path), about_of(path)):
             self._budget.wrote(file)
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
@@ -201,5 +201,5 @@ def missing_of(segment: Segment, stage: Stage, annotated: Collection[str]) -> li
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:
     """The files of some segments that may be deleted."""
     for segment in segments:
-        for path in (text_of(segment.path), tokens_file_of(segment.path)):
+        for path in (text_of(segment.path), words_file_of(segment.path), tokens_file_of(segment.path)):
             yield Text(age_of(segment), path)

@@ -9,7 +9,7 @@ from rolloupe.query.evals.grader import Judge, judges
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.filter.completion import Completion, Suggestion, complete
-from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Or
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or
 from rolloupe.query.records import (
     Discards,
     ExtremeToken,
@@ -68,7 +68,7 @@ from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
-from rolloupe.query.samples.pages import derived_names, every, in_scope, samples, table
+from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_whole_index, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
@@ -110,6 +110,7 @@ __all__ = [
     "GroupPage",
     "GroupSummary",
     "GroupedUpdate",
+    "HasToken",
     "Judge",
     "KnownSeries",
     "MaskedBySteps",
@@ -193,6 +194,7 @@ __all__ = [
     "metric_rows",
     "metrics",
     "named",
+    "needs_whole_index",
     "neighbours",
     "newest",
     "position_curves",

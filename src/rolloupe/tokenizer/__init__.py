@@ -4,7 +4,7 @@ Owns the files of tokenizers (`tokenizer.json`, `tekken.json`, SentencePiece mod
 Hugging Face cache. It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
 """
 
-from rolloupe.tokenizer.decode import decode_tokens
+from rolloupe.tokenizer.decode import decode_tokens, text_of_token
 from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_named, load_unchanged
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder
 
@@ -17,4 +17,5 @@ __all__ = [
     "load_named",
     "load_unchanged",
     "placeholder",
+    "text_of_token",
 ]

@@ -27,6 +27,11 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     return texts
 
 
+def text_of_token(tokenizer: Tokenizer, token: int) -> str:
+    """Return the text of a token within a sequence; of a part of a character, what decoding it alone gives."""
+    return tokenizer.texts[token] or decode_tokens(tokenizer, [token])[0]
+
+
 def _beginning(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
     """Return how many tokens are decoded as the first of a text."""
     if not tokenizer.vocabulary.is_first_until_text:

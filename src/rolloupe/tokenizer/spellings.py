@@ -19,6 +19,8 @@ _BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
 BYTES = dict(_letters())
 """The byte of each letter."""
 
+LETTERS = {byte: letter for letter, byte in BYTES.items()}
+
 
 def bytes_of(letters: str) -> bytes | None:
     """Return the bytes that a text of this alphabet spells; None for a text with other letters."""

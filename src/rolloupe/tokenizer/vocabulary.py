@@ -1,5 +1,6 @@
 """A tokenizer as decoding needs it: how each token is spelled, and the steps from a spelling to bytes."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
@@ -38,6 +39,7 @@ class Tokenizer:
         self.vocabulary = vocabulary
         self.special = vocabulary.special
         self.texts = _Texts(self)
+        self._tokens: dict[str, list[int]] | None = None
 
     def __contains__(self, token: int) -> bool:
         return token in self.vocabulary.spellings
@@ -54,6 +56,16 @@ class Tokenizer:
         for step in self.vocabulary.first_steps if is_first else self.vocabulary.steps:
             piece = step(piece)
         return piece
+
+    def tokens_of(self, text: str) -> list[int]:
+        """Return the tokens that are this text within a sequence. The first call takes a moment."""
+        if self._tokens is None:
+            found: dict[str, list[int]] = defaultdict(list)
+            for token in self.vocabulary.spellings:
+                if (own := self.texts[token]) is not None:
+                    found[own].append(token)
+            self._tokens = found
+        return self._tokens.get(text, [])
 
 
 class _Texts(dict[int, str | None]):

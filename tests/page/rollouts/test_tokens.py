@@ -470,7 +470,16 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     expect(changes.get_by_role("table", name="Gained").get_by_role("row")).to_have_count(len(gained) + 1)
     expect(tokens).to_have_url(re.compile("series=value_error&before=2&least=3"))
 
+    changes.get_by_role("link").first.click()
+    expect(tokens).to_have_url(re.compile("where=token"))
+    samples = tokens.request.get(
+        f"{api}/samples?split=train&step=1&where=token+%22{gained[0]['after']['word']}%22"
+    ).json()
+    expect(tokens.get_by_role("status").filter(has_text=f"{samples['total']} of")).to_be_visible()
+    tokens.go_back()
+
     worst = tokens.get_by_role("region", name="Worst tokens")
+    expect(worst.get_by_role("link").first).to_be_visible()
     values = [float(text) for text in worst.locator("td:nth-child(2)").all_inner_texts()]
     assert len(values) == 20 and values == sorted(values, reverse=True)
     worst.get_by_role("link").first.click()
@@ -484,5 +493,7 @@ def test_strange_tokens_of_a_run_are_text_on_one_line(tokens: Page, token_viewer
     expect(rows.first).to_be_visible()
     assert "\u202e" not in tokens.locator("main").inner_text()
     assert max(map(len, rows.all_inner_texts())) < 60
-    expect(tokens.get_by_role("region", name="Token strings with most KL")).to_contain_text("no KL")
-    expect(tokens.get_by_role("region", name="Token strings that gain")).to_contain_text("has one step")
+    most = tokens.get_by_role("region", name="Token strings with most KL")
+    most.get_by_role("button", name="all steps").click()
+    expect(most.get_by_role("link", name="·same")).to_be_visible()
+    expect(tokens).to_have_url(re.compile("strings=run"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
-from rolloupe.query import Among, And, Condition, Filter, Missing, Not, Or, SampleQuery
+from rolloupe.query import Among, And, Condition, Filter, HasToken, Missing, Not, Or, SampleQuery
 from rolloupe.query.filter.nodes import leaves
 from rolloupe.query.filter.parser import conditions, place_of, quoted
 from tests.index.support import lines, opened, row
@@ -38,6 +38,23 @@ NOT_7 = Not(Condition("b", "contains", "7"))
 )
 def test_what_can_be_read(text: str, expected: list[tuple[Any, ...]]) -> None:
     assert conditions(text) == tuple(Condition(*one) for one in expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('token "Wait"', HasToken("Wait")),
+        ("Token wait", HasToken("wait")),
+        ("not token ' so'", Not(HasToken(" so"))),
+        ('token """" and reward = 1', And((HasToken('"'), Condition("reward", "=", 1)))),
+        ("token 'and' or token 7", Or((HasToken("and"), HasToken("7")))),
+        ("token = 7", Condition("token", "=", 7)),
+        ("token in (a, b)", Among("token", ("a", "b"))),
+        ("token is null and token not contains x", And((Missing("token"), Not(Condition("token", "contains", "x"))))),
+    ],
+)
+def test_a_text_after_the_word_token_is_a_token(text: str, expected: Filter) -> None:
+    assert conditions(text) == (expected.of if isinstance(expected, And) else (expected,))
 
 
 def test_nan_is_a_number() -> None:
@@ -110,7 +127,7 @@ def test_anything_is_read_or_refused(text: str) -> None:
         found = conditions(text)
     except BadQuery:
         return
-    assert all(isinstance(one.column, str) for one in leaves(found))
+    assert all(isinstance(one, HasToken) or isinstance(one.column, str) for one in leaves(found))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.text(max_size=30))

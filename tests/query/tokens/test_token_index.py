@@ -1,7 +1,7 @@
 """Statistics and worst tokens of a run: what the index says is what the samples, read whole, hold."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,11 +15,12 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import SampleQuery, TokenWord
+from rolloupe.query import HasToken, Not, SampleQuery, TokenWord
 from rolloupe.query.filter.completion import complete
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.tokens.series import series_of
+from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened
 from tests.thoroughness import slow_unless
@@ -230,6 +231,7 @@ def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(path: Pat
         has_masked(run, samples)
         has_curves(run, samples)
         has_words(run, samples)
+        has_tokens(run, samples)
 
 
 def has_masked(run: OpenRun, samples: Samples) -> None:
@@ -362,6 +364,32 @@ def has_changes(
             assert [one.change for one in found] == [pytest.approx(expected[one.after.word]) for one in found]
             for one in found:
                 assert sums(one.before) == pytest.approx(first.get(one.after.word, none))
+
+
+def has_tokens(run: OpenRun, samples: Samples) -> None:
+    """Filter by each of some tokens, and compare with the strings of the samples."""
+    strings = {sample.key: trained_strings(run, sample) for some in samples.values() for sample, _ in some}
+    every = Counter(text.strip() or text for some in strings.values() for text in some)
+    wanted = [text for text, _ in every.most_common()]
+    for text in dict.fromkeys([*wanted[:8], *wanted[-4:], " " + wanted[0] if wanted else "", "no such token", ""]):
+        alike = {text} if text.startswith(" ") else {text, f" {text}"}
+        expected = {key for key, some in strings.items() if some & alike}
+        where = (HasToken(text),)
+        page = query.samples(run, SampleQuery(where=where))
+        assert ({item.key for item in page.samples}, page.pending) == (expected, 0), text
+        assert query.samples(run, SampleQuery(where=(Not(HasToken(text)),))).total == len(strings) - len(expected)
+
+
+def trained_strings(run: OpenRun, sample: Sample) -> set[str]:
+    """The strings of the trained tokens of a sample, readable; the digits of ids without strings."""
+    total = token_count(sample)
+    series = {one.name: one.values for one in series_of(sample, total) if one.origin != "difference"}
+    if not series:
+        return set()
+    texts = texts_of_tokens(sample)
+    before = total - len(texts)
+    words = [None] * before + texts if texts else [*map(str, sample.token_ids), *[None] * total][:total]
+    return {word for at in np.flatnonzero(tokens.trained(series)) if (word := words[at]) is not None}
 
 
 def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ EXAMPLES = (
         "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
     ),
     Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
+    Example("rolloupe query RUN_DIR --where 'reward = 0 and token \"Wait\"'", "Failures in which Wait is a token"),
     Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Trained samples only"),
     Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
     Example(
@@ -122,6 +123,9 @@ def query(
     prompt_length means prompt_tokens, and total_length total_tokens, unless a sample metric or a tag has that name.
     Quote names and values that contain blanks or symbols. A missing value satisfies no comparison but !=.
 
+    token "Wait" selects samples of which a trained token has exactly this string, with or without a blank before it. It
+    needs token series with strings, or with ids and a tokenizer; without a tokenizer, token 40 is the id.
+
     The result includes discarded samples; --where 'discarded is null' leaves them out.
 
     With --json, each object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason,
@@ -134,6 +138,7 @@ def query(
     formula. The command does not replace an existing file without --overwrite.
     """
     from rolloupe.api import sample_query
+    from rolloupe.query import needs_whole_index
 
     if overwrite and file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
@@ -146,7 +151,8 @@ def query(
             return NOTHING
         among = options.chosen(runs, run_id)
         derived = _derived_names(among, question)
-        if derived:
+        is_behind = any(needs_whole_index(question, *run.value_names()) for run in among)
+        if is_behind:
             progress.wait(runs, texts=True)  # the index writes them with the texts
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         rows = islice(_samples(among, question), offset, None if most is None else offset + most)
@@ -158,8 +164,8 @@ def query(
             shown = _write_table(rows, sort, many=len(among) > 1)
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, question, offset + shown)
-        if derived or not shown:
-            options.require_complete(runs, run_id, texts=bool(derived))
+        if is_behind or not shown:
+            options.require_complete(runs, run_id, texts=is_behind)
         if not shown:
             complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING

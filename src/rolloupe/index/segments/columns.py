@@ -33,6 +33,10 @@ NUMBER_COLUMN = "~number"
 """A column that no segment has: a query that names it counts the rows."""
 
 
+STRING_COLUMNS = "~token."
+"""The prefix of columns that no segment has: whether a sample has a token with a string."""
+
+
 class ColumnRef(NamedTuple):
     """The column behind a name: `kind` is `fixed`, `metric`, `tag`, `derived` or `number`, `name` has no prefix."""
 
@@ -69,6 +73,17 @@ def tag_column(name: str) -> str:
 def derived_column(name: str) -> str:
     """The column of a derived metric."""
     return f"{DERIVED_COLUMNS}{name}"
+
+
+def token_column(text: str) -> str:
+    """The column of the string of a token."""
+    return f"{STRING_COLUMNS}{text.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def token_text(column: str) -> str | None:
+    """The string behind such a column; None for another column."""
+    digits = column.removeprefix(STRING_COLUMNS)
+    return None if digits == column else bytes.fromhex(digits).decode("utf-8", "surrogatepass")
 
 
 def derived_metric(name: str) -> str:

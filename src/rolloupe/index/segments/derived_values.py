@@ -59,6 +59,8 @@ class TokenMark(Struct, frozen=True, kw_only=True):
     version: int
     size_bytes: int = 0
     """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
+    words_bytes: int = 0
+    """The size of its file of words; 0 if no trained token has a string or an id."""
     annotated: tuple[str, ...] = ()
     """The series for which annotations hold values: what follows from them is left out."""
     unread: int = 0

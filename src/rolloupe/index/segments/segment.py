@@ -8,7 +8,7 @@ lacks its `.parquet`.
 import contextlib
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,8 +262,14 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     return meta
 
 
-def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None, codec: pa.Codec = ZSTD) -> int:
-    """Write a table. Returns the size of the file."""
+def write_parquet(
+    path: Path,
+    table: pa.Table,
+    row_group_size: int | None = None,
+    codec: pa.Codec = ZSTD,
+    encodings: Mapping[str, str] | None = None,
+) -> int:
+    """Write a table, with the usual encoding of a column unless `encodings` names one. Returns the file's size."""
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     sink = pa.BufferOutputStream()  # one write in place of one a page
     pq.write_table(
@@ -273,6 +279,7 @@ def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None
         compression_level=codec.compression_level,
         use_dictionary=few or False,
         row_group_size=row_group_size,
+        column_encoding=None if encodings is None else dict(encodings),
     )
     contents = memoryview(sink.getvalue())
     atomic.write(path, contents)

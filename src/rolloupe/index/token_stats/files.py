@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rolloupe.derive import BatchValues, token_metrics
 from rolloupe.formats import by_name
+from rolloupe.index.fingerprint import size_of
 from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
 from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
@@ -22,12 +24,16 @@ from rolloupe.index.token_stats import kept_tokens, mask_sums, words
 from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums
 from rolloupe.index.token_stats.positions import PositionRuns, PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
-from rolloupe.index.token_stats.words import WordTotals
+from rolloupe.index.token_stats.word_rows import WordRows
+from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
-VERSION = 2
+VERSION = 3
 ENDING = ".tokens.parquet"
+
+WORDS = ".words" + ENDING
+"""The ending of the file of the words of a segment, and of the samples that have them."""
 
 BATCH_TOKENS = 2**17
 """How many tokens to compute together."""
@@ -46,6 +52,11 @@ def tokens_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{ENDING}")
 
 
+def words_file_of(path: Path) -> Path:
+    """The path of the words of a segment."""
+    return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
+
+
 def _is_written(path: Path, meta: SegmentMeta, annotated: Collection[str]) -> bool:
     if meta.annotates or not may_have_tokens(meta):
         return True
@@ -53,15 +64,17 @@ def _is_written(path: Path, meta: SegmentMeta, annotated: Collection[str]) -> bo
     if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
     is_same = (about.tokens.version, about.tokens.annotated) == (VERSION, tuple(sorted(annotated)))
-    return is_same and has_file(path, about.tokens)
+    return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
 def has_file(path: Path, mark: TokenMark) -> bool:
     """True if the file of statistics that a mark tells of is there, or none was written."""
-    try:
-        return not mark.size_bytes or tokens_file_of(path).stat().st_size == mark.size_bytes
-    except OSError:
-        return False
+    return not mark.size_bytes or size_of(tokens_file_of(path)) == mark.size_bytes
+
+
+def has_words(path: Path, mark: TokenMark) -> bool:
+    """The same of the file of words."""
+    return not mark.words_bytes or size_of(words_file_of(path)) == mark.words_bytes
 
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
@@ -73,9 +86,14 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
     for number, tokens in zip(order, found, strict=True):
         reading.add(number, tokens)
     reading.finish()
-    size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals)) if reading.totals else 0
+    size_bytes = words_bytes = 0
+    if reading.totals:
+        size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals, reading.vocabulary))
+        words_bytes = reading.word_rows.write(words_file_of(path), reading.vocabulary)
     annotated = tuple(sorted(records.annotated))
-    mark = TokenMark(version=VERSION, size_bytes=size_bytes, annotated=annotated, unread=reading.unread)
+    mark = TokenMark(
+        version=VERSION, size_bytes=size_bytes, words_bytes=words_bytes, annotated=annotated, unread=reading.unread
+    )
     return add_values(path, records.meta, rows, reading.values, mark)
 
 
@@ -110,8 +128,8 @@ class _StepTotals:
         self.words = WordTotals()
         self.masked: dict[str, MaskedSums] = {}
 
-    def add(self, batch: TokenBatch) -> None:
-        """Add the tokens of a batch."""
+    def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
+        """Add the tokens of a batch, whose words have these numbers."""
         runs = PositionRuns(batch)
         for name, series in batch.series.items():
             if name not in self.series and len(self.series) < MAX_SERIES:
@@ -119,7 +137,7 @@ class _StepTotals:
             if name in self.series:
                 self.series[name].add(batch, name)
                 self.positions[name].add(runs.sums(series.values))
-        self.words.add(batch)
+        self.words.add(batch, words)
         for rule, sums in masked_sums(batch).items():
             self.masked[rule] = self.masked.get(rule, MaskedSums()).plus(sums)
 
@@ -132,6 +150,7 @@ class _TokensOfPart:
         self._annotated = annotated
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
+        self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
         self.totals: dict[StepOfLaunch, _StepTotals] = {}
         self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
         self.unread = 0
@@ -165,14 +184,16 @@ class _TokensOfPart:
         if not len(batch):
             return
         row = self._rows[waiting.rows[0]]
-        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals()).add(batch)
+        words = self.vocabulary.numbers_of(batch)
+        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals()).add(batch, words)
+        self.word_rows.add(batch, words)
         for name, metric in token_metrics().items():
             if metric.of_tokens is not None:
                 values: Floats = np.asarray(self.values[name])
                 values[batch.rows] = metric.of_tokens(batch)
 
 
-def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
+def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> pa.Table:
     """A row for each series and step; before them, for each step, a row without a series."""
     whole = {WHOLE_STEP: SeriesTotals("recorded")}
     rows = [(*step, name, one) for step, of in totals.items() for name, one in (whole | of.series).items()]
@@ -193,7 +214,7 @@ def _table(totals: dict[StepOfLaunch, _StepTotals]) -> pa.Table:
     }
     of_steps = [totals[split, step, launch] if name == WHOLE_STEP else None for split, step, launch, name, _ in rows]
     columns |= {
-        "words": pa.array([one and words.packed(one.words.kept()) for one in of_steps], pa.binary()),
+        "words": pa.array([one and words.packed(one.words.kept(vocabulary)) for one in of_steps], pa.binary()),
         "masked": pa.array([one and mask_sums.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):

@@ -51,18 +51,36 @@ class _WordColumns(NamedTuple):
     """As in `KeptWords`."""
 
 
+class WordNumbers:
+    """The words of a segment, each with a number: an id is its own, and strings have numbers of -2 and less."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def numbers_of(self, batch: TokenBatch) -> NDArray[np.int64] | None:
+        """The number of each token's word, -1 for one without; None if no record holds strings or ids."""
+        if not batch.has_strings:
+            return None if batch.ids is None else np.maximum(batch.ids, -1)
+        numbers = self._numbers
+        return np.array(
+            [-1 if one is None else numbers.setdefault(one, -2 - len(numbers)) for one in batch.strings()], np.int64
+        )
+
+    def words(self, numbers: NDArray[np.int64]) -> list[str | int]:
+        """The words with these numbers."""
+        strings = list(self._numbers)
+        return [one if one >= 0 else strings[-2 - one] for one in numbers.tolist()]
+
+
 class WordTotals:
     """The words seen so far."""
 
     def __init__(self) -> None:
         self.kl = ""
-        self._numbers: dict[str, int] = {}
-        """The numbers of strings, below 0."""
         self._batches: list[_WordColumns] = []
 
-    def add(self, batch: TokenBatch) -> None:
-        """Add the trained tokens of a batch."""
-        words = self._words(batch)
+    def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
+        """Add the trained tokens of a batch, whose words have these numbers."""
         if words is None:
             return
         name = next((one for one in KLS if one in batch.series), "")
@@ -75,16 +93,7 @@ class WordTotals:
         if len(self._batches) >= MANY:
             self._batches = [_merged(self._batches)]
 
-    def _words(self, batch: TokenBatch) -> NDArray[np.int64] | None:
-        """A number for each token: its id, or for a string the number of the string, -2 or less; -1 for neither."""
-        if not batch.has_strings:
-            return batch.ids
-        numbers = self._numbers
-        return np.array(
-            [-1 if one is None else numbers.setdefault(one, -2 - len(numbers)) for one in batch.strings()], np.int64
-        )
-
-    def kept(self) -> KeptWords:
+    def kept(self, vocabulary: WordNumbers) -> KeptWords:
         """The most frequent words, and those with most KL."""
         merged = _merged(self._batches)
         counts, kl, *_ = merged.sums
@@ -92,9 +101,7 @@ class WordTotals:
         if len(merged.words) > 2 * MAX_WORDS:
             at = np.union1d(largest(counts, MAX_WORDS), largest(np.abs(kl), MAX_WORDS))
             merged = _WordColumns(merged.words[at], merged.sums[:, at])
-        strings = list(self._numbers)
-        words = [one if one >= 0 else strings[-2 - one] for one in merged.words.tolist()]
-        return KeptWords(words, merged.sums, total, self.kl)
+        return KeptWords(vocabulary.words(merged.words), merged.sums, total, self.kl)
 
 
 def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | None) -> _WordColumns:
@@ -143,12 +150,13 @@ _decode = msgspec.msgpack.Decoder(_Packed).decode
 
 
 def packed(kept: KeptWords) -> bytes:
-    """Words as bytes. Half of a surrogate pair becomes a question mark."""
-    words = [_encodable(word) for word in kept.words]
+    """Words as bytes."""
+    words = [encodable(word) for word in kept.words]
     return msgspec.msgpack.encode(_Packed(words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
 
 
-def _encodable(word: str | int) -> str | int:
+def encodable(word: str | int) -> str | int:
+    """A word that UTF-8 can hold. Half of a surrogate pair becomes a question mark."""
     return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
 
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rolloupe.index import Snapshot, column_of
-from rolloupe.index.segments.columns import resolve, sql_type
+from rolloupe.index.segments.columns import resolve, sql_type, token_column
 from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, type_of
 from rolloupe.query.engine.relation import AnnotationOverlay, Column
-from rolloupe.query.filter.nodes import Condition, leaves
+from rolloupe.query.filter.nodes import Condition, HasToken, leaves
 from rolloupe.query.filter.parser import pointing
 from rolloupe.query.filter.sql import Clause, clause_of, joined
 from rolloupe.query.records import SampleQuery
@@ -46,6 +46,7 @@ def _compile(snapshot: Snapshot, query: SampleQuery, by_group: bool, also: Seque
     names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := sql_type(name))]
+    named += [Column(token_column(text), "BOOLEAN") for text in token_texts(query)]
     order = _order(snapshot, query, by_group=by_group)
     return CompiledQuery(where, _own_rows(where, by_group=by_group), order, named, overlay_of(snapshot, names))
 
@@ -81,10 +82,17 @@ def query_names(query: SampleQuery, metrics: Collection[str], tags: Collection[s
     """The names of the columns that a query sorts and filters by, in a run with these metrics and tags."""
     found = [] if query.sort == "index" else [query.sort]
     for one in leaves(query.where):
+        if isinstance(one, HasToken):
+            continue
         found.append(one.column)
         if isinstance(one, Condition) and isinstance(one.value, str):
             found += [one.value] if type_of(resolve(one.column, metrics, tags)) in NUMBERS else []
     return found
+
+
+def token_texts(query: SampleQuery) -> list[str]:
+    """The strings of tokens that a query filters by, each once."""
+    return list(dict.fromkeys(one.text for one in leaves(query.where) if isinstance(one, HasToken)))
 
 
 def is_one_step(query: SampleQuery) -> bool:

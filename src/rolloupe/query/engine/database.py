@@ -11,15 +11,19 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
+from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
+from rolloupe.index.token_stats.files import words_file_of
 from rolloupe.lru import Lru
 from rolloupe.query.engine.relation import (
     FILE,
+    ROW,
     AnnotationOverlay,
     Column,
     RowPlace,
@@ -29,6 +33,7 @@ from rolloupe.query.engine.relation import (
     quote,
 )
 from rolloupe.query.engine.time_limit import TimeLimit
+from rolloupe.query.engine.token_words import knows_words, words_of
 
 T = TypeVar("T")
 
@@ -143,10 +148,13 @@ def _answer(
 ) -> tuple[T, TableReading]:
     folder = run.catalog.folder.resolve()
     base = TableReading(folder, question.pieces, question.named)
+    tokens = {
+        one.name: _with_token(run, base, text) for one in question.named if (text := token_text(one.name)) is not None
+    }
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     connection = _database(run.catalog.folder.parent)
     try:
-        for name, other in question.tables.items():
+        for name, other in (*question.tables.items(), *tokens.items()):
             connection.register(name, other)
         if question.at is not None:
             connection.register("places", base.numbers(question.at))
@@ -172,3 +180,22 @@ def _answer(
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         connection.close()
+
+
+def _with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
+    """The table of `PLACE` for the samples of which a trained token has a string, as far as the index knows them."""
+    strings, ids = words_of(run.info, text)
+    firsts = base.firsts()
+    by_path = {
+        words_file_of(piece.path): firsts[id(piece)]
+        for piece in base.pieces
+        if piece.path is not None and piece.tokens is not None and piece.tokens.words_bytes and knows_words(piece)
+    }
+    if not by_path:
+        return pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64())})
+    wanted = " OR ".join([*["word = ?"] * len(strings), *["id = ?"] * len(ids)])
+    sql = f"SELECT {quote(FILE)}, unnest(rows) FROM files WHERE {wanted}"
+    found, paths = of_files(run, list(by_path), sql, [*strings, *ids])
+    files, rows = (column.to_numpy() for column in found.columns)
+    first = np.array([by_path[path] for path in paths], np.int64)
+    return pa.table({FILE: first[files, 0], ROW: first[files, 1] + rows})

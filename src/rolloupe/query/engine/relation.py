@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rolloupe.columns import ANNOTATED
 from rolloupe.index import Piece, metric_column, tag_column
-from rolloupe.index.segments.columns import DERIVED_COLUMNS, FIXED, NUMBER_COLUMN
+from rolloupe.index.segments.columns import DERIVED_COLUMNS, FIXED, NUMBER_COLUMN, STRING_COLUMNS
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.pack import PIECE, read_plan
 from rolloupe.index.snapshot import Pack
@@ -156,6 +156,16 @@ class TableReading:
 
     def numbers(self, places: Iterable[RowPlace]) -> pa.Table:
         """The table of `PLACE` for these rows, and `nth`, their order. Raises `KeyError` for a row of another piece."""
+        first = self.firsts()
+        found = [(*first[id(piece)], row) for piece, row in places]
+        return pa.table({
+            FILE: pa.array([file for file, _, _ in found], pa.int64()),
+            ROW: pa.array([begin + row for _, begin, row in found], pa.int64()),
+            "nth": pa.array(range(len(found)), pa.int64()),
+        })  # fmt: skip
+
+    def firsts(self) -> dict[int, tuple[int, int]]:
+        """The numbers in `PLACE` of the first row of each piece, by the piece's `id`."""
         alone = {id(piece): (number, 0) for number, piece in enumerate(self.plan.alone)}
         packed = {
             id(piece): (len(alone) + number, piece.first)
@@ -163,13 +173,7 @@ class TableReading:
             for piece in self.plan.packed[pack]
         }
         tails = {id(piece): (len(alone) + len(self._packs) + n, 0) for n, piece in enumerate(self._tails)}
-        first = {**alone, **packed, **tails}
-        found = [(*first[id(piece)], row) for piece, row in places]
-        return pa.table({
-            FILE: pa.array([file for file, _, _ in found], pa.int64()),
-            ROW: pa.array([begin + row for _, begin, row in found], pa.int64()),
-            "nth": pa.array(range(len(found)), pa.int64()),
-        })  # fmt: skip
+        return {**alone, **packed, **tails}
 
     def _files(self, paths: Iterable[Path], *, alike: bool = False) -> str:
         """Files of an index; all lie two levels below its folder, and resolving thousands of names takes long.
@@ -194,12 +198,13 @@ def definition(base: TableReading, annotations: TableReading, overlay: Annotatio
     base_columns = {*FIXED, *base.more(), *(column.name for column in base.named)}
     annotated = set(overlay.columns) if annotations.pieces else set()
     columns = [column for column in (*ANNOTATED, *annotations.more()) if column in annotated]
-    counted = f" REPLACE ({COUNTED})" if any(column.name == NUMBER_COLUMN for column in base.named) else ""
-    current = f"SELECT *{counted} FROM base{_current(base.pieces)}"
+    computed = [made for column in base.named if (made := _computed(column.name))]
+    replaced = f" REPLACE ({', '.join(computed)})" if computed else ""
+    current = f"SELECT *{replaced} FROM base{_current(base.pieces)}"
     if not columns:
         return f"base AS ({base.sql()}), rows AS ({current})"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
-    replaced = ", ".join(_newer(one, known=True) for one in columns if one in base_columns)
+    newer = ", ".join(_newer(one, known=True) for one in columns if one in base_columns)
     added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in base_columns)
     wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
     return f"""base AS ({base.sql()}), annotations AS ({annotations.sql()}), wanted AS ({wanted}),
@@ -208,9 +213,19 @@ def definition(base: TableReading, annotations: TableReading, overlay: Annotatio
         WHERE uid IN (SELECT uid FROM wanted UNION SELECT trace_id FROM wanted) AND uid <> '' GROUP BY uid
     ),
     rows AS (
-        SELECT wanted.* REPLACE ({replaced}){added} FROM wanted
+        SELECT wanted.* REPLACE ({newer}){added} FROM wanted
         LEFT JOIN newest AS own ON own.uid = wanted.uid LEFT JOIN newest AS whole ON whole.uid = wanted.trace_id
     )"""
+
+
+def _computed(column: str) -> str:
+    """The definition of a column that no segment has; empty for any other column."""
+    if column == NUMBER_COLUMN:
+        return COUNTED
+    if column.startswith(STRING_COLUMNS):
+        place = ", ".join(PLACE)
+        return f"(({place}) IN (SELECT ({place}) FROM {quote(column)})) AS {quote(column)}"
+    return ""
 
 
 def _current(pieces: Sequence[Piece]) -> str:

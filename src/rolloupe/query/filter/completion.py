@@ -1,6 +1,7 @@
 """Completions of an unfinished filter: columns, operators, values, words."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -14,15 +15,18 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_derived, is_number, run_names
-from rolloupe.query.filter.parser import FilterToken, quoted, tokens_of
+from rolloupe.query.filter.parser import KEYWORD, FilterToken, is_token_text, quoted, tokens_of
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.columns import catalogue
+from rolloupe.query.run_tokens.words import words_of_steps
 from rolloupe.query.samples.pages import in_known_splits
+from rolloupe.query.tokens.token_strings import readable
 
 MAX_ROWS = 200_000
 """Number of samples to scan for the values of a column: more would keep a typing person waiting."""
 MAX_FOUND = 30
 MAX_VALUE_CHARS = 200
+QUOTE = '"'
 
 COMPARE = ("=", "!=", "<", "<=", ">", ">=")
 NUMBER_WORDS = (*COMPARE, "in", "is null", "is not null")
@@ -47,7 +51,7 @@ class Completion(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the grammar expects: `name`, `operator`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
+    """What the grammar expects: `name`, `operator`, `token`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
 
     what: str
     column: str = ""
@@ -96,8 +100,12 @@ def _after(at: Expected, token: FilterToken, word: str) -> Expected | None:
     if at.what == "name":
         if token.text == "(" and token.kind == "sign":
             return at._replace(depth=at.depth + 1)
+        if word == KEYWORD:
+            return at._replace(what="token", column=KEYWORD)
         return at if word == "not" else at._replace(what="operator", column=token.text) if is_name else None
-    if at.what == "operator":
+    if at.what == "token" and is_token_text(token):
+        return at._replace(what="joint")
+    if at.what in ("operator", "token"):
         if token.kind == "operator" or word == "contains":
             return at._replace(what="value")
         follows = {"in": "list", "is": "null", "not": "in"}.get(word)
@@ -131,7 +139,9 @@ def _suggestions(
         named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
         named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in listed]
         named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
-        return [*_matching(named, partial), *_words(("not", "("), partial)]
+        return [*_matching(named, partial), *_words(("not", "(", *_token_word(snapshot)), partial)]
+    if at.what == "token":
+        return _token_strings(run, query, partial)
     if at.what == "operator":
         try:
             column(snapshot, at.column)
@@ -146,6 +156,26 @@ def _suggestions(
         "joint": ("and", "or", *([")"] if at.depth else [])),
     }  # fmt: skip
     return _words(others[at.what], partial)
+
+
+def _token_word(snapshot: Snapshot) -> tuple[str, ...]:
+    """The word that a token follows, in a run whose index has words of tokens."""
+    pieces = snapshot.of(snapshot.pieces)
+    return (KEYWORD,) if any(piece.tokens is not None and piece.tokens.words_bytes for piece in pieces) else ()
+
+
+def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Suggestion]:
+    """The most frequent strings of tokens in the steps of the query, without blanks around them."""
+    steps = SampleQuery(splits=query.splits, step_min=query.step_min, step_max=query.step_max)
+    counts: Counter[str] = Counter()
+    for one in words_of_steps(run, steps, by="tokens", limit=MAX_ROWS).words:
+        counts[readable([one.word])[0].strip()] += one.tokens
+    found = [
+        Suggestion(f'"{text.replace(QUOTE, 2 * QUOTE)}"', "value", f"{count:,}")
+        for text, count in counts.most_common()
+        if text
+    ]
+    return _matching(found, partial)
 
 
 def _words(words: Iterable[str], partial: str) -> list[Suggestion]:

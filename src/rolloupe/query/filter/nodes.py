@@ -40,6 +40,12 @@ class Missing(Struct, frozen=True):
     column: str
 
 
+class HasToken(Struct, frozen=True):
+    """`token "text"`: a trained token of the sample has this string, or it with a blank before it."""
+
+    text: str
+
+
 class Not(Struct, frozen=True):
     """Fulfilled by samples that do not fulfil `of`."""
 
@@ -58,10 +64,11 @@ class Or(Struct, frozen=True):
     of: tuple["Filter", ...]
 
 
-Filter: TypeAlias = Condition | Among | Missing | Not | And | Or
+Leaf: TypeAlias = Condition | Among | Missing | HasToken
+Filter: TypeAlias = Leaf | Not | And | Or
 
 
-def leaves(filters: Iterable[Filter]) -> Iterator[Condition | Among | Missing]:
+def leaves(filters: Iterable[Filter]) -> Iterator[Leaf]:
     """The conditions of some filters, from left to right."""
     for one in filters:
         if isinstance(one, And | Or):

@@ -7,6 +7,7 @@
                | name [ "not" ] "contains" value
                | name [ "not" ] "in" "(" value { "," value } ")"
                | name "is" [ "not" ] "null"
+               | "token" text
 
 Quote a name or value that contains blanks or signs, with single or double quotes, and double a quote inside. An
 unquoted value that reads as a number is a number, or beside a column of text the same text; a quoted value is text.
@@ -14,6 +15,8 @@ Keywords match in any case.
 
 A derived metric needs no `derived.` before its name unless a sample metric or a tag of the run is called so:
 `max_kl > 1`.
+
+`token "Wait"` holds for samples of which a trained token has the string `Wait`, or ` Wait` with a blank before it.
 """
 
 import re
@@ -22,7 +25,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from rolloupe.errors import BadQuery
-from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Or, Value, leaves
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or, Value, leaves
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -36,6 +39,9 @@ _TOKEN = re.compile(
 _SAME = {"==": "=", "<>": "!="}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
 _MAX_INTEGER = 2**63
+KEYWORD = "token"
+FOLLOWING = frozenset(("and", "or", "not", "in", "is", "contains"))
+"""Words that may follow the name of a column, or a condition."""
 NEGATED = "`contains` or `in`"
 COMPARING = "one of = != < <= > >= `in` `contains` `is`"
 MAX_CHARS = 4000
@@ -81,7 +87,8 @@ def tokens_of(text: str) -> list[FilterToken]:
 def place_of(text: str, column: str) -> int | None:
     """The first place of a column's name in a filter; None if the filter is invalid, or does not contain the name."""
     try:
-        if all(column not in (one.column, getattr(one, "value", None)) for one in leaves(conditions(text))):
+        found = ((getattr(one, "column", None), getattr(one, "value", None)) for one in leaves(conditions(text)))
+        if all(column not in one for one in found):
             return None
         return next((token.place for token in tokens_of(text) if token.text == column), None)
     except BadQuery:
@@ -150,6 +157,8 @@ class _Reader:
         return node
 
     def _condition(self) -> Filter:
+        if (text := self._token_text()) is not None:
+            return HasToken(text)
         name = self._take("word quoted", "the name of a column").text
         if (operator := self._peek()) is not None and operator.kind == "operator":
             self._at += 1
@@ -170,6 +179,14 @@ class _Reader:
         else:
             raise self._stopped(NEGATED if is_not else COMPARING, self._peek())
         return Not(node) if is_not else node
+
+    def _token_text(self) -> str | None:
+        """The text after the word `token`; None if the word is the name of a column."""
+        after = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
+        if not self._is(KEYWORD) or after is None or not is_token_text(after):
+            return None
+        self._at += 2
+        return after.text
 
     def _values(self) -> list[FilterToken]:
         self._expect("(")
@@ -227,6 +244,11 @@ def value_of(token: FilterToken) -> Value:
     except ValueError:
         return float(token.text)
     return whole if -_MAX_INTEGER <= whole < _MAX_INTEGER else float(token.text)
+
+
+def is_token_text(token: FilterToken) -> bool:
+    """True if what follows the word `token` is the string of a token."""
+    return token.kind == "quoted" or (token.kind == "word" and token.text.lower() not in FOLLOWING)
 
 
 def typed_of(token: FilterToken) -> str:

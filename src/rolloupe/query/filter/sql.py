@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Snapshot
+from rolloupe.index.segments.columns import token_column
 from rolloupe.query.engine.names import column, is_number
-from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Value
+from rolloupe.query.engine.relation import quote
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Value
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 ABOVE = (">", ">=")
@@ -40,6 +42,8 @@ def clause_of(snapshot: Snapshot, one: Filter) -> Clause:
     if isinstance(one, Not):
         inner = clause_of(snapshot, one.of)
         return Clause(f"(({inner.sql}) IS NOT TRUE)", inner.values)
+    if isinstance(one, HasToken):
+        return Clause(quote(token_column(one.text)), [])
     if isinstance(one, Missing):
         name = column(snapshot, one.column)
         empty = "" if is_number(snapshot, one.column) else f" OR {name} = ''"

@@ -13,7 +13,7 @@ from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.words import KLS, KeptWords
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
-from rolloupe.tokenizer import decode_tokens
+from rolloupe.tokenizer import text_of_token
 from rolloupe.tokens import Flags, Floats
 
 ORDERS = ("kl", "tokens")
@@ -271,6 +271,6 @@ def _names(run: OpenRun, some: Sequence[str | int]) -> list[tuple[str, int | Non
     """The strings of words, and the ids of those that the records have as ids."""
     decoder = tokenizer_of(run.info)
     return [
-        (word, None) if isinstance(word, str) else (decode_tokens(decoder, [word])[0] if decoder else str(word), word)
+        (word, None) if isinstance(word, str) else (text_of_token(decoder, word) if decoder else str(word), word)
         for word in some
     ]

@@ -12,7 +12,7 @@ from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import items_of, list_rows
-from rolloupe.tokenizer import decode_tokens
+from rolloupe.tokenizer import text_of_token
 
 
 class WorstToken(NamedTuple):
@@ -97,4 +97,4 @@ def _shown(run: OpenRun, one: KeptToken, key: SampleKey) -> WorstToken:
     if isinstance(word, str) or word is None:
         return WorstToken(one.value, key, one.token, word, None)
     decoder = tokenizer_of(run.info)
-    return WorstToken(one.value, key, one.token, decode_tokens(decoder, [word])[0] if decoder else None, word)
+    return WorstToken(one.value, key, one.token, text_of_token(decoder, word) if decoder else None, word)

@@ -22,10 +22,11 @@ from rolloupe.index import OpenRun, Piece, Snapshot, added_stamps, metric_column
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, resolve, sql_type
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import query_names
+from rolloupe.query.engine.compile import query_names, token_texts
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import DERIVED_NAMES, reference
 from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
+from rolloupe.query.engine.token_words import knows_words
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem, SamplePage, SampleQuery
 from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 from rolloupe.query.samples.listing import listed
@@ -76,15 +77,21 @@ def derived_names(query: SampleQuery, metrics: Collection[str], tags: Collection
     return tuple(dict.fromkeys(ref.name for ref in refs if ref is not None and ref.kind == "derived"))
 
 
+def needs_whole_index(query: SampleQuery, metrics: Collection[str], tags: Collection[str]) -> bool:
+    """True for a query that names what the index writes behind the numbers: derived metrics, or tokens."""
+    return bool(derived_names(query, metrics, tags) or token_texts(query))
+
+
 def _derived_names(snapshot: Snapshot, query: SampleQuery) -> tuple[str, ...]:
     return derived_names(query, snapshot.metrics, snapshot.tags)
 
 
 def pending(snapshot: Snapshot, query: SampleQuery) -> int:
-    """The number of samples in the scope of a query that lack a value of one of its derived metrics so far."""
-    names = {*_derived_names(snapshot, query)}
-    pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names else []
-    return sum(piece.rows for piece in pieces if not names <= {*piece.derived})
+    """The number of samples in scope of which the index lacks derived metrics or tokens that the query names."""
+    names, has_tokens = {*_derived_names(snapshot, query)}, bool(token_texts(query))
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names or has_tokens else []
+    lacking = (one for one in pieces if not names <= {*one.derived} or (has_tokens and not knows_words(one)))
+    return sum(piece.rows for piece in lacking)
 
 
 def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:

@@ -4,12 +4,13 @@ import { getTokenChanges } from "../../api/runTokens";
 import type { TokenWordItem, WordChangeItem } from "../../api/types.gen";
 import { count, figure, score, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/numbers/percent";
+import { alone } from "../../lib/tokens/sample/readable";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
 import { Coverage } from "../../ui/text/Coverage";
 import { option, otherStep, setOption, useAnswer } from "./scope";
-import { labelsOf, TokenLabel } from "./TokenLabel";
+import { TokenLabel } from "./TokenLabel";
 import style from "./RunTokens.module.css";
 
 const ROWS = 12;
@@ -39,8 +40,8 @@ export function Changes() {
   );
   const reply = loaded.value;
   const all = [...(reply?.gained ?? []), ...(reply?.lost ?? [])];
-  const label = labelsOf(all.map(({ after }) => after.word));
-  const shared = { by, label, tokens: reply?.tokens ?? [] };
+  const text = alone(all.map(({ after }) => after.word));
+  const shared = { by, text, tokens: reply?.tokens ?? [] };
   return (
     <section aria-labelledby="changes">
       <div class={style["heading"]}>
@@ -85,12 +86,12 @@ interface ChangeProps {
   title: string;
   rows: readonly WordChangeItem[];
   by: string;
-  label: (word: string) => string;
+  text: (word: string) => string;
   /** How many trained tokens either step has. */
   tokens: readonly number[];
 }
 
-function ChangeTable({ title, rows, by, label, tokens: [first = 0, second = 0] }: ChangeProps) {
+function ChangeTable({ title, rows, by, text, tokens: [first = 0, second = 0] }: ChangeProps) {
   const values = ({ before, after }: WordChangeItem): string[] =>
     by === "share"
       ? [percent(before.tokens / first), percent(after.tokens / second)]
@@ -115,7 +116,7 @@ function ChangeTable({ title, rows, by, label, tokens: [first = 0, second = 0] }
           const [before, after] = values(row);
           return (
             <tr key={`${row.after.token_id} ${row.after.word}`}>
-              <TokenLabel word={row.after} label={label} />
+              <TokenLabel word={row.after} text={text(row.after.word)} extent="step" />
               <td>{by === "share" ? signedPercent(row.change) : signed(row.change)}</td>
               <td>{before}</td>
               <td>{after}</td>

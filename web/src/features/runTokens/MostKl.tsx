@@ -2,12 +2,13 @@
 
 import { getTokenWords } from "../../api/runTokens";
 import { figure, score, toNumber } from "../../lib/numbers/numbers";
+import { alone } from "../../lib/tokens/sample/readable";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
 import { Coverage } from "../../ui/text/Coverage";
 import { option, setOption, useAnswer } from "./scope";
-import { labelsOf, TokenLabel } from "./TokenLabel";
+import { TokenLabel } from "./TokenLabel";
 import style from "./RunTokens.module.css";
 
 const ROWS = 12;
@@ -20,7 +21,7 @@ export function MostKl() {
     getTokenWords(id, split, isOfRun ? undefined : (step ?? undefined), ROWS),
   );
   const reply = loaded.value;
-  const label = labelsOf(reply?.words.map(({ word }) => word) ?? []);
+  const text = alone(reply?.words.map(({ word }) => word) ?? []);
   const some = reply?.words.filter(({ kl }) => (toNumber(kl) ?? 0) > 0) ?? [];
   const places = [
     { value: "", label: `step ${figure(step)}` },
@@ -60,7 +61,7 @@ export function MostKl() {
           <tbody>
             {some.map((word) => (
               <tr key={`${word.token_id} ${word.word}`}>
-                <TokenLabel word={word} label={label} />
+                <TokenLabel word={word} text={text(word.word)} extent={isOfRun ? "run" : "step"} />
                 <td>{score(word.kl)}</td>
                 <td>{score((toNumber(word.kl) ?? 0) / word.tokens)}</td>
                 <td>{score(word.probability, "–")}</td>

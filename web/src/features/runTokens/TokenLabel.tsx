@@ -1,29 +1,35 @@
-/** A token string in the first column of a table. */
+/** A token string in the first column of a table, with a link to its samples. */
 
 import type { TokenWordItem } from "../../api/types.gen";
-import { alone, inColumn } from "../../lib/tokens/sample/readable";
+import { hasToken } from "../../lib/list/filter";
+import { inColumn } from "../../lib/tokens/sample/readable";
+import { useSession } from "../../state/useSession";
 import style from "./RunTokens.module.css";
 
 const LABEL_CHARS = 40;
 
-/** How to show some token strings: readable, on one line, and cut if they are very long. */
-export function labelsOf(words: readonly string[]): (word: string) => string {
-  const readable = alone(words);
-  return (word) => {
-    const label = inColumn(readable(word));
-    return label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label;
-  };
+/** A token string as text, on one line, and cut if it is very long. */
+export function labelOf(text: string): string {
+  const label = inColumn(text);
+  return label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS)}…` : label;
 }
 
 interface Props {
-  word: Pick<TokenWordItem, "word" | "token_id">;
-  label: (word: string) => string;
+  word: Pick<TokenWordItem, "token_id">;
+  /** Its string as text. */
+  text: string;
+  extent: "step" | "run";
 }
 
-export function TokenLabel({ word: { word, token_id }, label }: Props) {
+export function TokenLabel({ word: { token_id }, text, extent }: Props) {
+  const { place } = useSession();
+  const to = { page: "rollouts", discarded: false, extent, where: hasToken(text), sample: null, list: true } as const;
+  const title = `Samples with this token${token_id === null ? "" : `, id ${token_id}`}`;
   return (
-    <th scope="row" title={token_id === null ? undefined : `id ${token_id}`}>
-      <code class={style["token"]}>{label(word)}</code>
-    </th>
+    <td>
+      <a class={style["token"]} href={place.href(to)} onClick={place.onLink(to)} title={title}>
+        {labelOf(text)}
+      </a>
+    </td>
   );
 }

@@ -5,12 +5,13 @@ import type { RunSeriesItem, WorstTokenItem } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
+import { alone } from "../../lib/tokens/sample/readable";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
 import { Coverage } from "../../ui/text/Coverage";
 import { option, setOption, useAnswer } from "./scope";
-import { labelsOf } from "./TokenLabel";
+import { labelOf } from "./TokenLabel";
 import style from "./RunTokens.module.css";
 
 const SIDES = [
@@ -27,7 +28,7 @@ export function Worst({ series }: { series: RunSeriesItem }) {
     getWorstTokens(id, { split }, series.name, side),
   );
   const reply = loaded.value;
-  const label = labelsOf(reply?.tokens.flatMap(({ string }) => string ?? []) ?? []);
+  const text = alone(reply?.tokens.flatMap(({ string }) => string ?? []) ?? []);
   return (
     <section aria-labelledby="worst-of-run">
       <div class={style["heading"]}>
@@ -42,7 +43,7 @@ export function Worst({ series }: { series: RunSeriesItem }) {
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply !== null && <Coverage of={reply.coverage} />}
       {reply !== null && reply.tokens.length > 0 && (
-        <table class={style["worst"]}>
+        <table>
           <thead>
             <tr>
               <th scope="col">token</th>
@@ -54,7 +55,7 @@ export function Worst({ series }: { series: RunSeriesItem }) {
           </thead>
           <tbody>
             {reply.tokens.map((token) => (
-              <Row key={`${token.id} ${token.token}`} token={token} label={label} />
+              <Row key={`${token.id} ${token.token}`} token={token} text={text} />
             ))}
           </tbody>
         </table>
@@ -63,7 +64,7 @@ export function Worst({ series }: { series: RunSeriesItem }) {
   );
 }
 
-function Row({ token, label }: { token: WorstTokenItem; label: (word: string) => string }) {
+function Row({ token, text }: { token: WorstTokenItem; text: (word: string) => string }) {
   const { place } = useSession();
   const scope = scopeOf(token.id);
   const to = {
@@ -74,7 +75,7 @@ function Row({ token, label }: { token: WorstTokenItem; label: (word: string) =>
     view: "tokens",
     token: token.token,
   } as const;
-  const words = token.string === null ? String(token.token_id ?? "–") : label(token.string);
+  const words = token.string === null ? String(token.token_id ?? "–") : labelOf(text(token.string));
   return (
     <tr>
       <td>

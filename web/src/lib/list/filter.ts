@@ -26,6 +26,9 @@ export function condition(
   return `${quoted(column)} ${operator} ${words}`;
 }
 
+/** Holds for samples with a trained token. A field of one line has no line breaks: a sign stands for each. */
+export const hasToken = (text: string): string => `token "${text.replaceAll("\n", "↵").replaceAll('"', '""')}"`;
+
 /** A filter with one more condition. */
 export function narrowed(where: string, more: string): string {
   const text = where.trim();
