@@ -247,6 +247,8 @@ STATES: tuple[State, ...] = (
     State("search, empty", "search", "main [role=status] h2"),
     State("search, wrong", "search?q=(&how=r&all=1", "[role=alert]"),
     State("bookmarks", "bookmarks?run=rich", "main h1"),
+    State("metrics", "runs/tele/metrics", "main[aria-label=Metrics] [role=img]"),
+    State("no metrics", "runs/empty/metrics", "main h2"),
     State("tokens of a run", "runs/toy/tokens", "#changes"),
     State("no tokens in a run", "runs/rich/tokens", "[role=status] code"),
     State("report", "runs/tinker/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
@@ -267,7 +269,7 @@ STATES: tuple[State, ...] = (
 ALIKE = {
     "sample, cut off", "sample, templated", "sample, long", "sample drawn", "list of samples", "list, filtered",
     "no report", "list of what was trained on", "no such run", "nothing discarded", "search, wrong", "text of a sample",
-    "no tokens in a run",
+    "no tokens in a run", "no metrics",
 }  # fmt: skip
 """States in which nothing can be pressed that other states have not."""
 

@@ -19,6 +19,7 @@ import { startScroll } from "./state/place/scrollPositions";
 import { startLogin } from "./state/browser/login";
 import { startSettings } from "./state/browser/settings";
 import { startListView } from "./state/browser/listView";
+import { startMetricChoice } from "./state/browser/metricChoice";
 import { startTokenView } from "./state/browser/tokenView";
 import { startVisible } from "./state/browser/visibility";
 
@@ -27,6 +28,7 @@ async function draw(root: Element): Promise<void> {
   startSettings();
   startRender();
   startTokenView();
+  startMetricChoice();
   startPersonal();
   session.place.start();
   startScroll(session);

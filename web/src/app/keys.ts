@@ -40,6 +40,8 @@ const doers = (session: Session): Record<Action, () => void> => ({
   follow: () => session.live.toggleFollowing(),
   filter: () => toFilter(session),
   search: () => toSearch(session),
+  metrics: () =>
+    session.place.go({ page: session.place.now.peek().page === "metrics" ? "rollouts" : "metrics", list: false }),
   link: () => void copyLink(session),
   bookmark: () => toggleBookmark(session),
   note: () => openNote(session),
@@ -70,6 +72,7 @@ const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
 function can(session: Session, action: Action): boolean {
   const { page, view } = session.place.now.peek();
+  if (action === "metrics") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }

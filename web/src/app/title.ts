@@ -6,6 +6,7 @@ import { harmless } from "../lib/text/invisible";
 const PAGES: Record<string, string> = {
   settings: "Settings",
   bookmarks: "Bookmarks",
+  metrics: "Metrics",
   evals: "Evals",
   tokens: "Tokens",
   problems: "Problems",

@@ -16,6 +16,7 @@ export type Action =
   | "follow"
   | "filter"
   | "search"
+  | "metrics"
   | "link"
   | "bookmark"
   | "note"
@@ -48,6 +49,7 @@ export const KEYS: readonly Key[] = [
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
   { action: "search", keys: ["/"], label: "/", words: "search the texts of the step, the run, or all runs" },
+  { action: "metrics", keys: ["m"], label: "m", words: "metrics of the run, or its rollouts" },
   { action: "filter", keys: ["f"], label: "f", words: "filter the list" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },

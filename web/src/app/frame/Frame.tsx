@@ -7,6 +7,7 @@ import { Alone, Failure, State } from "../../ui/layout/EmptyState";
 import { BookmarksPage } from "../../features/bookmarks";
 import { EvalsPage } from "../../features/evals";
 import { Login } from "../../features/login";
+import { MetricsPage } from "../../features/metrics";
 import { ProblemsPage } from "../../features/problems";
 import { ReportPage } from "../../features/report";
 import { Rollouts } from "../../features/rollouts";
@@ -53,6 +54,7 @@ function Content() {
   if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
   if (session.run.now.value === null) return <NoSuchRun />;
+  if (page === "metrics") return <MetricsPage key={session.run.now.value.id} />;
   if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
   if (page === "tokens") return <RunTokensPage key={session.run.now.value.id} />;
   if (page === "problems") return <ProblemsPage key={session.run.now.value.id} />;

@@ -7,7 +7,7 @@ import "uplot/dist/uPlot.min.css";
 import { shrinking, shrunk } from "../../lib/numbers/curves";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
-import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
+import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS, positive } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
@@ -26,6 +26,12 @@ interface Props {
   hover: (step: number | null) => void;
   /** The numbers across are positions of tokens, from 1 on, in the place of steps. */
   isByPosition?: boolean;
+  /** Values on a logarithmic scale, which leaves out those that are not positive. */
+  isLog?: boolean;
+  /** Charts of one name share the pointer. */
+  together?: string;
+  /** Called with the pressed step; the page goes there otherwise. */
+  open?: (step: number) => void;
 }
 
 export function CurveChart({
@@ -37,6 +43,9 @@ export function CurveChart({
   current,
   hover,
   isByPosition = false,
+  isLog = false,
+  together = "",
+  open,
 }: Props) {
   const session = useSession();
   const host = useRef<HTMLDivElement>(null);
@@ -44,18 +53,21 @@ export function CurveChart({
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
   const curves = useMemo(
-    () => curvesOf(curve, drawn, bounds),
+    () => {
+      const all = curvesOf(curve, drawn, bounds);
+      return isLog ? positive(all) : all;
+    },
     // Compares the overlaid runs one by one: their list is another object each time.
     // oxlint-disable-next-line react/exhaustive-deps
-    [curve, bounds.low, bounds.high, drawn.length, ...drawn],
+    [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
   const digits = useMemo(() => shrinking(curves.slice(1)), [curves]);
   const data = useMemo<Columns>(
     () => (digits === 0 ? curves : [curves[0], ...shrunk(curves.slice(1), digits)]),
     [curves, digits],
   );
-  const now = useRef({ current, data, digits });
-  now.current = { current, data, digits };
+  const now = useRef({ current, data, digits, bounds, open });
+  now.current = { current, data, digits, bounds, open };
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");
 
   useEffect(() => {
@@ -75,9 +87,14 @@ export function CurveChart({
         current: () => now.current.current,
         hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
         isByPosition,
+        bounds: () => now.current.bounds,
+        isLog,
+        together,
         open(index) {
           const step = now.current.data[0][index];
-          if (step !== undefined && !isByPosition) session.steps.goNear(step);
+          if (step === undefined || isByPosition) return;
+          if (now.current.open === undefined) session.steps.goNear(step);
+          else now.current.open(step);
         },
       }),
       data,
@@ -96,7 +113,7 @@ export function CurveChart({
     // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
     // below.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scheme, colours]);
+  }, [scheme, colours, isLog, together]);
 
   useEffect(() => plot.current?.setData(data), [data]);
   useEffect(() => plot.current?.redraw(false), [current]);

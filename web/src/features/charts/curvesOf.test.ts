@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, curveOf, curvesOf } from "./curvesOf";
+import { type Curve, curveOf, curvesOf, positive } from "./curvesOf";
 
 const of = (steps: number[], means: (number | null)[]): Curve => ({
   steps,
@@ -30,6 +30,18 @@ describe("curves of several runs", () => {
     expect([high, low]).toEqual([
       [3, null],
       [0, 0.5],
+    ]);
+  });
+  it("lack on a logarithmic scale what is not positive, and keep their band down to the least value", () => {
+    const [x, mean, , high, low, other] = positive(curvesOf(of([0, 1, 2], [0.25, 2, 0]), [of([0, 1, 2], [-1, 3, 4])]));
+    expect([x, mean, other]).toEqual([
+      [0, 1, 2],
+      [0.25, 2, null],
+      [null, 3, 4],
+    ]);
+    expect([high, low]).toEqual([
+      [0.75, 2.5, 0.5],
+      [0.25, 1.5, null],
     ]);
   });
   it("keep a place for a run whose steps are on their way", () => {

@@ -42,6 +42,9 @@ export interface Bounds {
   high: number;
 }
 
+/** The place of the lower edge of the band among the columns after the steps. */
+const LOW_EDGE = 3;
+
 export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
 
 /** The known bounds of the values; an unknown number is no bound. */
@@ -69,6 +72,26 @@ export function curvesOf(
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
   const rest = others.map((other) => spread(all, other?.steps ?? [], (other?.smooth ?? []).map(finite)));
   return [all, ...drawn.map((column) => spread(all, steps, column)), ...rest];
+}
+
+/**
+ * The columns without values that a logarithmic scale lacks. The lower edge of a band ends at the least value instead,
+ * so that the band has both edges.
+ */
+export function positive([steps, ...columns]: Columns): Columns {
+  const least = columns
+    .flat()
+    .reduce<number>((low, value) => (value && value > 0 ? Math.min(low, value) : low), Infinity);
+  const [mean = []] = columns;
+  return [
+    steps,
+    ...columns.map((column, at) =>
+      column.map((value, i) => {
+        if (typeof value !== "number" || value > 0) return value;
+        return at === LOW_EDGE && (mean[i] ?? 0) > 0 ? least : null;
+      }),
+    ),
+  ];
 }
 
 /** A column of some steps, spread over all steps. */

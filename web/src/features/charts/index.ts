@@ -2,4 +2,5 @@
 
 export { Charts } from "./Charts";
 export { CurveChart } from "./CurveChart";
-export type { Curve } from "./curvesOf";
+export { type Bounds, boundsOf, type Curve, curveOf } from "./curvesOf";
+export { kindOf } from "./kinds";

@@ -5,8 +5,11 @@
 import uPlot from "uplot";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
 import { figure } from "../../lib/numbers/numbers";
-import { roundTicks, stepTicks } from "../../lib/numbers/ticks";
+import { logTicks, roundTicks, stepTicks } from "../../lib/numbers/ticks";
+import type { Bounds } from "./curvesOf";
 
+/** Values that differ by less, relative to their size, are drawn as equal. */
+const FLAT = 1e-12;
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
 /** Room beside the last step: half of a short label. */
@@ -37,6 +40,12 @@ interface Given {
   open: (index: number) => void;
   /** Positions across, on a logarithmic scale, in the place of steps. */
   isByPosition: boolean;
+  /** The bounds of all values: an axis of equal values does not go beyond them. */
+  bounds: () => Bounds;
+  /** Values on a logarithmic scale; all of them are positive. */
+  isLog: boolean;
+  /** Charts of one name share the pointer; empty for a chart alone. */
+  together: string;
 }
 
 /** The colours of the theme for the canvas. */
@@ -60,7 +69,19 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
   return inks;
 }
 
-export function optionsOf({ width, digits, last, inks, current, hover, open, isByPosition }: Given): uPlot.Options {
+export function optionsOf({
+  width,
+  digits,
+  last,
+  inks,
+  current,
+  hover,
+  open,
+  isByPosition,
+  bounds,
+  isLog,
+  together,
+}: Given): uPlot.Options {
   let roomPx = width;
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
@@ -68,14 +89,22 @@ export function optionsOf({ width, digits, last, inks, current, hover, open, isB
     height: HEIGHT_PX,
     padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(last()) / 2) + 2), 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: false, y: false },
+      ...(together === "" ? {} : { sync: { key: together } }),
+    },
     scales: {
       x: {
         time: false,
         distr: isByPosition ? 3 : 1,
         range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0),
       },
-      y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : roundRange(...apart(low, high))) },
+      y: {
+        distr: isLog ? 3 : 1,
+        range: (_, low, high) => (isLog ? powerRange(low, high) : roundRange(low, high, bounds())),
+      },
     },
     axes: [
       {
@@ -97,7 +126,8 @@ export function optionsOf({ width, digits, last, inks, current, hover, open, isB
         grid: { stroke: inks.grid, width: 1 },
         size: AXIS_PX,
         gap: 4,
-        splits: (_, __, low, high) => roundTicks(low, high),
+        splits: (_, __, low, high) => (isLog ? logTicks(low, high) : roundTicks(low, high)),
+        filter: (_, ticks) => ticks,
         values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())),
       },
     ],
@@ -168,9 +198,23 @@ function widthOf(step: number): number {
   return ruler.measureText(String(step)).width;
 }
 
-function roundRange(low: number, high: number): [number, number] {
+/** A range that begins and ends at round numbers; a chart without values has some range, too. */
+function roundRange(least: number | null, most: number | null, bounds: Bounds): [number, number] {
+  if (least === null || most === null) return [0, 1];
+  // A moving average of equal values differs from them by its rounding.
+  const isFlat = most - least <= FLAT * Math.abs(most);
+  const [from, to] = apart(least, isFlat ? least : most);
+  const [low, high] = isFlat ? [Math.max(from, bounds.low), Math.min(to, bounds.high)] : [from, to];
+  if (!(low < high)) return [from, to];
   const ticks = roundTicks(low, high);
   return [ticks[0] ?? low, ticks.at(-1) ?? high];
+}
+
+/** The same on a logarithmic scale. */
+function powerRange(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null || !(low > 0)) return [1, 10];
+  const [from = 1, to = 10] = uPlot.rangeLog(low, high, 10, false);
+  return [from ?? 1, to ?? 10];
 }
 
 /** uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. */

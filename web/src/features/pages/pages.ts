@@ -43,6 +43,7 @@ export function pages(session: Session): PageEntry[] {
       more: hasDiscarded ? "samples that were not trained on" : "none",
       isEmpty: !hasDiscarded,
     },
+    { page: "metrics", sign: "charts", label: "Metrics", more: "curves of the run, and what stands out in them (m)" },
     { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
     { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },
     {

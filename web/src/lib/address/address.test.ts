@@ -145,6 +145,16 @@ describe("addresses", () => {
     expect(moved(place, { step: 3 })).toMatchObject({ step: 3, extent: "step", sample: null, where: "x = 1" });
     expect(moved(place, { run: "other" })).toMatchObject({ extent: "step", where: "", columns: null });
   });
+  it("hold the charts of the page of metrics, which are no other page's", () => {
+    const text = "runs/r/metrics?split=train&chart=reward&chart=%3Fkind%3Dgroup%26name%3Dmixed&ema=0&log=1";
+    const place = parse("runs/r/metrics", text.split("?").slice(1).join("?"));
+    expect(place).toMatchObject({ charts: [chart("sample", "reward"), chart("group", "mixed")], ask: { ema: "0" } });
+    expect(format(place)).toBe(text);
+    expect(moved(place, { step: 3 }).charts).toHaveLength(2);
+    expect(moved(place, { page: "rollouts" }).charts).toBeNull();
+    expect(moved({ ...place, page: "rollouts" }, { page: "metrics" }).charts).toBeNull();
+    expect(moved({ ...place, page: "rollouts" }, { page: "evals" }).charts).toHaveLength(2);
+  });
   it("leave to the page what depended on what changed", () => {
     const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0" };
     expect(moved(place, { step: 1 })).toMatchObject({ split: "train", step: 1, sample: null });

@@ -36,7 +36,7 @@ export interface Place extends GroupView, TokensView {
   where: string;
   /** The columns of the list; null for the reader's own choice. */
   columns: readonly string[] | null;
-  /** The charts below the reward; null for the reader's own choice. */
+  /** The charts of the page of metrics, or those below the reward; null for the reader's own choice. */
   charts: readonly Chart[] | null;
   /** Further options of a page, by name: see `ASKED`. */
   ask: Readonly<Record<string, string>>;
@@ -93,6 +93,8 @@ export const MAX_OVER = 9;
 export const MAX_COLUMNS = 200;
 /** More charts do not fit into a usable pane. */
 export const MAX_CHARTS = 24;
+/** On their own page there is room for more; with overlaid runs, one answer of the server still has all curves. */
+export const MAX_METRICS = 48;
 /** The last part of the address of discarded samples: the same page as the rollouts. */
 const DISCARDED = "discarded";
 const WHOLE = /^-?\d{1,16}$/;
@@ -154,7 +156,9 @@ export function parse(path: string, query: string): Place {
     extent: extentOf(params.get("scope") ?? ""),
     where: params.get("where") ?? "",
     columns: namesIn(params, "column", MAX_COLUMNS),
-    charts: params.has("chart") ? chartsOf(params.getAll("chart"), MAX_CHARTS) : null,
+    charts: params.has("chart")
+      ? chartsOf(params.getAll("chart"), page === "metrics" ? MAX_METRICS : MAX_CHARTS)
+      : null,
     discarded: third === DISCARDED,
     ask: Object.fromEntries(asked.flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : []))),
     at: third === "report" && AT.test(params.get("at") ?? "") ? (params.get("at") ?? "") : "",
@@ -230,6 +234,8 @@ function movedTo(place: Place, change: Partial<Place>): Place {
     };
   }
   if (at("split") && !("step" in change)) next.step = null;
+  // The page of metrics has charts of its own.
+  if (at("page") && [place.page, next.page].includes("metrics") && !("charts" in change)) next.charts = null;
   if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
   // Choosing another step narrows the list to that step; choosing another sample also moves to its step, whatever the
   // list covers. Filling in an open choice changes nothing else.

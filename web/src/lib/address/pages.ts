@@ -1,21 +1,32 @@
 /** The pages of the app, as far as addresses tell them apart. */
 
 export type Page =
-  "runs" | "rollouts" | "evals" | "tokens" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
+  | "runs"
+  | "rollouts"
+  | "metrics"
+  | "evals"
+  | "tokens"
+  | "problems"
+  | "report"
+  | "run"
+  | "search"
+  | "bookmarks"
+  | "settings";
 
 /** Pages of a run other than its rollouts, by the last part of their address. */
-export const BESIDE: readonly Page[] = ["evals", "tokens", "problems", "report", "run"];
+export const BESIDE: readonly Page[] = ["metrics", "evals", "tokens", "problems", "report", "run"];
 
 /** Pages about all runs; their address remembers the current run. */
 export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 
 /** The names of the options of a page, which its address holds. */
 export const ASKED: Partial<Record<Page, readonly string[]>> = {
+  metrics: ["find", "ema", "log", "band"],
   evals: ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"],
   tokens: ["series", "mean", "strings", "before", "compare", "least", "side"],
 };
 
-const STEPPED: ReadonlySet<Page> = new Set(["rollouts", "tokens", "report"]);
+const STEPPED: ReadonlySet<Page> = new Set(["rollouts", "metrics", "tokens", "report"]);
 
 /** True for a page about a step of a split. */
 export const hasStep = (page: Page): boolean => STEPPED.has(page);

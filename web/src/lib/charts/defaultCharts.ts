@@ -10,20 +10,23 @@ const MOST = 5;
 /** The most parts of the reward with a chart. */
 const MOST_PARTS = 2;
 
-const KL: readonly RegExp[] = [
+export const KL: readonly RegExp[] = [
   /^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/,
   /^mismatch_kl$/,
   /(?:^|[._/])(?:(?:ref_|mismatch_|approx_|avg_)?kl|kl_(?:div|loss|mean|sample_train_v1))(?:[._/](?:mean|all))?$/,
 ];
-const ENTROPY: readonly RegExp[] = [/^entropy$/, /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/];
-const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];
-const REWARD: readonly RegExp[] = [
+export const ENTROPY: readonly RegExp[] = [
+  /^entropy$/,
+  /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/,
+];
+export const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];
+export const REWARD: readonly RegExp[] = [
   /^rewards?$/,
   /(?:^|[._/])(?:rewards?|total_reward|score)(?:[._/](?:mean|avg|all|total))?$/,
 ];
 /** Metrics that only record times. */
-const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
-const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
+export const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
+export const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
 interface Given {
   columns: readonly ColumnItem[];
@@ -72,7 +75,7 @@ function bareCharts(logged: readonly string[]): Chart[] {
 }
 
 /** The first name that matches the first pattern with a match. */
-function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {
+export function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {
   for (const pattern of patterns) {
     const match = names.find((name) => pattern.test(name));
     if (match !== undefined) return match;

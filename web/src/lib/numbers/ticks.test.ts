@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { roundTicks, stepTicks } from "./ticks";
+import { logTicks, roundTicks, stepTicks } from "./ticks";
 
 it("are round, and hold the range between the first and the last", () => {
   expect(roundTicks(0.61, 1)).toEqual([0.6, 0.7, 0.8, 0.9, 1]);
@@ -73,4 +73,10 @@ it("hold the range also far from zero", () => {
     const ticks = roundTicks(low, high);
     expect([(ticks[0] ?? high) <= low, (ticks.at(-1) ?? low) >= high]).toEqual([true, true]);
   }
+});
+
+it("of a logarithmic axis are powers of ten, or round numbers within one power", () => {
+  expect(logTicks(0.01, 100)).toEqual([0.01, 0.1, 1, 10, 100]);
+  expect(logTicks(1e-6, 1e6)).toEqual([1e-6, 1e-3, 1, 1e3, 1e6]);
+  expect(logTicks(0.2, 0.6)).toEqual([0.2, 0.3, 0.4, 0.5, 0.6]);
 });

@@ -59,3 +59,13 @@ export function stepTicks({ first, last, px, widthOf }: Steps): number[] {
     if (apart(first, at) && apart(at, last)) round.push(at);
   return [first, ...round, last];
 }
+
+/** The ticks of a logarithmic range: powers of ten, or a few round numbers if the range has fewer than two powers. */
+export function logTicks(low: number, high: number): number[] {
+  const from = Math.ceil(Math.log10(low) - EPSILON);
+  const to = Math.floor(Math.log10(high) + EPSILON);
+  const by = Math.max(1, Math.ceil((to - from) / MOST_INTERVALS));
+  const powers = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => Number(`1e${from + i}`));
+  if (powers.length > 1) return powers.filter((_, i) => i % by === 0);
+  return roundTicks(low, high).filter((tick) => tick > 0 && tick >= low && tick <= high);
+}

@@ -1,0 +1,80 @@
+"""The page of a run's metrics, in a real browser."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from rolloupe import Recorder
+from tests.page.support import viewing
+
+pytestmark = pytest.mark.browser
+
+
+def recorded(folder: Path) -> None:
+    """A run whose reward rises, with a loss that is not finite at step 4."""
+    with Recorder(folder, code=None) as run:
+        for step in range(12):
+            for index in range(4):
+                reward = float(index <= step // 4)
+                run.sample(step=step, group="0", index=index, prompt="?", response="!" * (step + 1), reward=reward)
+            run.metrics(step, {"actor/loss": float("nan") if step == 4 else 0.5, "actor/kl": 0.01 * (step + 1)})
+
+
+def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
+    asked: list[dict[str, Any]] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/api/curves") and (body := request.post_data_json) is not None:
+            asked.append(body)
+
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(viewer.to("runs/run"))
+        expect(page.locator("article footer")).to_be_visible()
+        page.on("request", note)
+        page.keyboard.press("m")
+        expect(page).to_have_title(re.compile("^run · Metrics"))
+        charts = page.get_by_role("region", name="by step")
+        expect(charts.get_by_role("img")).to_have_count(6)
+        kl = page.get_by_role("region", name="kl by step")
+        expect(kl.get_by_role("link")).to_have_text("0.120")
+        expect(page.get_by_role("region", name="Without spread by step").get_by_role("link")).to_have_text("0.00")
+        assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
+        assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {10}
+
+        kl.get_by_role("img").hover(position={"x": 48, "y": 40})
+        expect(charts.get_by_text("step 0", exact=True)).to_have_count(6)
+        expect(kl.get_by_role("link")).to_have_text("0.0100")
+
+        find = page.get_by_role("searchbox", name="Find a metric")
+        find.fill("loss(")
+        expect(page.get_by_text("Not a regular expression")).to_be_visible()
+        find.fill("^actor/.*loss$")
+        expect(page.get_by_text("1 of ")).to_be_visible()
+        entry = page.get_by_role("checkbox", name="loss")
+        entry.check()
+        expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
+        page.get_by_role("button", name="Take Reward away").click()
+        slider = page.get_by_role("slider", name="Smoothing")
+        slider.press("Home")
+        expect(slider).to_have_attribute("aria-valuetext", "off")
+        expect(page).to_have_url(re.compile(r"chart=trainer\.actor/loss.*ema=0"))
+        page.wait_for_function("() => document.querySelectorAll('main [role=img]').length === 6")
+        assert {one["options"]["smooth"] for one in asked[-1]["curves"]} == {0}
+        page.goto(f"{viewer.address}runs/run/metrics")  # the choice of charts is remembered
+        expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
+        expect(page.get_by_role("region", name="Reward by step")).to_have_count(0)
+        page.get_by_role("button", name="The usual charts").click()
+        expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
+
+        alarm = page.get_by_role("list", name="Alarms").get_by_role("listitem").first
+        expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))
+        alarm.get_by_role("link", name="Open step 4").click()
+        expect(page).to_have_url(re.compile("runs/run.split=train&step=4&sample=train/4.*mode=samples"))
+        page.go_back()
+        page.get_by_role("region", name="Reward by step").get_by_role("img").click(position={"x": 48, "y": 40})
+        expect(page).to_have_url(re.compile("runs/run.split=train&step=0&sample=train/0"))

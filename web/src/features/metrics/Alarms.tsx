@@ -1,0 +1,77 @@
+/** Worth a look: what rules found in the curves of the run, each with a link to the samples that show it. */
+
+import { getAlarms } from "../../api/metrics";
+import type { AlarmItem } from "../../api/types.gen";
+import type { Place } from "../../lib/address/address";
+import { figure } from "../../lib/numbers/numbers";
+import { harmless } from "../../lib/text/invisible";
+import { useSession } from "../../state/useSession";
+import { Missing } from "../../ui/layout/EmptyState";
+import { useFollowed } from "../../ui/hooks/useFollowed";
+import style from "./Metrics.module.css";
+
+export function Alarms() {
+  const session = useSession();
+  const run = session.run.now.value;
+  const loaded = useFollowed(run?.id ?? null, run?.version ?? "", () => getAlarms(run?.id ?? ""));
+  const reply = loaded.value;
+  return (
+    <>
+      <h2>
+        Worth a look {reply !== null && reply.alarms.length > 0 && <small>{figure(reply.rules)} rules looked</small>}
+      </h2>
+      {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
+      {reply === null && loaded.error === null && (
+        <p class={style["quiet"]} role="status">
+          <span class={style["loading"]}>The rules look at the curves …</span>
+        </p>
+      )}
+      {reply?.alarms.length === 0 && (
+        <p class={style["quiet"]}>Nothing stands out: {figure(reply.rules)} rules looked.</p>
+      )}
+      {reply !== null && reply.alarms.length > 0 && (
+        <ul class={style["alarms"]} aria-label="Alarms">
+          {reply.alarms.map((alarm) => (
+            <Alarm key={`${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`} alarm={alarm} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Alarm({ alarm }: { alarm: AlarmItem }) {
+  const session = useSession();
+  const to = samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
+  const { first_step: first, last_step: last } = alarm;
+  return (
+    <li data-severity={alarm.severity}>
+      <h3 title={`${alarm.severity === "error" ? "Error" : "Hint"}. Rule: ${harmless(alarm.words)}`}>
+        <span class="hidden">{alarm.severity === "error" ? "Error: " : "Hint: "}</span>
+        {harmless(alarm.title)}
+      </h3>
+      <p>{harmless(alarm.text)}</p>
+      <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+        {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
+        <span class="hidden">: {harmless(alarm.title)}</span>
+      </a>
+    </li>
+  );
+}
+
+/** The list of the samples that show it; `firstSplit` is that of an alarm without one. */
+export function samplesOf(alarm: AlarmItem, firstSplit: string | null): Partial<Place> {
+  const { first_step: first, last_step: last } = alarm;
+  return {
+    page: "rollouts",
+    discarded: false,
+    mode: "samples",
+    split: alarm.split || firstSplit,
+    step: first,
+    extent: first === last ? "step" : [first, last],
+    where: alarm.where,
+    sort: alarm.sort || "index",
+    descending: alarm.sort !== "" && alarm.descending,
+    sample: null,
+  };
+}

@@ -1,0 +1,106 @@
+/** All metrics of the run by section, with a search; each turns its chart on or off. */
+
+import type { CatalogueEntry } from "../../api/types.gen";
+import { MAX_METRICS } from "../../lib/address/address";
+import { matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
+import { figure } from "../../lib/numbers/numbers";
+import { useState } from "preact/hooks";
+import { useSession } from "../../state/useSession";
+import { Text } from "../../ui/text/Text";
+import { explained } from "./ChartCard";
+import { setOption, show } from "./choice";
+import style from "./Metrics.module.css";
+
+/** More entries of a section take long to draw; the search finds the others. */
+const MOST_ENTRIES = 200;
+
+interface Props {
+  entries: readonly CatalogueEntry[];
+  shown: readonly CatalogueEntry[];
+  leftOut: number;
+}
+
+export function Catalogue({ entries, shown, leftOut }: Props) {
+  const session = useSession();
+  const text = session.place.now.value.ask["find"] ?? "";
+  const pattern = patternOf(text);
+  const found = typeof pattern === "string" ? entries : matching(entries, pattern);
+  const isSearched = text !== "" && typeof pattern !== "string";
+  return (
+    <>
+      <input
+        class={`field ${style["find"]}`}
+        type="search"
+        value={text}
+        placeholder="Find a metric: kl|entropy"
+        aria-label="Find a metric by a regular expression"
+        aria-invalid={typeof pattern === "string"}
+        aria-describedby="metrics-found"
+        spellcheck={false}
+        onInput={(event) => setOption(session, { find: event.currentTarget.value })}
+      />
+      <p id="metrics-found" class={style["note"]} role="status">
+        {typeof pattern === "string"
+          ? `Not a regular expression: ${pattern}.`
+          : isSearched && `${figure(found.length)} of ${figure(entries.length)} metrics`}
+      </p>
+      {sectionsOf(found).map(({ name, entries: all }) => (
+        <Section
+          key={`${isSearched} ${name}`}
+          name={name}
+          entries={all}
+          shown={shown}
+          isOpenAtFirst={isSearched || all.some((one) => shown.includes(one))}
+        />
+      ))}
+      {leftOut > 0 && <p class={style["note"]}>{figure(leftOut)} more metrics are left out.</p>}
+    </>
+  );
+}
+
+interface SectionProps {
+  name: string;
+  entries: readonly CatalogueEntry[];
+  shown: readonly CatalogueEntry[];
+  isOpenAtFirst: boolean;
+}
+
+function Section({ name, entries, shown, isOpenAtFirst }: SectionProps) {
+  const session = useSession();
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const isFull = shown.length >= MAX_METRICS;
+  const toggle = (entry: CatalogueEntry): void =>
+    show(session, shown.includes(entry) ? shown.filter((one) => one !== entry) : [...shown, entry]);
+  return (
+    <details class={style["section"]} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="clip" title={name}>
+          <Text text={name} />
+        </span>
+        <b>{figure(entries.length)}</b>
+      </summary>
+      {isOpen && (
+        <ul aria-label={name}>
+          {entries.slice(0, MOST_ENTRIES).map((entry) => (
+            <li key={`${entry.kind} ${entry.name} ${entry.source} ${entry.stat}`}>
+              <label title={explained(entry)}>
+                <input
+                  type="checkbox"
+                  checked={shown.includes(entry)}
+                  disabled={isFull && !shown.includes(entry)}
+                  onChange={() => toggle(entry)}
+                />
+                <span class="clip">
+                  <Text text={entry.title} />
+                </span>
+              </label>
+            </li>
+          ))}
+          {entries.length > MOST_ENTRIES && (
+            <li class={style["note"]}>{figure(entries.length - MOST_ENTRIES)} more: search for them</li>
+          )}
+        </ul>
+      )}
+    </details>
+  );
+}

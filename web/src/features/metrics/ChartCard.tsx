@@ -1,0 +1,131 @@
+/** One curve by step; a press opens the rollouts of the step. */
+
+import { useMemo, useState } from "preact/hooks";
+import type { CatalogueEntry } from "../../api/types.gen";
+import type { Place } from "../../lib/address/address";
+import { chartOfEntry } from "../../lib/charts/catalogue";
+import { nearest } from "../../lib/numbers/nearest";
+import { figure, finite, score } from "../../lib/numbers/numbers";
+import { harmless } from "../../lib/text/invisible";
+import { colourOf, nameOf } from "../../state/marks";
+import type { Session } from "../../state/session";
+import { useSession } from "../../state/useSession";
+import { Text } from "../../ui/text/Text";
+import { type Bounds, boundsOf, CurveChart, kindOf } from "../charts";
+import { hasBand, isLog } from "./choice";
+import type { Drawn } from "./useCurves";
+import style from "./Metrics.module.css";
+
+interface Props {
+  entry: CatalogueEntry;
+  /** Of the run, then of those drawn over it; undefined until they are loaded. */
+  curves: readonly Drawn[] | undefined;
+  remove: () => void;
+}
+
+/** The meaning of the numbers, where the title leaves it open. */
+const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
+
+export function ChartCard({ entry, curves, remove }: Props) {
+  const session = useSession();
+  const [pointed, point] = useState<number | null>(null);
+  const band = hasBand(session);
+  const own = curves?.[0];
+  const drawn = own?.curve ?? null;
+  const curve = useMemo(() => (drawn === null || band ? drawn : { ...drawn, std: [] }), [drawn, band]);
+  const over = session.overlays.runs.value;
+  const run = session.run.now.value;
+  const last = curve === null ? -1 : curve.mean.findLastIndex((value) => finite(value) !== null);
+  const at = curve === null ? -1 : pointed === null ? last : curve.steps.indexOf(pointed);
+  const step = curve?.steps[at];
+  const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
+  const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
+  const title = harmless(entry.title);
+  return (
+    <section class={style["chart"]} aria-label={`${title} by step`}>
+      <h3>
+        <span class="clip" title={explained(entry)}>
+          <Text text={entry.title} />
+        </span>
+        <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
+        {step === undefined ? (
+          <b />
+        ) : (
+          <a
+            class={style["value"]}
+            href={session.place.href(rolloutsAt(session, entry, step))}
+            onClick={session.place.onLink(rolloutsAt(session, entry, step))}
+            aria-label={`${score(curve?.mean[at], "none")} at step ${figure(step)}: open its rollouts`}
+            title={`Step ${figure(step)}: open its rollouts`}
+          >
+            {score(curve?.mean[at], "none")}
+          </a>
+        )}
+        <button
+          type="button"
+          class={`action ${style["remove"]}`}
+          aria-label={`Take ${title} away`}
+          title="Take away"
+          onClick={remove}
+        >
+          ×
+        </button>
+      </h3>
+      {curves === undefined || run === null ? (
+        <p class={style["empty"]}>
+          <span class={style["loading"]}>Loading …</span>
+        </p>
+      ) : curve === null ? (
+        <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : "No step has this number."}</p>
+      ) : curve.steps.length === 1 && over.length === 0 ? (
+        <p class={style["empty"]}>One step so far.</p>
+      ) : (
+        <CurveChart
+          what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
+          curve={curve}
+          bounds={boundsIn(session, entry)}
+          colour={colourOf(run.id)}
+          others={over.map((one, i) => ({ curve: curves[i + 1]?.curve ?? null, colour: colourOf(one.id) }))}
+          current={session.place.field.step.value}
+          hover={point}
+          together="metrics"
+          isLog={isLog(session)}
+          open={(pressed) => session.place.go(rolloutsAt(session, entry, pressed))}
+        />
+      )}
+      {over.length > 0 && curves !== undefined && (
+        <p class={style["others"]}>
+          {over.map((one, i) => {
+            const theirs = curves[i + 1]?.curve ?? null;
+            const place = theirs === null || step === undefined ? -1 : theirs.steps.indexOf(step);
+            return (
+              <span key={one.id} title={nameOf(one)}>
+                <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
+                {score(theirs?.mean[place], "–")}
+              </span>
+            );
+          })}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Its own name and what it is, where the title says less. */
+export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {
+  const own = name === "" || name === title ? title : `${title} (${kind === "trainer" ? "" : `${kind} `}${name})`;
+  return harmless([own, about, unit].filter((one) => one !== "").join(" · "));
+}
+
+/** The rollouts of a step, of the split that the curve is about; a trainer may log steps that have none. */
+function rolloutsAt(session: Session, entry: CatalogueEntry, step: number): Partial<Place> {
+  const { split } = session.place.now.peek();
+  if (entry.kind === "eval") return { page: "rollouts", discarded: false, split: entry.source, step };
+  const steps = session.steps.reply.peek()?.steps ?? [];
+  return { page: "rollouts", discarded: false, split, step: steps[nearest(steps, step)] ?? step };
+}
+
+function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
+  if (entry.unit.startsWith("share")) return boundsOf(0, 1);
+  return boundsOf(...kindOf(entry.kind).bounds(chartOfEntry(entry), session));
+}

@@ -1,0 +1,80 @@
+/** How all curves are drawn, and which runs they are of. */
+
+import { useState } from "preact/hooks";
+import { SPAN } from "../../lib/charts/chart";
+import { colourOf, nameOf } from "../../state/marks";
+import { useSession } from "../../state/useSession";
+import { Text } from "../../ui/text/Text";
+import { hasBand, isLog, MOST_SPAN, setOption, spanOf } from "./choice";
+import style from "./Metrics.module.css";
+
+export function Controls() {
+  const session = useSession();
+  const span = spanOf(session);
+  // The page asks for another average once the slider rests.
+  const [dragged, drag] = useState<number | null>(null);
+  const now = dragged ?? span;
+  const run = session.run.now.value;
+  const over = session.overlays.runs.value;
+  return (
+    <header class={style["controls"]}>
+      <h1>Metrics</h1>
+      <label title="Moving average over so many steps; the thin line is the value of each step">
+        Smoothing
+        <input
+          type="range"
+          min={0}
+          max={MOST_SPAN}
+          value={now}
+          aria-valuetext={now === 0 ? "off" : `EMA over ${now} steps`}
+          onInput={(event) => drag(Number(event.currentTarget.value))}
+          onChange={(event) => {
+            const next = Number(event.currentTarget.value);
+            drag(null);
+            setOption(session, { ema: next === SPAN ? "" : String(next) });
+          }}
+        />
+        <span class={style["span"]}>{now === 0 ? "off" : `EMA ${now}`}</span>
+      </label>
+      <label title="One standard deviation on either side of a mean">
+        <input
+          type="checkbox"
+          checked={hasBand(session)}
+          onChange={(event) => setOption(session, { band: event.currentTarget.checked ? "" : "0" })}
+        />
+        band ± std
+      </label>
+      <label title="Values on a logarithmic scale, which leaves out those that are not positive">
+        <input
+          type="checkbox"
+          checked={isLog(session)}
+          onChange={(event) => setOption(session, { log: event.currentTarget.checked ? "1" : "" })}
+        />
+        log
+      </label>
+      {over.length > 0 && run !== null && (
+        <ul class={style["runs"]} aria-label="Runs in the charts">
+          {[run, ...over].map((one) => (
+            <li key={one.id}>
+              <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
+              <span class="clip">
+                <Text text={nameOf(one)} />
+              </span>
+              {one !== run && (
+                <button
+                  type="button"
+                  class="action"
+                  aria-label={`Take ${nameOf(one)} out of the charts`}
+                  title="Take it out"
+                  onClick={() => session.overlays.toggle(one.id)}
+                >
+                  ×
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </header>
+  );
+}
