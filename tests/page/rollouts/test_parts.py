@@ -77,7 +77,7 @@ def is_kept(reply: Response) -> bool:
 
 def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address)
-    expect(wide.get_by_role("heading", level=1)).to_have_text("7 runs")
+    expect(wide.get_by_role("heading", level=1)).to_have_text("8 runs")
     wide.get_by_role("button", name="Name, colour and note of toy").click()
     with wide.expect_response(is_kept):
         wide.get_by_label("Hide in the list of runs").click()
