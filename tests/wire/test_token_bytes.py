@@ -239,6 +239,8 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         of_step = get(app, f"{run_path(app)}/update?split=train&step=0&rule=ppo").json
         assert of_step["samples"] == len(of_step["by_sample"]) == 16
         assert of_step["left_out"] == {"no logprobs": 144}
+        sizes = [one["up"] + one["down"] + one["lost"] for one in of_step["by_sample"]]
+        assert sizes == sorted(sizes, reverse=True)
         assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]
         for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong

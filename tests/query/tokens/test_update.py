@@ -11,7 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.query import UpdateChoice, token_update
+from rolloupe.query import UpdateChoice, grouped_update, token_update
 from rolloupe.query.tokens.update import DOWN, NOTHING, TAKEN_OUT, UNTRAINED, UP
 
 DATA = Path(__file__).parents[2] / "data"
@@ -96,6 +96,13 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
         alike = run.update(1, rule, weights="sequence_mean").by_sample
         for key, push in alike.items():
             assert push.up == pytest.approx(found.by_sample[key].up / max(1, push.tokens))
+
+
+def test_discarded_samples_are_left_out_for_the_step_does_nothing_to_them() -> None:
+    trained, discarded = (made([1.0], [1.0], [1]) for _ in range(2))
+    discarded.row.discarded = "stale"
+    found = grouped_update([trained, discarded], UpdateChoice("ppo"))
+    assert (found.whole.tokens, found.left_out) == (1, {"discarded": 1})
 
 
 def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path) -> None:
