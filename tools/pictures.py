@@ -44,6 +44,7 @@ class Picture(NamedTuple):
 
 SAMPLE = "article footer"
 TINY = "runs/tiny_grpo?sample=train/64/00/0"
+TOKENS = "runs/tiny_grpo?sample=train/89/00/0&view=tokens"
 PICTURES = (
     Picture("rollouts", TINY, SAMPLE),
     Picture(
@@ -55,6 +56,8 @@ PICTURES = (
     Picture("group", f"{TINY}&view=group", "main section[aria-label]"),
     Picture("difference", "runs/tiny_grpo?sample=train/64/00/1&view=group&diff=1", "main ins, main del, main mark"),
     Picture("reference", "runs/gen_train_toy", SAMPLE),
+    Picture("tokens", f"{TOKENS}&beside=train/89/00/7", "section[aria-label='The other sample'] [data-at]"),
+    Picture("update", f"{TOKENS}&as=update&of=step", "[aria-labelledby=update-by-sample] a"),
     Picture("discarded", "runs/tiny_grpo/discarded?split=train&step=89", "main h1"),
     Picture("evals", "runs/tiny_grpo/evals", "[role=grid] [role=gridcell]"),
     Picture("report", "runs/flat_run/report?split=eval/test&step=0", "main[aria-label=Report] h1"),

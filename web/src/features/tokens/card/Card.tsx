@@ -63,7 +63,7 @@ export function Card({ tokens, elementOf, scroller }: Props) {
       <Head tokens={tokens} token={at.token} />
       <dl>
         {tokens.series.map(({ name, title, about, values }) => (
-          <div key={name} title={harmless(about)} data-current={name === look.series.value?.name}>
+          <div key={name} title={harmless(about)} data-current={name === look.drawn.value?.series.name}>
             <dt>{harmless(title || name)}</dt>
             <dd>{valueOf(name, values[at.token])}</dd>
           </div>

@@ -17,14 +17,20 @@ export function Masks() {
   const [first, second] = masks.chosen.value;
   return (
     <div class={style["group"]} role="group" aria-label="Taken out of the loss">
-      <RuleField place={0} label="Mask" mask={first} />
-      {first !== undefined && <Outcome mask={first} mark="first" />}
-      {first !== undefined && <RuleField place={1} label="and" mask={second} />}
-      {second !== undefined && <Outcome mask={second} mark="second" />}
-      {first !== undefined && second !== undefined && (
-        <span class={style["outcome"]} title={AGREES}>
-          they agree {percent(agreement(first.flags, second.flags))}
-        </span>
+      <div class={style["group"]}>
+        <RuleField place={0} label="Mask" mask={first} />
+        {first !== undefined && <Outcome mask={first} mark="first" />}
+      </div>
+      {first !== undefined && (
+        <div class={style["group"]}>
+          <RuleField place={1} label="and" mask={second} />
+          {second !== undefined && <Outcome mask={second} mark="second" />}
+          {second !== undefined && (
+            <span class={style["outcome"]} title={AGREES}>
+              they agree {percent(agreement(first.flags, second.flags))}
+            </span>
+          )}
+        </div>
       )}
     </div>
   );

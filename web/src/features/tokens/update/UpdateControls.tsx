@@ -48,7 +48,7 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
   const { tokenUpdate: update } = useSession();
   const other = update.chosen.value[1 - place]?.rule.name;
   return (
-    <div class={style["rule"]}>
+    <div class={control["group"]}>
       <label>
         {label}{" "}
         <select
