@@ -22,7 +22,7 @@ from tests.thoroughness import amount
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-for name, examples in (("quick", 20), ("thorough", 200)):
+for name, examples in (("quick", 10), ("thorough", 200)):
     settings.register_profile(
         name,
         max_examples=examples,
