@@ -51,10 +51,12 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
         {harmless(alarm.title)}
       </h3>
       <p>{harmless(alarm.text)}</p>
-      <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
-        {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
-        <span class="hidden">: {harmless(alarm.title)}</span>
-      </a>
+      {session.run.splitChoices.value.length > 0 && (
+        <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+          {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
+          <span class="hidden">: {harmless(alarm.title)}</span>
+        </a>
+      )}
     </li>
   );
 }

@@ -11,7 +11,7 @@ import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
-import { type Bounds, boundsOf, CurveChart, kindOf } from "../charts";
+import { type Bounds, boundsOf, type Curve, CurveChart, kindOf } from "../charts";
 import { hasBand, isLog } from "./choice";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
@@ -35,8 +35,8 @@ export function ChartCard({ entry, curves, remove }: Props) {
   const curve = useMemo(() => (drawn === null || band ? drawn : { ...drawn, std: [] }), [drawn, band]);
   const over = session.overlays.runs.value;
   const run = session.run.now.value;
-  const last = curve === null ? -1 : curve.mean.findLastIndex((value) => finite(value) !== null);
-  const at = curve === null ? -1 : pointed === null ? last : curve.steps.indexOf(pointed);
+  const hasRollouts = run !== null && run.splits.length > 0;
+  const at = placeOf(curve, pointed);
   const step = curve?.steps[at];
   const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
   const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
@@ -48,8 +48,8 @@ export function ChartCard({ entry, curves, remove }: Props) {
           <Text text={entry.title} />
         </span>
         <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
-        {step === undefined ? (
-          <b />
+        {step === undefined || !hasRollouts ? (
+          <b>{step === undefined ? "" : score(curve?.mean[at], "none")}</b>
         ) : (
           <a
             class={style["value"]}
@@ -90,18 +90,17 @@ export function ChartCard({ entry, curves, remove }: Props) {
           hover={point}
           together="metrics"
           isLog={isLog(session)}
-          open={(pressed) => session.place.go(rolloutsAt(session, entry, pressed))}
+          open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
         />
       )}
       {over.length > 0 && curves !== undefined && (
         <p class={style["others"]}>
           {over.map((one, i) => {
             const theirs = curves[i + 1]?.curve ?? null;
-            const place = theirs === null || step === undefined ? -1 : theirs.steps.indexOf(step);
             return (
               <span key={one.id} title={nameOf(one)}>
                 <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
-                {score(theirs?.mean[place], "–")}
+                {score(theirs?.mean[placeOf(theirs, pointed)], "–")}
               </span>
             );
           })}
@@ -109,6 +108,12 @@ export function ChartCard({ entry, curves, remove }: Props) {
       )}
     </section>
   );
+}
+
+/** The place of the pointed step, else of the last value; -1 for none. */
+function placeOf(curve: Curve | null, pointed: number | null): number {
+  if (curve === null) return -1;
+  return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
 }
 
 /** Its own name and what it is, where the title says less. */

@@ -152,6 +152,8 @@ describe("addresses", () => {
     expect(format(place)).toBe(text);
     expect(moved(place, { step: 3 }).charts).toHaveLength(2);
     expect(moved(place, { page: "rollouts" }).charts).toBeNull();
+    expect(moved(place, { run: "s" })).toMatchObject({ page: "metrics", run: "s", charts: null, ask: { ema: "0" } });
+    expect(moved({ ...place, page: "evals" }, { run: "s" })).toMatchObject({ page: "rollouts", ask: {} });
     expect(moved({ ...place, page: "rollouts" }, { page: "metrics" }).charts).toBeNull();
     expect(moved({ ...place, page: "rollouts" }, { page: "evals" }).charts).toHaveLength(2);
   });

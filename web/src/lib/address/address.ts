@@ -222,9 +222,12 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   if (at("run")) {
     const sort = SORTS.has(place.sort) ? place.sort : "index";
     const over = place.over.filter((id) => id !== change.run);
+    // Metrics are compared from run to run.
+    const isMetrics = place.page === "metrics";
     return {
       ...START,
-      page: "rollouts",
+      page: isMetrics ? "metrics" : "rollouts",
+      ask: isMetrics ? place.ask : {},
       sort,
       descending: place.descending,
       mode: place.mode,
