@@ -494,6 +494,8 @@ def test_strange_tokens_of_a_run_are_text_on_one_line(tokens: Page, token_viewer
     assert "\u202e" not in tokens.locator("main").inner_text()
     assert max(map(len, rows.all_inner_texts())) < 60
     most = tokens.get_by_role("region", name="Token strings with most KL")
+    expect(most).to_contain_text("no KL")
+    go(tokens, token_viewer, "runs/alike/tokens")
     most.get_by_role("button", name="all steps").click()
     expect(most.get_by_role("link", name="·same")).to_be_visible()
     expect(tokens).to_have_url(re.compile("strings=run"))
