@@ -56,7 +56,7 @@ export function Changes() {
           <input
             class={`field ${style["few"]}`}
             key={least}
-            value={String(least)}
+            defaultValue={String(least)}
             inputMode="numeric"
             onChange={(event) => setOption(session, { least: event.currentTarget.value.trim() })}
           />
