@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, settings
 
 from rolloupe.demo import RUNS
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.lru import Lru
 from rolloupe.model import Location
+from rolloupe.query.engine import database
 from tests import chromium, forks
 from tests.thoroughness import amount
 
@@ -46,6 +48,44 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         forks.begin()
         forks.patch_workers()
         yield
+
+
+class OneDatabase(Lru[Path, Any]):
+    """One database for every index below a folder: to begin one takes longer than most tests ask it for answers."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(1)
+        self.folder = folder
+
+    def get(self, key: Path) -> Any | None:
+        return super().get(self.folder)
+
+    def put(self, key: Path, value: Any, size: int = 0) -> list[Any]:
+        return super().put(self.folder, value, size)
+
+    def pop(self, key: Path) -> None:
+        super().pop(self.folder)
+
+
+LOCKED = database._locked
+"""What locks a database to the folder of its indexes."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have the indexes of all tests in a database that reads the folder of the tests, and nothing else."""
+    folder = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_databases", OneDatabase(folder))
+        patch.setattr(database, "_locked", lambda _: LOCKED(folder))
+        yield
+
+
+@pytest.fixture
+def own_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each index in a database of its own, as a viewer has."""
+    monkeypatch.setattr(database, "_databases", Lru(database.MAX_DATABASES))
+    monkeypatch.setattr(database, "_locked", LOCKED)
 
 
 @pytest.hookimpl(optionalhook=True)

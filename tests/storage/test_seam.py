@@ -43,7 +43,7 @@ EXCEPTIONS = {
     **dict.fromkeys(
         ("index/catalog.py", "index/compaction.py", "index/library.py", "index/segments/derived_values.py",
          "index/segments/files.py", "index/segments/segment.py", "index/segments/text_budget.py",
-         "index/segments/texts.py", "index/token_stats/files.py"),
+         "index/segments/texts.py"),
         "the index's own files",
     ),
 }  # fmt: skip
