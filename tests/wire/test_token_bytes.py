@@ -261,9 +261,8 @@ def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs:
         assert sample.tokens["text"][first.token].as_py() == first.token_string
         assert run.worst_tokens("kl_k3", highest=False, limit=1).tokens[0].value <= first.value
     with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
-        left_out = runs[0].worst_tokens("kl_k3")
-        assert left_out.tokens == [] and "annotations add" in left_out.coverage.left_out
-        assert runs[0].worst_tokens("kl_k3", split="train", step=0).tokens[0].value > 0
+        of_run = runs[0].worst_tokens("kl_k3")  # whose series annotations hold
+        assert of_run.tokens[0].value >= runs[0].worst_tokens("kl_k3", split="train", step=0).tokens[0].value > 0
     with opened(board, tmp_path) as library:
         app = served(library)
         eventually(lambda: library.runs[0].wait_all(30))
@@ -272,7 +271,7 @@ def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs:
         assert [(one["id"], one["token"]) for one in answer["tokens"]] == [
             (str(one.key), one.token) for one in worst.tokens
         ]
-        assert answer["coverage"] == {"samples": 48, "pending": 0, "unread": 0, "left_out": ""}
+        assert answer["coverage"] == {"samples": 48, "pending": 0, "unread": 0}
         group = get(app, f"{address}&split=train&step={first.key.step}&group={quote(first.key.group)}").json
         assert group["tokens"][0]["value"] <= first.value and group["coverage"]["samples"] <= 8
         assert get(app, f"{address}&side=middle").status == 400 and get(app, f"{address}&limit=0").status == 400

@@ -14,8 +14,8 @@ def of_series(names: Sequence[str], value: Callable[[Reduced], Floats]) -> Calla
     """Return what computes a value of the first of these series that samples have; NaN for samples without it."""
 
     def of_tokens(batch: TokenBatch) -> Floats:
-        name = next((one for one in names if one in batch.series or batch.leaves_out(one)), None)
-        if name is None or name not in batch.series:
+        name = next((one for one in names if one in batch.series), None)
+        if name is None:
             return np.full(len(batch.rows), np.nan)
         reduced = batch.reduced(name)
         return np.where(reduced.counts > 0, value(reduced), np.nan)

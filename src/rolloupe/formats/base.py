@@ -10,9 +10,10 @@ derive from `rolloupe.formats.reading.jsonl.JsonlFormat`, formats of Parquet fil
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from rolloupe import tokens
 from rolloupe.errors import SourceChanged, defect, words_of
@@ -39,6 +40,12 @@ from rolloupe.tokens import SampleTokens
 
 BUFFER_BYTES = 2**13
 """Most records are shorter than the default buffer."""
+
+
+Annotations: TypeAlias = Mapping[Locator, Sequence[Locator]]
+"""The places of annotations, oldest first, by the place of their sample."""
+
+NO_ANNOTATIONS: Annotations = MappingProxyType({})
 
 
 class TranscriptQuery(NamedTuple):
@@ -162,16 +169,18 @@ class Format(ABC):
         return self.load(run, source, locator)
 
     series_are_annotated: ClassVar[bool] = False
-    """True if token series of samples may lie in annotations, which scans do not see."""
+    """True if scans do not see which annotations hold token series: any may."""
 
-    def token_arrays(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[SampleTokens | Problem]:
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
         """Yield the tokens of each sample at `places`, which are in file order, or the problem that prevents it.
 
-        As `load` gives them, without annotations. Override it if there is a quicker way than to load every sample.
+        As `load_annotated` gives them. Override it if there is a quicker way than to load every sample.
         """
         for place in places:
             try:
-                yield tokens.tokens_of(self.load(run, source, place))
+                yield tokens.tokens_of(self.load_annotated(run, source, place, annotations.get(place, ())))
             except Exception as error:  # must not cost the samples after it
                 yield no_tokens(source, place, error)
 

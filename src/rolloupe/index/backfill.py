@@ -1,7 +1,7 @@
 """Writes what lies behind the numbers (texts, derived metrics, tokens), newest step first, as far as there is room."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
+from rolloupe.index.token_stats.annotations import TokenAnnotations
 from rolloupe.index.token_stats.files import tokens_file_of, words_file_of
 from rolloupe.model import Problem, RunInfo, Source
 
@@ -36,8 +37,7 @@ class Backfill:
         self._info = info
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
-        self._annotated: frozenset[str] = frozenset()
-        """The token series for which annotations hold values, at the last look."""
+        self._annotations = TokenAnnotations()
         self._failed: dict[Path, Problem] = {}
         """The reasons why kinds of segments could not be written, in the order of the attempts."""
         self._probe: Path | None = None
@@ -82,9 +82,8 @@ class Backfill:
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
         segments = list(segments)
-        if self._stage == "tokens" and (annotated := self._catalog.snapshot().annotated_series()) != self._annotated:
-            self._annotated = annotated
-            self._done.clear()
+        if self._stage == "tokens":
+            self.forget(self._annotations.update(segments))
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
@@ -100,13 +99,13 @@ class Backfill:
         go_on: Callable[[], bool],
     ) -> bool:
         """Write the kinds that pending segments lack, as far as there is room; False if `go_on` ends the writing."""
-        whole, annotated = True, self._annotated
+        whole = True
         for segment in pending:
             source = sources.get(segment.meta.source)
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment, self._stage, annotated)
+            missing = missing_of(segment, self._stage, self._annotations.stamp(segment.path))
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
@@ -122,7 +121,7 @@ class Backfill:
                 source=source,
                 meta=meta,
                 kinds=kinds,
-                annotated=sorted(annotated),
+                noted=self._annotations.of(segment.path),
                 cost=cost,
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
@@ -184,18 +183,18 @@ class Backfill:
         is_new = known is None or (self._stage == "tokens" and known.tokens is None)
         if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment, self._stage, self._annotated)
+        is_done = not meta.rows or not missing_of(segment, self._stage, self._annotations.stamp(path))
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
 
 
-def missing_of(segment: Segment, stage: Stage, annotated: Collection[str]) -> list[SegmentKind]:
-    """The kinds of a pass that a segment lacks."""
+def missing_of(segment: Segment, stage: Stage, stamp: int) -> list[SegmentKind]:
+    """The kinds of a pass that a segment lacks, whose annotations have this stamp."""
     path, meta = segment.path, segment.meta
     of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]
-    return [kind for kind, one in of_stage if not one.is_written(path, meta, annotated)]
+    return [kind for kind, one in of_stage if not one.is_written(path, meta, stamp)]
 
 
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:

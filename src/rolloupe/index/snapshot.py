@@ -139,11 +139,6 @@ class Snapshot(NamedTuple):
         pieces = self.of(self.pieces if keys is None else keys)
         return sum(piece.rows for piece in pieces if name not in piece.derived)
 
-    def annotated_series(self) -> frozenset[str]:
-        """The token series for which annotations hold values: those of the samples are then older, or missing."""
-        names = (segment.meta.annotated_series for segment in self.segments)
-        return frozenset(name for some in names for name in some)
-
     def annotated(self) -> frozenset[str]:
         """The names that annotations may give values for: fixed columns, sample metrics and tags."""
         metrics, tags = self.annotated_names()
@@ -213,7 +208,7 @@ def _on_disk(segment: Segment) -> Piece:
     meta, path, pack, first, derived, step_stats = segment
     names = derived.names if derived else ()
     mark = derived.tokens if derived else None
-    if not may_have_tokens(meta):  # nothing remains to be done
+    if mark is None and not may_have_tokens(meta):  # nothing remains to be done
         names, mark = ((*names, *token_metrics()) if names else ()), NO_TOKENS
     return Piece(
         meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,

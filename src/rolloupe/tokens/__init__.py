@@ -50,7 +50,7 @@ from rolloupe.tokens.ratios import (
     prob_delta,
 )
 from rolloupe.tokens.sample_tokens import SampleTokens, hide_masked, token_count, tokens_of, values_between
-from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, inputs_of, kind_of
+from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
     UPDATES,
     Aggregation,
@@ -118,7 +118,6 @@ __all__ = [
     "group_advantages",
     "hide_masked",
     "importance_ratio",
-    "inputs_of",
     "kind_of",
     "kl_k2",
     "kl_k3",

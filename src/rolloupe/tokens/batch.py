@@ -1,6 +1,6 @@
 """The tokens of many samples as flat arrays, so that a pass over a run pays for tokens and not for samples."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -13,7 +13,6 @@ from rolloupe.tokens.arrays import MASKS, Floats
 from rolloupe.tokens.complete import MASK, SampleSeries, completed, trained
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.sample_tokens import SampleTokens
-from rolloupe.tokens.series import inputs_of
 
 Numbers = NDArray[np.int64]
 
@@ -39,7 +38,7 @@ class TokenBatch:
     """The tokens of some samples that have the same series, without tokens that have no value in any of them.
 
     `rows` numbers the samples, `places` and `samples` the tokens: the place of each in its sample, and its sample
-    within the batch. Series that follow from one of `left_out` are not among its series.
+    within the batch.
     """
 
     def __init__(
@@ -47,9 +46,7 @@ class TokenBatch:
         rows: Sequence[int],
         found: Sequence[SampleTokens],
         advantages: Sequence[float | None],
-        left_out: Collection[str] = (),
     ) -> None:
-        self._left_out = frozenset(left_out)
         names = list(found[0].series)
         lengths = np.array([one.total for one in found], np.int64)
         flat = {name: np.concatenate([one.series[name] for one in found]) for name in names}
@@ -79,11 +76,7 @@ class TokenBatch:
     def series(self) -> Mapping[str, SampleSeries]:
         """The series with statistics, by name: all but masks."""
         shown = (one for one in self.all if one.name not in MASKS)
-        return {one.name: one for one in shown if not self.leaves_out(one.name)}
-
-    def leaves_out(self, name: str) -> bool:
-        """True for a series that the batch does not have although its samples may have it."""
-        return bool(self._left_out) and not self._left_out.isdisjoint(inputs_of(name))
+        return {one.name: one for one in shown}
 
     @cached_property
     def ids(self) -> Numbers | None:

@@ -22,6 +22,8 @@ class SampleTokens(NamedTuple):
     """The ids of the first tokens; None if the record holds none."""
     strings: Sequence[str] = ()
     """The strings of the last tokens."""
+    advantage: float | None = None
+    """The advantage of the sample; None if that of its row counts."""
 
 
 def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> None:
@@ -52,6 +54,7 @@ def tokens_of(sample: Sample) -> SampleTokens:
         frozenset(one.name for one in sample.series if one.is_derived),
         np.array(sample.token_ids, np.int64) if sample.token_ids else None,
         sample.token_strings,
+        sample.row.advantage,
     )
 
 

@@ -148,13 +148,6 @@ def _sequence_ratios(gaps: Floats, counted: NDArray[np.bool_], starts: Starts | 
         return np.repeat(ratios, np.diff(starts, append=len(gaps)))
 
 
-def inputs_of(name: str) -> frozenset[str]:
-    """Return the recorded series that a series may follow from, itself and the loss mask included."""
-    base = name.removesuffix(DIFFERENCE)
-    formula = _FORMULAS.get("log_importance_ratio" if base == "sequence_ratio" else base)
-    return frozenset({base, "loss_mask", *(one for some in (formula.inputs if formula else ()) for one in some)})
-
-
 def kind_of(name: str) -> SeriesKind:
     """Return what is known about a series; one that is not in the catalogue is called by its name."""
     if name.endswith(DIFFERENCE) and (base := name.removesuffix(DIFFERENCE)) in KINDS:

@@ -16,6 +16,9 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments import grid as grids
 from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.tokens.series import series_of
+from rolloupe.tokens import token_count
 from tests.forks import program
 from tests.index.support import contents, eventually, opened, relax_run
 from tests.thoroughness import amount
@@ -183,3 +186,42 @@ def test_of_a_step_that_was_recorded_again_only_the_newest_launch_counts(tmp_pat
         stats = run.snapshot().steps["train", 0]
         assert counted(run) == {0: 10 * stats.rows}
         assert query.token_stats(run, SampleQuery(), "logprobs").coverage.samples == stats.rows
+
+
+def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_others(
+    tmp_path: Path,
+) -> None:
+    rng, uids = np.random.default_rng(0), []
+    recorders = [rolloupe.Recorder(tmp_path / "run", producer=name) for name in ("a", "b")]
+    with recorders[0], recorders[1]:
+        for number in range(6):
+            recorder = recorders[number % 2]
+            series = {"token_ids": np.arange(10, dtype=np.int32), "logprobs": -rng.exponential(1, 10)}
+            uids.append(recorder.sample(step=0, group="g", index=str(number), prompt="p", response="r", series=series))
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert "mismatch_kl" not in query.known_series(run, SampleQuery()).names
+        written = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.tokens.parquet")}
+        with rolloupe.Recorder(tmp_path / "run", producer="c") as recorder:
+            for number in (0, 2, 4, 0):
+                series = {"trainer_logprobs": -rng.exponential(1, 10), "loss_mask": [0, 0, *[1] * 8]}
+                recorder.annotate(uids[number], advantage=number - 2.0, series=series)
+            recorder.annotate("nobody", advantage=1.0)
+        asked = SampleQuery(where=conditions("max_mismatch_kl > 0"))
+        eventually(lambda: query.samples(run, asked).total == 3)
+        names = ("mismatch_kl", "advantages", "logprobs")
+        expected: dict[str, list[float]] = {name: [] for name in names}
+        for item in query.every(run, SampleQuery()):
+            sample = query.sample(run, item.key)
+            for one in series_of(sample, token_count(sample)):
+                if one.name in expected:
+                    expected[one.name] += one.values[np.isfinite(one.values)].tolist()
+        for name in names:
+            (found,) = query.token_stats(run, SampleQuery(), name).steps
+            assert found.tokens == len(expected[name]) == {"logprobs": 54}.get(name, 24)
+            assert found.mean == pytest.approx(np.mean(expected[name]))
+        assert {one.rule for one in query.masked_shares(run, SampleQuery()).shares} >= {"ppo", "dppo"}
+        untouched = [path for path, time_ns in written.items() if path.stat().st_mtime_ns == time_ns]
+        assert len(written) == 4 and len(untouched) >= 2
+    settled(tmp_path / "run", tmp_path / "other").close()
+    assert contents(tmp_path / "index") == contents(tmp_path / "other")

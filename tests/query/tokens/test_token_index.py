@@ -34,15 +34,15 @@ Samples: TypeAlias = dict[tuple[str, int], list[tuple[Sample, dict[str, Floats]]
 
 
 def runs() -> list[Path]:
-    """Every sample run whose samples may have token series, but for the one that annotations complete."""
+    """Every sample run whose samples may have token series. Annotations complete those of two."""
     native, prime = DATA / "native", DATA / "prime_rl"
-    demo = (RUNS / "rl_logging_board" / "gen_train_toy", RUNS / "relax", RUNS / "verl_math")
+    demo = (RUNS / "tiny_grpo", RUNS / "rl_logging_board" / "gen_train_toy", RUNS / "relax", RUNS / "verl_math")
     generic = (path for path in sorted((DATA / "generic").iterdir()))
     exports = (path for folder in ("mini", "exports") for path in sorted((prime / folder).iterdir()))
-    return [native / "small", *exports, *demo, *generic]
+    return [native / "small", prime / "traces" / "run_wordle", *exports, *demo, *generic]
 
 
-SLOW = {"v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax", "areal", "skyrl", "verl_v1"}
+SLOW = {"tiny_grpo", "v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax", "areal", "skyrl", "verl_v1"}
 """Runs that are like others."""
 
 CASES = [slow_unless(path.name not in SLOW, path) for path in runs()]
@@ -59,18 +59,21 @@ def held(run: OpenRun) -> dict[str, dict[tuple[str, int], Values]]:
     return found
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.fixture(params=CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def path(request: pytest.FixtureRequest, short_grpo: Path) -> Path:
+    """The path of a sample run."""
+    return short_grpo if request.param.name == short_grpo.name else Path(request.param)
+
+
 def test_every_series_of_a_run_equals_what_its_samples_hold(path: Path, tmp_path: Path) -> None:
     with opened(path, tmp_path) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         assert run.problems() == [] or path.parent.name in ("mini", "exports", "native")
         expected = held(run)
-        left_out = {name for name in expected if query.token_stats(run, SampleQuery(), name).coverage.left_out}
-        names = set(query.known_series(run, SampleQuery()).names)
-        assert names - left_out == expected.keys() - left_out
-        for name in expected.keys() - left_out:
-            agrees(run, name, expected[name])
+        assert {*query.known_series(run, SampleQuery()).names} == expected.keys()
+        for name, by_step in expected.items():
+            agrees(run, name, by_step)
         if not expected:
             assert not list(tmp_path.rglob("*.tokens.parquet"))
 
@@ -190,28 +193,6 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
             query.step_words(run, SampleQuery(group="g"))
 
 
-def test_what_annotations_complete_is_left_out_of_the_run_and_read_with_a_step(
-    tmp_path: Path, short_grpo: Path
-) -> None:
-    with opened(short_grpo, tmp_path) as library:
-        run = library.runs[0]
-        assert run.wait_all(60)
-        whole = query.worst_tokens(run, SampleQuery(), "logprobs")
-        assert whole.tokens == [] and "annotations add" in whole.coverage.left_out
-        assert query.token_stats(run, SampleQuery(), "mismatch_kl").coverage.left_out
-        of_step = SampleQuery(splits=("train",), step_min=3, step_max=3)
-        samples = {
-            item.key: one.values
-            for item in query.every(run, of_step)
-            for sample in [query.sample(run, item.key)]
-            for one in series_of(sample, token_count(sample))
-            if one.name == "mismatch_kl" and np.isfinite(one.values).any()
-        }
-        is_worst(run, of_step, "mismatch_kl", samples, highest=True, one_a_sample=True)
-        assert query.samples(run, SampleQuery(sort="derived.max_mismatch_kl")).pending == 0
-        assert not [item for item in query.every(run, of_step) if item.derived.get("max_mismatch_kl")]
-
-
 def whole(run: OpenRun) -> Samples:
     """Every sample with its series."""
     found: Samples = defaultdict(list)
@@ -222,7 +203,6 @@ def whole(run: OpenRun) -> Samples:
     return found
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(path: Path, tmp_path: Path) -> None:
     with opened(path, tmp_path) as library:
         run = library.runs[0]
@@ -236,8 +216,6 @@ def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(path: Pat
 
 def has_masked(run: OpenRun, samples: Samples) -> None:
     answer = query.masked_shares(run, SampleQuery())
-    if answer.coverage.left_out:
-        return
     sums: dict[tuple[str, int, str], list[float]] = defaultdict(lambda: [0, 0, 0, 0, 0.0, 0.0])
     for (split, step), some in samples.items():
         for sample, _ in some:
@@ -284,7 +262,7 @@ def has_curves(run: OpenRun, samples: Samples) -> None:
                     assert values == found.get(first, [])
                 if values:
                     assert mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9 if DIFFERENCE in name else 1e-12)
-        assert answer.coverage.left_out or not any(expected.values())
+        assert not any(expected.values())
 
 
 def words_of(samples: Samples, kl: str) -> dict[tuple[str, int], dict[str, list[float]]]:

@@ -12,7 +12,7 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
         app, (run,) = served(library), library.runs
         assert run.wait_all(60)
         path = run_path(app)
-        whole = {"samples": 48, "pending": 0, "unread": 0, "left_out": ""}
+        whole = {"samples": 48, "pending": 0, "unread": 0}
         listed = get(app, f"{path}/token-series?split=train").json
         assert listed["coverage"] == whole
         titles = {one["name"]: one["title"] for one in listed["series"]}

@@ -903,8 +903,6 @@ export interface TokenCoverageView {
   pending: number;
   /** How many have tokens that could not be read. */
   unread: number;
-  /** The reason for an answer that is missing; else empty. */
-  left_out: string;
 }
 
 /** A token series that samples of the run have. */

@@ -7,11 +7,13 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rolloupe import tokens
 from rolloupe.formats.alternatives import alternatives_of
+from rolloupe.formats.base import Annotations
 from rolloupe.formats.native import annotations
 from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
@@ -236,17 +238,20 @@ class Native(JsonlFormat):
         sample.notes += _uneven(sample)
         tokens.hide_masked(sample.series)
 
-    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
-        """See `JsonlFormat`: without annotations."""
-        quick = NativeTokens(run, source)
+    def reading_tokens(
+        self, run: RunInfo, source: Source, annotations: Annotations
+    ) -> Callable[[bytes, Locator], SampleTokens]:
+        """See `JsonlFormat`."""
+        quick, newer = NativeTokens(run, source), self.lines_at(run, chain.from_iterable(annotations.values()))
 
         def read(data: bytes, place: Locator) -> SampleTokens:
-            found = quick.read(data)
+            noted = annotations.get(place, ())
+            found = quick.read(data, [(one.source, newer[one]) for one in noted if one in newer])
             if found is not None:
                 return found
             record, row = self._parsed(run, source, data, place)
             sample = self.sample(record, row, place)
-            self._add(run, record, sample, [])
+            self._add(run, record, sample, noted or [])
             return tokens.tokens_of(sample)
 
         return read

@@ -1,10 +1,13 @@
 """The tokens of the samples of a file: their lines decoded as far as needed, their series row group by row group."""
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.formats.native.part_reader import PartReader
@@ -21,53 +24,76 @@ class _SeriesPlace(Struct):
 
 
 class _TokensLine(Struct):
-    """What a line says about its tokens."""
+    """What a line of samples or annotations says about tokens."""
 
     uid: str | int | None = None
     series: _SeriesPlace | None = None
     tokens: list[str] | None = None
+    advantage: float | str | None = None
+
+
+class _StoredTokens(NamedTuple):
+    """What a part holds of a sample."""
+
+    ids: NDArray[np.int64] | None
+    series: Mapping[str, tokens.Floats]
 
 
 class NativeTokens:
     """Reads the tokens of the samples of one file."""
 
     def __init__(self, run: RunInfo, source: Source) -> None:
-        self._run, self._producer = run, stem(os.path.basename(source.path))
+        self._run, self._source = run, source.path
         self._links = links_of(run)
-        self._locations: dict[int, Location] = {}
-        """That of the part that was read last."""
+        self._locations: dict[tuple[str, int], Location] = {}
         self._parts = PartReader()
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
-    def read(self, data: bytes) -> SampleTokens | None:
-        """The tokens of a line's sample; None if only reading the whole sample shows them."""
+    def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
+        """The tokens of a line's sample; None if only reading the whole sample shows them.
+
+        `annotations` are lines about the sample, oldest first, each with the name of its file.
+        """
         try:
             line = self._decode(data)
+            newer = [(source, self._decode(one)) for source, one in annotations]
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        strings = line.tokens or []
-        if line.series is None:
-            return SampleTokens(len(strings), {}, strings=strings)
-        if min(line.series.part, line.series.row) < 0:
+        strings, uid = line.tokens or [], fields.name(line.uid) or ""
+        places = [(self._source, line.series), *((source, one.series) for source, one in newer)]
+        if any(place is not None and min(place.part, place.row) < 0 for _, place in places):
             return None
-        try:
-            group, row = self._parts.row(self._location(line.series.part), line.series.row)
-        except PartUnreadable:
-            return SampleTokens(len(strings), {}, strings=strings)
-        if group.uids[row] != (fields.name(line.uid) or ""):
-            return SampleTokens(len(strings), {}, strings=strings)
-        ids, stored = group.ids(row), group.series(row)
-        mask = stored.get(tokens.MASK)
-        shown = {name: one if name == tokens.MASK else tokens.under_mask(one, mask) for name, one in stored.items()}
+        found = [self._stored(source, place, uid) for source, place in places if place is not None]
+        stored: dict[str, tokens.Floats] = {}
+        for one in found:
+            stored |= one.series
+        ids = found[0].ids if found and line.series is not None else None
+        if any(one.ids is not None and one.ids is not ids for one in found):
+            return None  # ids that came later place older series
+        mask = tokens.mask_of(stored)
+        shown = {
+            name: one if mask is None or name in tokens.MASKS else tokens.under_mask(one, mask)
+            for name, one in stored.items()
+        }
         count = 0 if ids is None else len(ids)
         total = max(count, len(strings), *map(len, shown.values()), 0)
         series = {name: _placed(values, count, total) for name, values in shown.items()}
-        return SampleTokens(total, series, ids=ids, strings=strings)
+        advantages = (fields.number(one.advantage) for _, one in newer)
+        advantage = next((one for one in reversed([*advantages]) if one is not None), None)
+        return SampleTokens(total, series, ids=ids, strings=strings, advantage=advantage)
 
-    def _location(self, part: int) -> Location:
-        if part not in self._locations:
-            self._locations = {part: Location(str(part_path(self._run.root, self._producer, part)), self._links)}
-        return self._locations[part]
+    def _stored(self, source: str, place: _SeriesPlace, uid: str) -> _StoredTokens:
+        """What the part of a line's producer holds in a row; nothing if that is of another sample, or unreadable."""
+        key = (stem(os.path.basename(source)), place.part)
+        if key not in self._locations:
+            self._locations[key] = Location(str(part_path(self._run.root, *key)), self._links)
+        try:
+            group, row = self._parts.row(self._locations[key], place.row)
+        except PartUnreadable:
+            return _StoredTokens(None, {})
+        if group.uids[row] != uid:
+            return _StoredTokens(None, {})
+        return _StoredTokens(group.ids(row), group.series(row))
 
 
 def _placed(values: tokens.Floats, count: int, total: int) -> tokens.Floats:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl.own_tokenizer import EXPORTS, tokenizers_of
 from rolloupe.formats.prime_rl.token_columns import (
     ARRAYS,
@@ -238,10 +239,12 @@ class PrimeRL(JsonlFormat):
             notes=notes,
         )
 
-    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
+    def reading_tokens(
+        self, run: RunInfo, source: Source, annotations: Annotations
+    ) -> Callable[[bytes, Locator], SampleTokens]:
         """See `JsonlFormat`: reads the ids as an array, too."""
         if run.reading.fields:
-            return super().reading_tokens(run, source)
+            return super().reading_tokens(run, source, annotations)
         parse_ = Cutter(parse, lambda key: key != "tokens").parse
         return lambda data, _: tokens_of(parse_(data))
 

@@ -6,19 +6,20 @@ values per token are folded in when a sample is read.
 """
 
 import os
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl import annotations, episodes
 from rolloupe.formats.prime_rl.episodes import Branch, as_dict
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.model import (
@@ -35,6 +36,7 @@ from rolloupe.model import (
     Source,
 )
 from rolloupe.storage import is_file, is_folder
+from rolloupe.tokens import SampleTokens, tokens_of
 
 MONITORS = "monitors/file"
 TRACES = "traces"
@@ -178,13 +180,32 @@ class PrimeRLTraces(JsonlFormat):
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `JsonlFormat`: fold in the annotations of the sample's trace."""
+        trace_id, folder = sample.row.trace_id, _annotation_folder(run)
+        if trace_id and folder is not None:
+            records, notes = annotations.of_trace(annotations.streams(folder, links_of(run)), trace_id)
+            self._fold(record, sample, records)
+            sample.notes += notes
+
+    def reading_tokens(
+        self, run: RunInfo, source: Source, annotations: Annotations
+    ) -> Callable[[bytes, Locator], SampleTokens]:
+        """See `JsonlFormat`."""
+        newer = {
+            place: parse(data) for place, data in self.lines_at(run, chain.from_iterable(annotations.values())).items()
+        }
+
+        def read(data: bytes, place: Locator) -> SampleTokens:
+            record, row = self._parsed(run, source, data, place)
+            sample = self.sample(record, row, place)
+            if noted := [newer[one] for one in dict.fromkeys(annotations.get(place, ())) if one in newer]:
+                self._fold(record, sample, noted)
+            return tokens_of(sample)
+
+        return read
+
+    def _fold(self, record: Record, sample: Sample, records: Sequence[Record]) -> None:
+        """Fold in the annotations of the sample's trace, oldest first."""
         branch = _branch(record, sample.row.part)
-        trace_id = fields.name(branch.trace.get("id"))
-        folder = _annotation_folder(run)
-        if trace_id is None or folder is None:
-            return
-        streams = annotations.streams(folder, links_of(run))
-        records, notes = annotations.of_trace(streams, trace_id)
         paths = [one.path for one in episodes.branches_of(record).found if one.trace is branch.trace]
         sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
         info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
@@ -196,8 +217,9 @@ class PrimeRLTraces(JsonlFormat):
             sample.extra["info"] = fields.showable(info)
         shipped = fields.integer(as_dict(info.get("ship")).get("step"))
         if shipped is not None and shipped != sample.row.step:
-            notes.append(f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for")
-        sample.notes += notes
+            sample.notes.append(
+                f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for"
+            )
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""

@@ -4,9 +4,11 @@ Lines end at the byte `\n` and nowhere else. An unreadable line is a `Problem` w
 holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is skipped, not read.
 """
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
 from typing import BinaryIO, NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.formats.base import changed, no_tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_tokens
 from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
@@ -39,6 +41,8 @@ Real lines, however alike, took 1.5 to 9 bytes each once packed; a bomb packs hu
 MIN_BLOCK_BYTES = 2**16
 """Minimum read if less was requested: usually to the end of the line."""
 RAW_BUFFER_BYTES = 2**13
+NEAR_BYTES = 2**18
+"""Reading so many bytes takes about as long as going to another place in a file."""
 SPACE = 0x20
 _NEWLINE = ord("\n")
 _FIRST_WINDOW = 64
@@ -334,12 +338,14 @@ class JsonlFormat(RecordFormat):
             return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
-    def token_arrays(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[SampleTokens | Problem]:
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
         """See `Format`: reads the file once, from the first place to the last."""
         if not places:
             return
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-            read = self.reading_tokens(run, source)
+            read = self.reading_tokens(run, source, annotations)
             following = lines(file, places[0].start, places[-1].start + 1)
             line = next(following, None)
             for place in places:
@@ -350,7 +356,9 @@ class JsonlFormat(RecordFormat):
                 except Exception as error:  # must not cost the lines after it
                     yield no_tokens(source, place, error)
 
-    def reading_tokens(self, run: RunInfo, source: Source) -> Callable[[bytes, Locator], SampleTokens]:
+    def reading_tokens(
+        self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002
+    ) -> Callable[[bytes, Locator], SampleTokens]:  # fmt: skip
         """Return what reads the tokens of the sample at a place in a line. It raises whatever it may raise."""
         return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place))
 
@@ -359,6 +367,24 @@ class JsonlFormat(RecordFormat):
         sample = self.sample(record, row, place)
         self.annotate(run, record, sample)
         return sample
+
+    def lines_at(self, run: RunInfo, places: Iterable[Locator]) -> dict[Locator, bytes]:
+        """Read lines of annotations; those that cannot be read are left out."""
+        sources = {one.name: one for one in self.sources(run) if one.annotates}
+        found: dict[Locator, bytes] = {}
+        by_source: dict[str, list[Locator]] = defaultdict(list)
+        for place in sorted({*places}, key=lambda one: one.start):
+            by_source[place.source].append(place)
+        for name, some in by_source.items():
+            if name in sources:
+                with contextlib.suppress(OSError), open_binary(sources[name].location, RAW_BUFFER_BYTES) as file:
+                    for near in _neighbours(some):
+                        read = {line.start: line for line in lines(file, near[0].start, near[-1].start + 1)}
+                        for place in near:
+                            line = read.get(place.start)
+                            if line is not None and line.data is not None and line.length == place.length:
+                                found[place] = strip_bom(line.data, line.start)
+        return found
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -411,6 +437,18 @@ class JsonlFormat(RecordFormat):
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
             raise changed(source, locator.start, "the line has other bounds")
         return record
+
+
+def _neighbours(places: Sequence[Locator]) -> Iterator[list[Locator]]:
+    """Ascending places in pieces, where reading on is quicker than going to the next place."""
+    near: list[Locator] = []
+    for place in places:
+        if near and place.start - near[-1].start - near[-1].length > NEAR_BYTES:
+            yield near
+            near = []
+        near.append(place)
+    if near:
+        yield near
 
 
 def _data_at(source: Source, line: Line | None, place: Locator) -> bytes:

@@ -13,6 +13,7 @@ from rolloupe.derive import PREFIX
 from rolloupe.errors import SourceChanged, words_of
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
+from rolloupe.index.segments.kind import Noted
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
@@ -37,8 +38,7 @@ class BackfillJob(Struct, kw_only=True, tag=True):
     source: Source
     meta: SegmentMeta
     kinds: Sequence[str]
-    annotated: Sequence[str] = ()
-    """The token series for which annotations hold values."""
+    noted: Noted = Noted()
     cost: int = 0
 
 
@@ -100,7 +100,7 @@ def _performed(job: Job) -> JobReply:
 
 
 def _backfilled(job: BackfillJob) -> JobReply:
-    records = segment.records_of(job.run, job.source, job.meta, job.annotated)
+    records = segment.records_of(job.run, job.source, job.meta, job.noted)
     if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)

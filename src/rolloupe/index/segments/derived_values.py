@@ -61,8 +61,8 @@ class TokenMark(Struct, frozen=True, kw_only=True):
     """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
     words_bytes: int = 0
     """The size of its file of words; 0 if no trained token has a string or an id."""
-    annotated: tuple[str, ...] = ()
-    """The series for which annotations hold values: what follows from them is left out."""
+    annotations: int = 0
+    """The stamp of the annotations that it read."""
     unread: int = 0
     """The number of samples whose tokens could not be read."""
 
@@ -72,8 +72,8 @@ NO_TOKENS = TokenMark(version=0)
 
 
 def may_have_tokens(meta: SegmentMeta) -> bool:
-    """True if samples of a segment may have token series that the pass over tokens reads."""
-    return meta.has_series and not by_name(meta.format).series_are_annotated
+    """True if samples of a segment may have token series, whatever annotations hold."""
+    return meta.has_series or by_name(meta.format).series_are_annotated
 
 
 class DerivedMeta(Struct, kw_only=True):
@@ -131,7 +131,7 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
     return [msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), {})) for stats in step_stats]
 
 
-def _is_written(path: Path, meta: SegmentMeta, _: Collection[str]) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, _: int) -> bool:
     about = read_derived(path, meta)
     return about is not None and about.has_current(text_metrics())
 

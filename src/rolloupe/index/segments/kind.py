@@ -1,9 +1,11 @@
 """Kinds of segments: sets of files, one set for each part of a source."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rolloupe.index.segments.derived_values import DerivedMeta
@@ -12,6 +14,23 @@ if TYPE_CHECKING:
 
 Stage: TypeAlias = Literal["texts", "tokens"]
 """The pass that writes a kind: that over texts comes before that over tokens."""
+
+
+class NotedRow(Struct, frozen=True, array_like=True):
+    """A row of a segment, and the place of an annotation of its sample."""
+
+    row: int
+    source: str
+    start: int
+    length: int
+
+
+class Noted(Struct, frozen=True):
+    """The annotations of a segment that may hold token series, those of a sample oldest first."""
+
+    stamp: int = 0
+    """A number that every viewer gives to these annotations, and to no others; 0 without any."""
+    rows: Sequence[NotedRow] = ()
 
 
 class PartRecords:
@@ -23,11 +42,10 @@ class PartRecords:
         source: "Source",
         meta: "SegmentMeta",
         rows: "Callable[[], list[SampleRow]]",
-        annotated: Sequence[str],
+        noted: "Noted",
     ) -> None:
         self.run, self.source, self.meta = run, source, meta
-        self.annotated = annotated
-        """The token series for which annotations hold values."""
+        self.noted = noted
         self._read_rows = rows
 
     @cached_property
@@ -39,10 +57,10 @@ class PartRecords:
 class Backfilled(NamedTuple):
     """Writes a kind after the numbers, from the records of a part."""
 
-    is_written: "Callable[[Path, SegmentMeta, Collection[str]], bool]"
+    is_written: "Callable[[Path, SegmentMeta, int], bool]"
     """Tells whether the files exist with the content that this version would write.
 
-    The last argument are the token series for which annotations hold values.
+    The last argument is the stamp of the annotations, as in `Noted`.
     """
     write: "Callable[[Path, PartRecords], DerivedMeta | None]"
     """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.

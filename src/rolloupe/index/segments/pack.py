@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.derived_values import ENDING, derived_of
+from rolloupe.index.segments.derived_values import ENDING, DerivedMeta, derived_of
 from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta, write_parquet
 from rolloupe.index.snapshot import Pack, Piece, Segment
@@ -70,11 +70,16 @@ def _word(name: str, meta: SegmentMeta) -> bytes:
 
 def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
     """The path of a pack's derived metrics; None while some segment has none."""
-    versions = [None if one.derived is None else tuple(sorted(one.derived.versions.items())) for one in members]
+    versions = [None if one.derived is None else _state_of(one.derived) for one in members]
     if None in versions:
         return None
     digest = hashlib.blake2b(repr(versions).encode(), digest_size=8).hexdigest()
     return path.with_name(f"{path.name.removesuffix(PACK)}-{digest}{ENDING}")
+
+
+def _state_of(derived: DerivedMeta) -> tuple[object, ...]:
+    """What the values of derived metrics depend on besides the samples."""
+    return (derived.tokens.annotations if derived.tokens else 0, *sorted(derived.versions.items()))
 
 
 def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> bool:

@@ -1,6 +1,6 @@
 """The complete texts of a segment: a convenience for searches, which otherwise read the sources."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,7 +36,7 @@ def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
     return pa.Table.from_pydict(columns, schema=SCHEMA)
 
 
-def _is_written(path: Path, _: SegmentMeta, __: Collection[str]) -> bool:
+def _is_written(path: Path, _: SegmentMeta, __: int) -> bool:
     return text_of(path).exists()
 
 

@@ -4,7 +4,7 @@ The pass also computes the derived metrics of token series, and adds them to the
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
-VERSION = 3
+VERSION = 4
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
@@ -57,13 +57,13 @@ def words_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
 
 
-def _is_written(path: Path, meta: SegmentMeta, annotated: Collection[str]) -> bool:
-    if meta.annotates or not may_have_tokens(meta):
+def _is_written(path: Path, meta: SegmentMeta, stamp: int) -> bool:
+    if meta.annotates or not (stamp or may_have_tokens(meta)):
         return True
     about = read_derived(path, meta)
     if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
-    is_same = (about.tokens.version, about.tokens.annotated) == (VERSION, tuple(sorted(annotated)))
+    is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, stamp)
     return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
@@ -79,10 +79,13 @@ def has_words(path: Path, mark: TokenMark) -> bool:
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     rows = _rows_of(path)
-    reading = _TokensOfPart(rows, records.annotated)
+    reading = _TokensOfPart(rows)
     places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
-    found = by_name(records.run.format).token_arrays(records.run, records.source, [places[number] for number in order])
+    in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
+    for one in records.noted.rows:
+        annotations[places[one.row]].append(Locator(source=one.source, start=one.start, length=one.length))
+    found = by_name(records.run.format).token_arrays(records.run, records.source, in_order, annotations)
     for number, tokens in zip(order, found, strict=True):
         reading.add(number, tokens)
     reading.finish()
@@ -90,9 +93,12 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
     if reading.totals:
         size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals, reading.vocabulary))
         words_bytes = reading.word_rows.write(words_file_of(path), reading.vocabulary)
-    annotated = tuple(sorted(records.annotated))
     mark = TokenMark(
-        version=VERSION, size_bytes=size_bytes, words_bytes=words_bytes, annotated=annotated, unread=reading.unread
+        version=VERSION,
+        size_bytes=size_bytes,
+        words_bytes=words_bytes,
+        annotations=records.noted.stamp,
+        unread=reading.unread,
     )
     return add_values(path, records.meta, rows, reading.values, mark)
 
@@ -145,9 +151,8 @@ class _StepTotals:
 class _TokensOfPart:
     """The statistics of the samples of a segment."""
 
-    def __init__(self, rows: Sequence[SampleRow], annotated: Collection[str]) -> None:
+    def __init__(self, rows: Sequence[SampleRow]) -> None:
         self._rows = rows
-        self._annotated = annotated
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
@@ -163,11 +168,12 @@ class _TokensOfPart:
         if not found.series or not found.total:
             return
         row = self._rows[number]
-        alike = (row.split, row.step, row.launch, row.advantage is None, found.derived, *found.series)
+        advantage = row.advantage if found.advantage is None else found.advantage
+        alike = (row.split, row.step, row.launch, advantage is None, found.derived, *found.series)
         waiting = self._waiting.setdefault(alike, _Waiting([], [], []))
         waiting.rows.append(number)
         waiting.found.append(found)
-        waiting.advantages.append(row.advantage)
+        waiting.advantages.append(advantage)
         self._sizes[alike] += found.total
         if self._sizes[alike] >= BATCH_TOKENS:
             self._flush(alike)
@@ -180,7 +186,7 @@ class _TokensOfPart:
     def _flush(self, alike: tuple[object, ...]) -> None:
         waiting = self._waiting.pop(alike)
         del self._sizes[alike]
-        batch = TokenBatch(*waiting, left_out=self._annotated)
+        batch = TokenBatch(*waiting)
         if not len(batch):
             return
         row = self._rows[waiting.rows[0]]

@@ -37,7 +37,7 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
 
     Raises `BadQuery` for a query with a group or a filter.
     """
-    rows, coverage = whole_steps(run, query, "masked", ("prob_delta", "advantages"))
+    rows, coverage = whole_steps(run, query, "masked")
     sums: dict[tuple[str, int, str], MaskedSums] = defaultdict(MaskedSums)
     for row in rows:
         for rule, one in mask_sums.unpacked(row.values[0]).items():

@@ -10,7 +10,7 @@ from rolloupe.index.segments.step_stats import UNIT
 from rolloupe.index.token_stats.histogram import Histogram, merged, unpacked
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals
 from rolloupe.tokens import Origin
 
 T = TypeVar("T")
@@ -78,12 +78,9 @@ def token_stats(
 
     A query with a group or a filter reads its samples, any other is answered by the index.
     """
-    snapshot = run.snapshot()
-    if is_read(run, snapshot, query, series):
+    if is_read(query):
         return _of_samples(run, query, series, percentiles)
-    if reason := left_out(snapshot, series):
-        return TokenStatsBySteps(series, [], TokenCoverage(0, left_out=reason))
-    rows, coverage = indexed(run, snapshot, query, COLUMNS, series)
+    rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
     by_step: dict[tuple[str, int], list[_Sums]] = defaultdict(list)
     for row in rows:
         *sums, buckets, counts = row.values
@@ -101,12 +98,8 @@ def token_stats(
 
 def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
     """The series that the index has values of, in the splits and steps of a query."""
-    snapshot = run.snapshot()
-    rows, coverage = indexed(run, snapshot, query, ["series", "tokens"])
-    names = list(dict.fromkeys(name for *_, (name, count) in rows if count))
-    if not names and not coverage.left_out:
-        coverage = coverage._replace(left_out=left_out(snapshot, "logprobs"))
-    return KnownSeries(names, coverage)
+    rows, coverage = indexed(run, run.snapshot(), query, ["series", "tokens"])
+    return KnownSeries(list(dict.fromkeys(name for *_, (name, count) in rows if count)), coverage)
 
 
 def _of_samples(run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float]) -> TokenStatsBySteps:

@@ -12,7 +12,6 @@ from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_o
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import is_one_step
 from rolloupe.query.engine.relation import FILE, quote
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.stream import Reader
@@ -31,8 +30,6 @@ class TokenCoverage(NamedTuple):
     """How many of them the pass over tokens has not reached: the answer lacks their tokens."""
     unread: int = 0
     """How many samples of these files have tokens that could not be read."""
-    left_out: str = ""
-    """Why there is no answer, although samples may have the series; else empty."""
 
 
 class IndexedRow(NamedTuple):
@@ -59,8 +56,6 @@ def indexed(
     query = in_known_splits(snapshot, query)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     total = sum(stats.rows for key, stats in snapshot.steps.items() if _is_in(query, key))
-    if run.format.series_are_annotated:
-        return [], TokenCoverage(total, left_out=OF_FORMAT)
     by_path = {
         tokens_file_of(piece.path): piece
         for piece in pieces
@@ -93,27 +88,16 @@ def indexed(
     return rows, TokenCoverage(total, pending, unread)
 
 
-def whole_steps(
-    run: OpenRun, query: SampleQuery, column: str, series: tuple[str, ...]
-) -> tuple[list[IndexedRow], TokenCoverage]:
-    """A column of the rows without a series; none if annotations complete one of the series that it is made of.
-
-    Raises as `of_index`.
-    """
+def whole_steps(run: OpenRun, query: SampleQuery, column: str) -> tuple[list[IndexedRow], TokenCoverage]:
+    """A column of the rows without a series. Raises as `of_index`."""
     of_index(query)
-    snapshot = run.snapshot()
-    if reason := next(filter(None, (left_out(snapshot, name) for name in series)), ""):
-        return [], TokenCoverage(0, left_out=reason)
-    return indexed(run, snapshot, query, [column], WHOLE_STEP)
+    return indexed(run, run.snapshot(), query, [column], WHOLE_STEP)
 
 
 def of_index(query: SampleQuery) -> None:
     """Raise `BadQuery` for a query of other samples than all those of some steps."""
-    if query.group is not None or query.where or query.trained is not None:
+    if is_read(query):
         raise BadQuery("this is known of whole steps: leave out the group and the filter")
-
-
-OF_FORMAT = "token series of these files are completed by annotations: they are read with their step or group"
 
 
 def _is_in(query: SampleQuery, key: StepKey) -> bool:
@@ -131,21 +115,9 @@ def _rows_in(piece: Piece, query: SampleQuery, snapshot: Snapshot) -> int:
     return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
 
 
-def left_out(snapshot: Snapshot, series: str) -> str:
-    """Why the index cannot tell about a series; empty if it can."""
-    newer = sorted(tokens.inputs_of(series) & snapshot.annotated_series())
-    if not newer:
-        return ""
-    return f"annotations add {', '.join(newer)} to samples: {series} is read with its step or group"
-
-
-def is_read(run: OpenRun, snapshot: Snapshot, query: SampleQuery, series: str) -> bool:
-    """True for a question whose samples are read whole: those of one group, of a filter, or of one step if the index
-    cannot tell.
-    """
-    if query.group is not None or query.where or query.trained is not None:
-        return True
-    return is_one_step(query) and (run.format.series_are_annotated or bool(left_out(snapshot, series)))
+def is_read(query: SampleQuery) -> bool:
+    """True for a query whose samples are read whole: those of a group or of a filter."""
+    return query.group is not None or bool(query.where) or query.trained is not None
 
 
 class ReadTotals(NamedTuple):

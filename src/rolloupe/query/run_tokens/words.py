@@ -10,7 +10,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
-from rolloupe.index.token_stats.words import KLS, KeptWords
+from rolloupe.index.token_stats.words import KeptWords
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
 from rolloupe.tokenizer import text_of_token
@@ -253,7 +253,7 @@ def _compared(
 
 
 def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWords]], TokenCoverage]:
-    rows, coverage = whole_steps(run, query, "words", (*KLS, "logprobs"))
+    rows, coverage = whole_steps(run, query, "words")
     by_step: dict[StepKey, list[KeptWords]] = defaultdict(list)
     for row in rows:
         by_step[row.split, row.step].append(words.unpacked(row.values[0]))
@@ -262,7 +262,7 @@ def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWord
 
 def _of_step(run: OpenRun, split: str, step: int) -> tuple[_SumsByWord, TokenCoverage]:
     by_step, coverage = _kept(run, SampleQuery(splits=(split,), step_min=step, step_max=step))
-    if not coverage.samples and not coverage.left_out:
+    if not coverage.samples:
         raise BadQuery(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     return _SumsByWord(by_step[split, step]), coverage
 

@@ -9,7 +9,7 @@ from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_ext
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, left_out, read_totals, totals_of
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, totals_of
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import items_of, list_rows
 from rolloupe.tokenizer import text_of_token
@@ -54,13 +54,11 @@ def worst_tokens(
         raise BadQuery(f"limit={limit}: from 1 to {MAX_KEPT} tokens can be listed")
     snapshot = run.snapshot()
     number = _number(highest=highest, one_a_sample=one_a_sample)
-    if is_read(run, snapshot, query, series):
+    if is_read(query):
         by_step, keys = read_totals(run, query, series)
         read = (one for totals in by_step.values() for one in totals.kept[number].tokens())
         kept = most_extreme(read, highest=highest)[:limit]
         return WorstTokens(series, [_shown(run, one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
-    if reason := left_out(snapshot, series):
-        return WorstTokens(series, [], TokenCoverage(0, left_out=reason))
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
     found = [(row.split, row.step, row.piece, one) for row in rows for one in unpacked(row.values[0])]
     sign = -1.0 if highest else 1.0

@@ -16,8 +16,6 @@ class TokenCoverageView(Struct, kw_only=True):
     """How many of them the index has not reached yet: the answer lacks their tokens."""
     unread: int
     """How many have tokens that could not be read."""
-    left_out: str
-    """The reason for an answer that is missing; else empty."""
 
 
 class RunSeriesItem(Struct, kw_only=True):

@@ -26,7 +26,7 @@ export function ByRule() {
       </div>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply !== null && <Coverage of={reply.coverage} />}
-      {reply !== null && reply.rules.length === 0 && reply.coverage.left_out === "" && (
+      {reply !== null && reply.rules.length === 0 && (
         <p class="quiet">
           No rule applies: rules need the logprobs of the trainer beside those of sampling, and advantages.
         </p>
@@ -74,19 +74,23 @@ function Rule({ rule }: { rule: MaskSteps }) {
           ]}
         />
       </figcaption>
-      {rule.steps.length > 1 && (
-        <CurveChart
-          what={`share of tokens that ${rule.title} takes out`}
-          curve={masked}
-          colour={OUT}
-          others={[
-            { curve: high, colour: UP },
-            { curve: low, colour: DOWN },
-            { curve: lost, colour: LOST },
-          ]}
-          current={session.place.field.step.value}
-          hover={point}
-        />
+      {rule.masked.every((one) => one === 0) ? (
+        <p class="quiet">It takes out nothing at any step.</p>
+      ) : (
+        rule.steps.length > 1 && (
+          <CurveChart
+            what={`share of tokens that ${rule.title} takes out`}
+            curve={masked}
+            colour={OUT}
+            others={[
+              { curve: high, colour: UP },
+              { curve: low, colour: DOWN },
+              { curve: lost, colour: LOST },
+            ]}
+            current={session.place.field.step.value}
+            hover={point}
+          />
+        )
       )}
     </figure>
   );

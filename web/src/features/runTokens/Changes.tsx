@@ -66,7 +66,7 @@ export function Changes() {
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {!isPair && <p class="quiet">{other === null ? "The split has one step." : "Choose two different steps."}</p>}
       {reply !== null && <Coverage of={reply.coverage} />}
-      {reply !== null && reply.coverage.left_out === "" && (
+      {reply !== null && (
         <>
           <p class="quiet">
             {count(reply.compared, "string")} compared

@@ -31,6 +31,7 @@ export function MostKl() {
     <section aria-labelledby="most-kl">
       <div class={style["heading"]}>
         <h2 id="most-kl">Token strings with most KL</h2>
+        {reply !== null && reply.kl !== "" && <small>{reply.kl}</small>}
         <Segments
           label="Most KL of"
           options={places}
@@ -40,9 +41,7 @@ export function MostKl() {
       </div>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply !== null && <Coverage of={reply.coverage} />}
-      {reply !== null && reply.coverage.left_out === "" && some.length === 0 && (
-        <p class="quiet">{noWords(reply.tokens, reply.kl)}</p>
-      )}
+      {reply !== null && some.length === 0 && <p class="quiet">{noWords(reply.tokens, reply.kl)}</p>}
       {some.length > 0 && reply !== null && (
         <table>
           <thead>

@@ -110,12 +110,6 @@ function Beside() {
 
 /** Why there is nothing to see, and what to record. */
 function Nothing({ coverage }: { coverage: TokenCoverageView | null }) {
-  if (coverage !== null && coverage.left_out !== "")
-    return (
-      <State title="The tokens of this run are left out">
-        <p>{harmless(coverage.left_out)}.</p>
-      </State>
-    );
   if (coverage !== null && coverage.pending > 0)
     return (
       <State title="The tokens are not indexed yet">

@@ -214,7 +214,7 @@ async def worst(request: Request) -> Response:
 
 
 def _coverage(one: TokenCoverage) -> wire.TokenCoverageView:
-    return wire.TokenCoverageView(samples=one.samples, pending=one.pending, unread=one.unread, left_out=one.left_out)
+    return wire.TokenCoverageView(samples=one.samples, pending=one.pending, unread=one.unread)
 
 
 def _word(one: TokenWord) -> wire.TokenWordItem:

@@ -1,0 +1,135 @@
+"""Which annotations concern the tokens of which samples: joined by uid in memory, again whenever segments change.
+
+Hashes stand for uids: whoever reads an annotation compares the uids themselves.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from operator import is_
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from rolloupe.formats import by_name
+from rolloupe.index.segments.kind import Noted, NotedRow
+from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.snapshot import Segment
+
+Numbers = NDArray[np.int64]
+
+NO_UID = hash("")
+
+
+class _Hashed(NamedTuple):
+    """The uids of a segment as hashes, and what each belongs to."""
+
+    uids: Numbers
+    places: Numbers
+    """Of samples, the row, shape (N, 1); of annotations, the start and the length in their source, shape (N, 2)."""
+
+
+class _NotedPlaces(NamedTuple):
+    """The annotations of a segment, those of a sample oldest first."""
+
+    sources: Sequence[str]
+    places: Numbers
+    """Shape (N, 4): the row, the number of the source, the start, the length."""
+
+    def stamp(self) -> int:
+        """A number that every viewer gives to these annotations, and to no others."""
+        digest = hashlib.blake2b(repr(self.sources).encode("utf-8", "surrogatepass"), digest_size=8)
+        digest.update(self.places.astype("<i8").tobytes())
+        return int.from_bytes(digest.digest()) or 1
+
+
+class TokenAnnotations:
+    """The annotations of the segments of a run. Only the thread of one `OpenRun` uses it."""
+
+    def __init__(self) -> None:
+        self._metas: list[SegmentMeta] = []
+        self._hashed: dict[Path, tuple[SegmentMeta, _Hashed]] = {}
+        self._places: dict[Path, _NotedPlaces] = {}
+        self._stamps: dict[Path, int] = {}
+
+    def update(self, segments: Sequence[Segment]) -> set[Path]:
+        """Look at all segments; returns those whose annotations changed."""
+        metas = [segment.meta for segment in segments]
+        if len(metas) == len(self._metas) and all(map(is_, metas, self._metas)):
+            return set()
+        self._metas, before = metas, self._stamps
+        annotations = [segment for segment in segments if _may_hold_series(segment.meta)]
+        samples = [segment for segment in segments if not segment.meta.annotates and segment.meta.rows]
+        self._places = self._joined(samples, annotations) if annotations else {}
+        self._stamps = {path: places.stamp() for path, places in self._places.items()}
+        return {path for path in before.keys() | self._stamps.keys() if before.get(path) != self._stamps.get(path)}
+
+    def stamp(self, path: Path) -> int:
+        """Tells the annotations of a segment from others that it had before; 0 without any."""
+        return self._stamps.get(path, 0)
+
+    def of(self, path: Path) -> Noted:
+        """The annotations of a segment."""
+        if path not in self._places:
+            return Noted()
+        sources, places = self._places[path]
+        rows = [NotedRow(row, sources[source], start, length) for row, source, start, length in places.tolist()]
+        return Noted(self.stamp(path), rows)
+
+    def _joined(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
+        known, self._hashed = self._hashed, {}
+        for one in (*samples, *annotations):
+            meta, hashed = known.get(one.path, (None, None))
+            self._hashed[one.path] = (one.meta, hashed if hashed and meta is one.meta else _read(one))
+        sources = sorted({one.meta.source for one in annotations})
+        numbers = {name: number for number, name in enumerate(sources)}
+        read = [self._hashed[one.path][1] for one in annotations]
+        uids = np.concatenate([one.uids for one in read])
+        places = np.concatenate([one.places for one in read])
+        files = np.repeat([numbers[one.meta.source] for one in annotations], [len(one.uids) for one in read])
+        order = np.argsort(uids, kind="stable")
+        uids, places = uids[order], np.column_stack([files[order], places[order]])
+        found = {}
+        for one in samples:
+            own = self._hashed[one.path][1]
+            first = np.searchsorted(uids, own.uids)
+            counts = np.searchsorted(uids, own.uids, "right") - first
+            if counts.any():
+                at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+                rows = np.repeat(own.places[:, 0], counts)
+                found[one.path] = _ordered(sources, np.column_stack([rows, places[at]]))
+        return found
+
+
+def _ordered(sources: Sequence[str], places: Numbers) -> _NotedPlaces:
+    """The places in order, each once, with the sources that they are in."""
+    ordered = places[np.lexsort(places.T[::-1])]
+    ordered = ordered[np.append(True, (np.diff(ordered, axis=0) != 0).any(axis=1))]
+    used, ordered[:, 1] = np.unique(ordered[:, 1], return_inverse=True)
+    return _NotedPlaces([sources[number] for number in used.tolist()], ordered)
+
+
+def _may_hold_series(meta: SegmentMeta) -> bool:
+    return meta.annotates and bool(meta.annotated_series or by_name(meta.format).series_are_annotated)
+
+
+def _read(segment: Segment) -> _Hashed:
+    """The uids of a segment; nothing if its file is gone."""
+    names = ["uid", "byte_start", "byte_length"] if segment.meta.annotates else ["uid", "trace_id"]
+    try:
+        with pq.ParquetFile(segment.path) as file:
+            table = file.read(columns=names, use_threads=False)
+    except (OSError, pa.ArrowException):
+        return _Hashed(np.zeros(0, np.int64), np.zeros((0, len(names) - 1), np.int64))
+    uids = _hashes(table["uid"])
+    if segment.meta.annotates:
+        return _Hashed(uids, np.column_stack([table[name].to_numpy() for name in names[1:]]))
+    both, rows = np.concatenate([uids, _hashes(table["trace_id"])]), np.tile(np.arange(len(table)), 2)
+    return _Hashed(both[both != NO_UID], rows[both != NO_UID][:, None])
+
+
+def _hashes(uids: pa.ChunkedArray) -> Numbers:
+    return np.fromiter(map(hash, uids.to_pylist()), np.int64, len(uids))
