@@ -39,7 +39,8 @@ IMPORTED = (
 
 STARTS_WITHIN_S = 60
 
-_ANSWER_BYTES = 64
+_ANSWER_BYTES = 16
+"""Each answer has as many: the end of a process may follow its number at once."""
 
 
 class Fork:
@@ -209,10 +210,10 @@ def _between(line: socket.socket) -> None:
     for number in numbers:
         os.close(number)
     with contextlib.suppress(OSError):
-        line.send(str(pid).encode())
+        line.send(str(pid).encode().ljust(_ANSWER_BYTES))
     _, status = os.waitpid(pid, 0)
     with contextlib.suppress(OSError):
-        line.send(str(os.waitstatus_to_exitcode(status)).encode())
+        line.send(str(os.waitstatus_to_exitcode(status)).encode().ljust(_ANSWER_BYTES))
     os._exit(0)
 
 
