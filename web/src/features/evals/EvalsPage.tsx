@@ -10,6 +10,7 @@ import { useLoaded } from "../../ui/hooks/useLoaded";
 import { setEvalOptions, evalOption } from "./evalQuery";
 import { GridSection } from "./GridSection";
 import { AllScores } from "./Scores";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./Evals.module.css";
 
 export function EvalsPage() {
@@ -71,7 +72,7 @@ function Controls({ reply }: { reply: EvalsReply | null }) {
   const chosen = evalOption(session, "metric");
   const bars = [...new Set(reply?.evals.map(({ bar }) => score(bar, "none")))];
   return (
-    <header class={style["controls"]}>
+    <header class={pageStyle["controls"]}>
       <h1>Evals</h1>
       <label>
         Correct by

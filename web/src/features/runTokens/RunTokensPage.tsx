@@ -15,6 +15,7 @@ import { Changes } from "./Changes";
 import { MostKl } from "./MostKl";
 import { option, otherStep, setOption, useAnswer } from "./scope";
 import { Worst } from "./Worst";
+import pageStyle from "../../ui/layout/page.module.css";
 import style from "./RunTokens.module.css";
 
 /** The series to begin with: the first of these that the run has. */
@@ -48,7 +49,7 @@ export function RunTokensPage() {
   if (series === undefined) return null;
   return (
     <main class={style["page"]} aria-label="Tokens">
-      <header class={style["controls"]}>
+      <header class={`${pageStyle["controls"]} ${style["controls"]}`}>
         <h1>Tokens</h1>
         <label>
           Series

@@ -34,6 +34,20 @@ interface Props {
   children?: ComponentChildren;
 }
 
+/** The heads of a table with a column for each rule. */
+export function Heads({ first, rules }: { first: string; rules: readonly ChosenUpdate[] }) {
+  return (
+    <tr>
+      <th scope="col">{first}</th>
+      {rules.map(({ rule }) => (
+        <th key={rule.name} scope="col">
+          {harmless(rule.title)}
+        </th>
+      ))}
+    </tr>
+  );
+}
+
 export function ShareTable({ title, rows, rules, nameOf, children }: Props) {
   const [isWhole, showAll] = useState(false);
   const most = largest(rows);
@@ -45,14 +59,7 @@ export function ShareTable({ title, rows, rules, nameOf, children }: Props) {
       {children}
       <table class={style["shares"]}>
         <thead>
-          <tr>
-            <th scope="col">{title}</th>
-            {rules.map(({ rule }) => (
-              <th key={rule.name} scope="col">
-                {harmless(rule.title)}
-              </th>
-            ))}
-          </tr>
+          <Heads first={title} rules={rules} />
         </thead>
         <tbody>
           {(isWhole ? rows : rows.slice(0, MOST)).map(({ name, shares }) => (

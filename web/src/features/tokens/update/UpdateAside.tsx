@@ -16,7 +16,7 @@ import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { cut } from "../aside/cut";
 import { percent } from "../../../lib/numbers/percent";
-import { type Named, ShareTable } from "./ShareTable";
+import { Heads, type Named, ShareTable } from "./ShareTable";
 import style from "./Update.module.css";
 
 const SCOPES: readonly { value: UpdateOf; label: string; title: string }[] = [
@@ -121,14 +121,7 @@ function Summary({ rules, found }: Props) {
   return (
     <table class={style["summary"]}>
       <thead>
-        <tr>
-          <th scope="col">rule</th>
-          {rules.map(({ rule }) => (
-            <th key={rule.name} scope="col">
-              {harmless(rule.title)}
-            </th>
-          ))}
-        </tr>
+        <Heads first="rule" rules={rules} />
       </thead>
       <tbody>
         {ROWS.map(({ name, title, words }) => (

@@ -44,7 +44,7 @@ describe("padding at either end of a sample", () => {
   it("is never everything", () => {
     expect(paddingOf(tokens([..."ppp"]), chosen("p"))).toMatchObject({ first: 0, stop: 3 });
   });
-  it("is said in words", () => {
+  it("has words that say what was left out", () => {
     expect(paddingWords({ first: 2, stop: 4, by: "attention mask" }, 6)).toBe(
       "2 at the start and 2 at the end left out: padding by the attention mask",
     );
