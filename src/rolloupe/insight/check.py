@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rolloupe.insight import rules
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.query import listing_once
 
 RULES: dict[str, Rule] = {
     rule.name: rule
@@ -25,5 +26,7 @@ class Raised(NamedTuple):
 
 def check(source: HasCurves, without: Collection[str] = ()) -> list[Raised]:
     """Return the alarms of all rules but some, errors first, then by the step where they begin."""
-    found = [Raised(rule, alarm) for rule in RULES.values() if rule.name not in without for alarm in rule.look(source)]
+    looked = [rule for rule in RULES.values() if rule.name not in without]
+    with listing_once():  # each curve asks which files hold the trainer's metrics
+        found = [Raised(rule, alarm) for rule in looked for alarm in rule.look(source)]
     return sorted(found, key=lambda one: (one.rule.severity != "error", one.alarm.first_step, one.rule.name))

@@ -1,5 +1,6 @@
 """Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
+from rolloupe.formats.reading.files import listing_once
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
 from rolloupe.query.curves.curve import check_curve, curve, curves
 from rolloupe.query.curves.decimation import LEAST_POINTS
@@ -183,6 +184,7 @@ __all__ = [
     "is_derived",
     "judges",
     "known_series",
+    "listing_once",
     "locate",
     "logtree",
     "logtrees",

@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
-from rolloupe.query import CurveOptions, CurveQuery, SampleQuery
-from rolloupe.query.run import trainer_metrics
+from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
+from rolloupe.query.run import tracker_curves, trainer_metrics
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
 
@@ -132,13 +132,13 @@ def test_trainer_metrics_are_read_once_for_each_change(
     logged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[OpenRun] = []
-    original = trainer_metrics.metric_rows
+    original = tracker_curves.with_tracker_curves
 
-    def counted(one: OpenRun) -> list[MetricRow]:
+    def counted(one: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
         reads.append(one)
-        return original(one)
+        return original(one, own)
 
-    monkeypatch.setattr(trainer_metrics, "metric_rows", counted)
+    monkeypatch.setattr(trainer_metrics, "with_tracker_curves", counted)
     with opened(logged, tmp_path / "index") as library:
         (own,) = library.runs
         before = query.trainer_version(own)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,13 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.errors import UnreadablePath
-from rolloupe.query import CurveSource
+from rolloupe.formats.curve_files import CurveFile, read_curves
+from rolloupe.formats.reading import files
+from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.query import CurveQuery, CurveSource
+from rolloupe.query.run import tracker_curves
 from tests.formats.reading.trackers.test_databases import log, project
+from tests.formats.reading.trackers.test_trackers import scalar
 
 TRACKERS = Path(__file__).parents[2] / "data/trackers"
 
@@ -26,7 +32,7 @@ def run_folder(tmp_path: Path) -> Path:
     return tmp_path / "exp1"
 
 
-def read(folder: Path, **how: object) -> tuple[dict[int | None, dict[str, float]], list[CurveSource]]:
+def read(folder: Path, **how: object) -> tuple[dict[int | None, dict[str, float]], Sequence[CurveSource]]:
     with rolloupe.open(folder, index_dir=folder.parent / "index", **how) as runs:  # type: ignore[arg-type]
         opened = runs[0]._opened()
         return {row.step: row.values for row in query.metric_rows(opened)}, query.curve_sources(opened)
@@ -99,6 +105,34 @@ def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_
     rows, (damaged, torn, empty) = read(run_folder)
     assert empty.note == "it is empty so far"
     assert "events.out.tfevents.1: at byte 0" in damaged.note and torn.note == "it is no run of Weights & Biases"
+
+
+def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_many_curves(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(TRACKERS / "tensorboard/openrlhf", run_folder / "tensorboard")
+    read_files: list[CurveFile] = []
+    listed: list[str] = []
+    own_read, own_list = read_curves, files._entries
+
+    def read_one(file: CurveFile) -> list[LoggedRun]:
+        read_files.append(file)
+        return own_read(file)
+
+    def list_one(folder: str, link_root: str) -> list[files.FolderEntry]:
+        listed.append(folder)
+        return own_list(folder, link_root)
+
+    monkeypatch.setattr(tracker_curves, "read_curves", read_one)
+    monkeypatch.setattr(files, "_entries", list_one)
+    with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
+        assert runs[0].metric_rows() == runs[0].metric_rows() and len(read_files) == 1
+        listed.clear()
+        runs[0].curves([CurveQuery(kind="trainer", name=name) for name in ("own", "train/kl", "eval/acc")])
+        assert str(run_folder) in listed and len(listed) == len(set(listed))
+        with (run_folder / "tensorboard" / "events.out.tfevents.2").open("wb") as file:
+            file.write(scalar("later", 2, 0.5, 9.0))
+        assert [one.value for one in runs[0].metrics("later")] == [0.5] and len(read_files) == 2
 
 
 def test_a_tracker_that_goes_on_is_read_again(run_folder: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rolloupe.errors import BadQuery
+from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.query.curves.decimation import LEAST_POINTS, places
 from rolloupe.query.curves.moving_average import smoothed
@@ -67,7 +68,8 @@ def check_curve(query: CurveQuery) -> None:
 
 def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:
     """Return several curves. Raises as `curve` does."""
-    return [curve(run, query, most=most) for query in queries]
+    with listing_once():  # each asks which files hold the trainer's metrics
+        return [curve(run, query, most=most) for query in queries]
 
 
 def _between(points: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:

@@ -12,7 +12,8 @@ from rolloupe.lru import Lru
 from rolloupe.model import TRACKER_STEP, MetricRow
 from rolloupe.storage import file_state
 
-KEPT_FILES = 32
+KEPT_VALUES = 5_000_000
+"""How many numbers of such files stay in memory: a file is read again only when it has changed."""
 
 
 class CurveSource(NamedTuple):
@@ -31,7 +32,7 @@ class CurveSource(NamedTuple):
     """What a person should know: what was not read, and why."""
 
 
-_read: Lru[tuple[object, ...], list[LoggedRun] | str] = Lru(KEPT_FILES)
+_read: Lru[tuple[object, ...], list[LoggedRun] | str] = Lru(total=KEPT_VALUES)
 
 
 def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
@@ -78,7 +79,7 @@ def _stamps(file: CurveFile) -> list[tuple[object, ...]]:
 
 def _chosen(file: CurveFile, name: str) -> list[tuple[LoggedRun, str]]:
     """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
-    runs = _read.get_or_make((file.kind, *_stamps(file)), lambda: _tried(file), lambda _: 1)
+    runs = _read.get_or_make((file.kind, *_stamps(file)), lambda: _tried(file), _size)
     if isinstance(runs, str):
         return [(LoggedRun("", []), runs)]
     same = [run for run in runs if name in (run.name, os.path.basename(file.path))]
@@ -88,6 +89,10 @@ def _chosen(file: CurveFile, name: str) -> list[tuple[LoggedRun, str]]:
         names = ", ".join(dict.fromkeys(run.name for run in runs[:20]))
         return [(LoggedRun("", []), f"it holds {len(runs)} runs, and none is named {name!r}: {names}")]
     return [(run, "") for run in runs]
+
+
+def _size(found: list[LoggedRun] | str) -> int:
+    return 1 if isinstance(found, str) else sum(len(row.values) for run in found for row in run.rows)
 
 
 def _tried(file: CurveFile) -> list[LoggedRun] | str:

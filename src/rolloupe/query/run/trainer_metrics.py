@@ -23,6 +23,8 @@ class MetricTable(NamedTuple):
     """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
 
     columns: dict[str, Column]
+    sources: Sequence[CurveSource] = ()
+    """What trackers keep of the run, and what was taken from it."""
 
     @property
     def nbytes(self) -> int:
@@ -53,14 +55,19 @@ def metric_arrow(run: OpenRun) -> pa.Table:
     return pa.table(first | {name: pa.array([row.values.get(name) for row in rows], pa.float64()) for name in names})
 
 
-def curve_sources(run: OpenRun) -> list[CurveSource]:
+def curve_sources(run: OpenRun) -> Sequence[CurveSource]:
     """Return what trackers keep of a run, and what was taken from it."""
-    return with_tracker_curves(run, run.format.metrics(run.info))[1]
+    return metric_table(run).sources
 
 
 def metric_table(run: OpenRun) -> MetricTable:
     """Return the current metrics in the trainer's files."""
-    return _tables.get(run, run.snapshot(), trainer_version(run), lambda: table_of(metric_rows(run)))
+    return _tables.get(run, run.snapshot(), trainer_version(run), lambda: _read(run))
+
+
+def _read(run: OpenRun) -> MetricTable:
+    rows, sources = with_tracker_curves(run, run.format.metrics(run.info))
+    return table_of(rows)._replace(sources=sources)
 
 
 def trainer_version(run: OpenRun) -> str:

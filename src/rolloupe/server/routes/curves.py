@@ -76,7 +76,8 @@ async def curves(request: Request) -> Response:
     key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
 
     def make() -> wire.CurvesReply:
-        found = [answered(run, place, one, body) for run in runs for place, one in enumerate(queries)]
+        with query.listing_once():  # each curve asks which files hold the trainer's metrics
+            found = [answered(run, place, one, body) for run in runs for place, one in enumerate(queries)]
         return wire.CurvesReply(versions=versions, curves=found)
 
     return await context.replies.remembered(request, key, make)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -43,6 +44,14 @@ class LoggedRun(Struct):
 def number_of(value: object) -> float | None:
     """Read a number, also one of those that JSON lacks, as trackers write them: `"NaN"`, `"Infinity"`."""
     return _SPECIAL.get(value) if isinstance(value, str) else fields.number(value)
+
+
+def seconds_of(value: object) -> float | None:
+    """Read a time in ISO 8601 as seconds since the epoch; None for anything else."""
+    try:
+        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def parsed(data: bytes | str) -> Any:

@@ -6,10 +6,9 @@ number. Version 0.10 writes nothing before the run ends.
 
 import struct
 from collections.abc import Iterator
-from datetime import datetime
 from typing import NamedTuple
 
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, number_of, parsed
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, number_of, parsed, seconds_of
 from rolloupe.formats.reading.trackers.framed_log import framed_records
 from rolloupe.protobuf import BadMessage, fields
 
@@ -68,7 +67,7 @@ def _of_json(record: bytes) -> Iterator[_Scalar | str]:
         inner = metric if isinstance(metric, dict) else {}
         value = number_of(inner.get("data"))
         if isinstance(key, str) and isinstance(step, int) and value is not None:
-            yield _Scalar(key, step, value, _time_of(inner.get("create_time")))
+            yield _Scalar(key, step, value, seconds_of(inner.get("create_time")))
 
 
 def _of_message(record: bytes) -> Iterator[_Scalar | str]:
@@ -99,10 +98,3 @@ def _seconds(time: int | bytes | None) -> float | None:
 
 def _text(value: int | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-
-
-def _time_of(value: object) -> float | None:
-    try:
-        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
-    except (ValueError, OverflowError, OSError):
-        return None

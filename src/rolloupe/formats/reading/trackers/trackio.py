@@ -6,10 +6,9 @@ which is no number. Older databases have no `run_id`: there a run is its name.
 
 import sqlite3
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import opened
 from rolloupe.model import Location
 
@@ -25,7 +24,7 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
             f"SELECT {key}, run_name, step, timestamp, metrics FROM metrics ORDER BY rowid LIMIT {MOST_ROWS}"  # noqa: S608 - names of ours
         ):
             values = dict(_numbers(metrics))
-            row = LoggedRow(step if isinstance(step, int) else None, values, _seconds(time))
+            row = LoggedRow(step if isinstance(step, int) else None, values, seconds_of(time))
             run = runs.setdefault(str(run_id), LoggedRun(str(name), [], {}))
             if values:
                 run.rows.append(row)
@@ -52,10 +51,3 @@ def _numbers(metrics: object) -> Iterator[tuple[str, float]]:
 
 def _bytes(value: Any) -> bytes | str:
     return value if isinstance(value, bytes | str) else b""
-
-
-def _seconds(value: object) -> float | None:
-    try:
-        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
-    except (ValueError, OverflowError, OSError):
-        return None
