@@ -8,6 +8,7 @@ from rolloupe.model import RunLoss
 from rolloupe.tokens.complete import ADVANTAGES, SampleSeries, trained
 from rolloupe.tokens.loss_inputs import LossInputs
 from rolloupe.tokens.masks import ANY_SIGN, MASK_RULES, MaskRule
+from rolloupe.tokens.series import POLICY
 
 COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 """Without logprobs from before the step, a clip compares with those at sampling."""
@@ -40,10 +41,10 @@ def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> l
 def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
     """Return what a loss sees of a sample; None without logprobs or without advantages.
 
-    The policy's logprobs are the trainer's, else those at sampling: the ratios are 1 then.
+    The policy's logprobs are the trainer's, else those before the step, else those at sampling.
     """
     values = {one.name: one.values for one in series if one.origin != "difference"}
-    logprobs = values.get("trainer_logprobs", values.get("logprobs"))
+    logprobs = next((values[name] for name in POLICY if name in values), None)
     if logprobs is None or ADVANTAGES not in values:
         return None
     sampling = values.get("logprobs", logprobs)
@@ -54,4 +55,5 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
         loss_mask=trained(values) & ~np.isnan(logprobs),
         ref_logprobs=values.get("ref_logprobs"),
         inference_logprobs=sampling,
+        sequence_ratios=values.get("sequence_ratio"),
     )

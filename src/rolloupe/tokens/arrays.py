@@ -67,8 +67,15 @@ def mask_of(arrays: Mapping[str, T], masks: Sequence[str] = MASKS) -> T | None:
     return next((arrays[name] for name in masks if name in arrays), None)
 
 
+def counts(mask: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which tokens count under a mask, shape (T,): those above 0. A weight counts its token, NaN does not."""
+    with np.errstate(invalid="ignore"):
+        above: NDArray[np.bool_] = mask > 0
+    return above
+
+
 def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
-    """Return values as float64, shape (T,), NaN where the mask is 0; without a mask, all of them.
+    """Return values as float64, shape (T,), NaN where the mask counts no token; without a mask, all of them.
 
     The two are aligned at their ends, since the response is last: values before the start of a mask do not count.
     """
@@ -76,7 +83,7 @@ def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
     if mask is not None:
         covered = min(len(found), len(mask))
         found[: len(found) - covered] = np.nan
-        found[len(found) - covered :][mask[len(mask) - covered :] == 0] = np.nan
+        found[len(found) - covered :][~counts(mask[len(mask) - covered :])] = np.nan
     return found
 
 

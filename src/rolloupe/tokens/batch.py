@@ -1,7 +1,6 @@
 """The tokens of many samples as flat arrays, so that a pass over a run pays for tokens and not for samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.tokens.applicable import loss_inputs
-from rolloupe.tokens.arrays import MASKS, Floats
+from rolloupe.tokens.arrays import MASKS, Floats, counts
 from rolloupe.tokens.complete import MASK, SampleSeries, completed, trained
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.sample_tokens import SampleTokens
@@ -101,9 +100,7 @@ class TokenBatch:
     def loss_inputs(self) -> LossInputs | None:
         """What a loss sees of the tokens; None without logprobs or without advantages."""
         mask = [one for one in self.all if one.name == MASK]
-        inputs = loss_inputs([*mask, *self.series.values()])
-        ratios = self.series.get("sequence_ratio")
-        return replace(inputs, sequence_ratios=ratios.values) if inputs and ratios else inputs
+        return loss_inputs([*mask, *self.series.values()])
 
     @property
     def has_strings(self) -> bool:
@@ -151,7 +148,7 @@ class TokenBatch:
 
 def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
     """The places of the tokens that are trained or have a value in some series; None if all are such."""
-    empty: NDArray[np.bool_] | None = flat[MASK] != 1 if MASK in flat else None
+    empty: NDArray[np.bool_] | None = ~counts(flat[MASK]) if MASK in flat else None
     for name, values in flat.items():
         if name in MASKS:
             continue

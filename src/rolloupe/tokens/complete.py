@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rolloupe.tokens.arrays import Floats
+from rolloupe.tokens.arrays import Floats, counts
 from rolloupe.tokens.loss_inputs import Flags
-from rolloupe.tokens.series import DIFFERENCE, Starts, computed_series
+from rolloupe.tokens.series import DIFFERENCE, POLICY, Starts, computed_series
 
 Origin: TypeAlias = Literal["recorded", "derived", "difference"]
 
@@ -51,8 +51,7 @@ def completed(
 def trained(series: Mapping[str, Floats]) -> Flags:
     """Return which tokens count, shape (T,): those under the loss mask, or without one those with a value."""
     if MASK in series:
-        under: Flags = series[MASK] == 1
-        return under
-    logprobs = [series[name] for name in ("trainer_logprobs", "logprobs") if name in series][:1]
+        return counts(series[MASK])
+    logprobs = [series[name] for name in POLICY if name in series][:1]
     has_value: Flags = np.logical_or.reduce([~np.isnan(values) for values in logprobs or series.values()])
     return has_value

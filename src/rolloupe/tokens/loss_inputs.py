@@ -31,7 +31,7 @@ class LossInputs:
     inference_logprobs: Floats | None = None
     """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
     sequence_ratios: Floats | None = None
-    """The ratio of its sequence for each token, if the arrays hold several responses, one behind the other."""
+    """The ratio of its sequence for each token, if it is known: the arrays may hold several responses."""
 
     @cached_property
     def log_ratios(self) -> Floats:

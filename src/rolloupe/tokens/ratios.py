@@ -8,7 +8,7 @@ from rolloupe.tokens.arrays import Floats
 def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
     """Return `logprobs - ref_logprobs`, shape (T,), in nats; NaN where either is NaN.
 
-    The two arrays must be of one length (see `align`). Source: RLLoggingBoard, `log_ratio`; Schulman's k1.
+    The two arrays must be of one length. Source: RLLoggingBoard, `log_ratio`; Schulman's k1.
     """
     with np.errstate(invalid="ignore"):
         return logprobs - ref_logprobs

@@ -1,8 +1,9 @@
 """The catalogue of token series: their names, what they mean, and how some follow from others.
 
-Names are those of the field. `logprobs` are those at sampling; `trainer_logprobs` those of the policy that is trained,
-which a framework without them takes to be the same; `old_logprobs` those at the start of the step, if the loss compares
-with them instead of those at sampling. Log-probabilities are in nats.
+Names are those of the field. `logprobs` are those at sampling; `trainer_logprobs` those of the policy that is trained;
+`old_logprobs` those of this policy at the start of the step, if the loss compares with them instead of those at
+sampling. Without `trainer_logprobs` the policy is that at the start of the step, as it is for the first minibatch, and
+without both that at sampling. Log-probabilities are in nats.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.tokens import ratios
-from rolloupe.tokens.arrays import Floats
+from rolloupe.tokens.arrays import Floats, counts
 
 Starts: TypeAlias = NDArray[np.int64]
 """The first token of each of several samples in one array."""
@@ -36,8 +37,8 @@ class _Formula(NamedTuple):
     compute: Callable[..., Floats]
 
 
-POLICY = ("trainer_logprobs", "logprobs")
-TRAINER, SAMPLING, REF = ("trainer_logprobs",), ("logprobs",), ("ref_logprobs",)
+TRAINER, OLD, SAMPLING, REF = ("trainer_logprobs", "old_logprobs"), ("old_logprobs",), ("logprobs",), ("ref_logprobs",)
+POLICY = (*TRAINER, *SAMPLING)
 
 KINDS: dict[str, SeriesKind] = {
     "logprobs": SeriesKind("Logprob at sampling", "log-probability of the token when it was sampled, in nats"),
@@ -65,7 +66,7 @@ KINDS: dict[str, SeriesKind] = {
     ),
     "update_ratio": SeriesKind("Update ratio", "probability now / probability before the step, which a clip compares"),
     "sequence_ratio": SeriesKind(
-        "Sequence ratio", "geometric mean of the importance ratios of the trained tokens, as in GSPO", "log"
+        "Sequence ratio", "geometric mean of the ratios that a clip compares, over trained tokens, as in GSPO", "log"
     ),
     "prob_delta": SeriesKind("Probability change", "probability by the trainer - probability at sampling", "symmetric"),
     "mismatch_kl": SeriesKind("Mismatch KL", "r - ln r - 1 with the importance ratio r, in nats", "log"),
@@ -105,7 +106,7 @@ _FORMULAS: dict[str, _Formula] = {
         (TRAINER, SAMPLING), lambda trainer, sampling: ratios.importance_ratio(ratios.log_ratio(trainer, sampling))
     ),
     "update_ratio": _Formula(
-        (TRAINER, ("old_logprobs",)), lambda trainer, old: ratios.importance_ratio(ratios.log_ratio(trainer, old))
+        (TRAINER, OLD), lambda trainer, old: ratios.importance_ratio(ratios.log_ratio(trainer, old))
     ),
     "prob_delta": _Formula((TRAINER, SAMPLING), ratios.prob_delta),
     "mismatch_kl": _Formula(
@@ -129,9 +130,10 @@ def computed_series(
         names = [next((one for one in some if one in recorded), None) for some in formula.inputs]
         if all(one is not None for one in names):
             found[name] = formula.compute(*(recorded[one] for one in names if one is not None))
-    gaps = found.get("log_importance_ratio")
-    if gaps is not None:
-        counted = ~np.isnan(gaps) if loss_mask is None else ~np.isnan(gaps) & (loss_mask == 1)
+    policy, old = (next((recorded[one] for one in some if one in recorded), None) for some in (TRAINER, OLD + SAMPLING))
+    if policy is not None and old is not None:
+        gaps = ratios.log_ratio(policy, old)
+        counted = ~np.isnan(gaps) if loss_mask is None else ~np.isnan(gaps) & counts(loss_mask)
         if counted.any():
             found["sequence_ratio"] = np.where(counted, _sequence_ratios(gaps, counted, starts), np.nan)
     return found

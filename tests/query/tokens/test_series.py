@@ -10,6 +10,7 @@ import pytest
 import rolloupe
 from rolloupe import tokens
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow, TokenSeries
+from rolloupe.query import token_page
 from rolloupe.query.tokens.series import series_of
 from rolloupe.tokens import SampleSeries, loss_inputs, mask_rules, token_count
 
@@ -107,6 +108,49 @@ def test_the_clip_compares_with_the_policy_before_the_step_where_it_is_known() -
     np.testing.assert_allclose(inputs.engine_ratios, [math.exp(0.5)])
     without = mask_rules(list(all_series(made(logprobs=[-1.0], trainer_logprobs=[-0.5])).values()))
     assert [rule.name for rule, _ in without] == ["icepop", "ipo"]  # the others look at the advantage
+
+
+def test_at_the_first_minibatch_the_policy_is_that_before_the_step() -> None:
+    sample = made(1.0, logprobs=[-1.0, -2.0], old_logprobs=[-0.5, -2.0], ref_logprobs=[-1.5, -2.0])
+    series = all_series(sample)
+    np.testing.assert_allclose(series["importance_ratio"].values, [math.exp(0.5), 1.0])
+    np.testing.assert_allclose(series["mismatch_kl"].values, [math.exp(0.5) - 1.5, 0.0])
+    np.testing.assert_allclose(series["log_ratio"].values, [1.0, 0.0])
+    np.testing.assert_array_equal(series["update_ratio"].values, [1.0, 1.0])
+    inputs = loss_inputs(list(series.values()))
+    assert inputs is not None
+    np.testing.assert_array_equal(inputs.ratios, [1.0, 1.0])
+    np.testing.assert_allclose(inputs.engine_ratios, [math.exp(0.5), 1.0])
+    assert token_page(sample).updates[1:3] == ["importance_sampling", "ppo"]  # the engine's logprobs are others
+    assert token_page(made(1.0, logprobs=[-1.0])).updates == ["reinforce"]
+
+
+def test_the_ratio_of_a_sequence_is_that_of_the_clip() -> None:
+    mask = [1.0, 1.0, 0.0]
+    sample = made(
+        1.0, logprobs=[-1.0, -1.0, 9.0], old_logprobs=[-0.75, -0.5, 9.0], trainer_logprobs=[-0.5] * 3, loss_mask=mask
+    )
+    series = all_series(sample)
+    inputs = loss_inputs(list(series.values()))
+    assert inputs is not None and inputs.sequence_ratio == pytest.approx(math.exp(0.125))
+    np.testing.assert_allclose(series["sequence_ratio"].values, [math.exp(0.125)] * 2 + [math.nan])
+    recorded = {one.name: np.array(one.values) for one in sample.series}
+    batch = tokens.TokenBatch([0], [tokens.SampleTokens(3, recorded)], [1.0])
+    assert batch.loss_inputs is not None
+    np.testing.assert_allclose(batch.loss_inputs.compared("sequence_ratio")[:2], [math.exp(0.125)] * 2)
+
+
+def test_a_mask_counts_what_it_weighs_in_every_place() -> None:
+    """A weight of a half counts its token; NaN and 0 do not."""
+    mask = np.array([0.0, 0.5, 1.0, math.nan])
+    logprobs = np.array([-1.0, -2.0, -3.0, -4.0])
+    np.testing.assert_array_equal(tokens.under_mask(logprobs, mask), [math.nan, -2.0, -3.0, math.nan])
+    recorded = {"logprobs": logprobs, "trainer_logprobs": logprobs + 1, "loss_mask": mask}
+    assert tokens.trained(recorded).tolist() == [False, True, True, False]
+    gaps = tokens.computed_series(recorded, mask)["sequence_ratio"]
+    assert np.isnan(gaps).tolist() == [True, False, False, True]
+    batch = tokens.TokenBatch([0], [tokens.SampleTokens(4, {"loss_mask": mask})], [None])
+    assert batch.places.tolist() == [1, 2]
 
 
 def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, tmp_path: Path) -> None:
