@@ -70,6 +70,7 @@ def golden_page() -> TokenPage:
         origins={"logprobs": "recorded", "série \U0001f600": "recorded", "prob_delta_difference": "difference"},
         rules=[(tokens.Clip(), "importance_ratio"), (tokens.DPPO(), "prob_delta")],
         updates=["reinforce", "dapo"],
+        spelling="bytes",
     )
 
 

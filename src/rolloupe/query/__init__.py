@@ -79,6 +79,7 @@ from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
+from rolloupe.query.tokens.token_strings import each_readable
 from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
 
 __all__ = [
@@ -171,6 +172,7 @@ __all__ = [
     "curves",
     "derived_names",
     "discards",
+    "each_readable",
     "evals",
     "evals_bar",
     "every",

@@ -473,7 +473,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     changes.get_by_role("link").first.click()
     expect(tokens).to_have_url(re.compile("where=token"))
     samples = tokens.request.get(
-        f"{api}/samples?split=train&step=1&where=token+%22{gained[0]['after']['word']}%22"
+        f"{api}/samples?split=train&step=1&where=token+%22{gained[0]['after']['text']}%22"
     ).json()
     expect(tokens.get_by_role("status").filter(has_text=f"{samples['total']} of")).to_be_visible()
     tokens.go_back()

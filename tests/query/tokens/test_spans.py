@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import token_page
 from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.token_strings import lengths_within, readable
+from rolloupe.query.tokens.token_strings import each_readable, lengths_within, readable
 from rolloupe.tokenizer.spellings import BYTES
 from rolloupe.tokens import values_between
 from tests.index.support import opened
@@ -145,3 +145,6 @@ def test_token_strings_are_readable_in_each_spelling() -> None:
     assert readable(["Ġa", "Ċ", "ðŁ", "ĺ", "Ģ", "!", "<| end |>"]) == [" a", "\n", "", "", "😀", "!", "<| end |>"]
     assert readable(["▁", "<0x0A>", "<0xE2>", "<0x88>", "<0x9A>", "▁\ud800"]) == [" ", "\n", "", "", "√", " ?"]
     assert readable([]) == []
+    assert readable(["cpu ", "▁▂▃ ", "ħobż ", "Ġ"])[1:] == ["▁▂▃ ", "ħobż ", "Ġ"]  # signs of a spelling within text
+    assert each_readable(["Ġthen", "Wait", "Ċ", "ðŁ"]) == [" then", "Wait", "\n", "ðŁ"]
+    assert each_readable(["Wait", " then", ""]) == ["Wait", " then", ""]

@@ -28,13 +28,17 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
         assert (curve["first"], curve["tokens"], curve["means"]) == (of_step.first, of_step.tokens, of_step.means)
         words = get(app, f"{path}/token-words?split=train&limit=4").json
         largest = query.words_of_steps(run, SampleQuery(), limit=4)
-        assert [one["word"] for one in words["words"]] == [one.word for one in largest.words]
+        assert [one.word for one in largest.words] == ["}.", "Ġ-", ".", "44"]
+        assert [one["text"] for one in words["words"]] == ["}.", " -", ".", "44"]
         assert words["kl"] == "kl" and words["listed"] == words["tokens"] == 1464
         changes = get(app, f"{path}/token-changes?split=train&before=0&after=2&min_tokens=3").json
         first, same = changes["gained"][0], query.word_changes(run, "train", 0, 2, min_tokens=3)
-        assert (first["after"]["word"], first["change"]) == (same.gained[0].after.word, same.gained[0].change)
+        assert first["after"]["text"] == same.gained[0].after.word.replace("Ġ", " ")
+        assert first["change"] == same.gained[0].change
         assert first["change"] == first["after"]["probability"] - first["before"]["probability"]
         assert changes["compared"] == same.compared and changes["coverage"]["samples"] == 32
+        worst = get(app, f"{path}/worst-tokens?split=train&series=kl&limit=64").json["tokens"]
+        assert any(" " in one["text"] for one in worst) and not any("Ġ" in one["text"] for one in worst)
         for wrong in (
             "token-steps", "token-positions?series=kl", "token-words?by=x", "token-words?limit=0",
             "token-masks?where=reward+%3E+0", "token-changes?split=train&before=0", "token-changes?before=0&after=1",

@@ -32,6 +32,8 @@ export interface TokenPage {
   updates: readonly UpdateRuleInfo[];
   /** The string of a token, counted from the first of the page; null if the record has none. */
   text: ((place: number) => string) | null;
+  /** How the strings of the sample are written. */
+  spelling: TokensHeader["spelling"];
   /** True if the record holds alternatives of the sample's tokens. */
   hasAlternatives: boolean;
 }
@@ -60,7 +62,17 @@ export function decodeUpdate(buffer: ArrayBuffer): TokenUpdate {
 /** Read a page of tokens. Its arrays are views of the buffer. Throws `BadTokens`. */
 export function decodeTokens(buffer: ArrayBuffer): TokenPage {
   const header = headerOf(buffer);
-  const { id, total, start, count, arrays, rules, updates, has_alternatives: hasAlternatives } = header.record;
+  const {
+    id,
+    total,
+    start,
+    count,
+    arrays,
+    rules,
+    updates,
+    spelling,
+    has_alternatives: hasAlternatives,
+  } = header.record;
   const array = (kind: string, name: string): TokenArray | undefined =>
     arrays.find((one) => one.kind === kind && one.name === name);
   const view = (one: TokenArray): AnyArray => viewOf(buffer, header.end, one);
@@ -85,6 +97,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     rules,
     updates,
     text: textOf(array("text", "bytes"), array("text", "ends"), view),
+    spelling,
     hasAlternatives,
   };
 }

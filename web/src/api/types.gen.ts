@@ -891,6 +891,8 @@ export interface TokensHeader {
   updates: UpdateRuleInfo[];
   /** For a request that names a rule. */
   update: SampleUpdate | null;
+  /** How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank. */
+  spelling: "bytes" | "pieces" | "plain";
   /** True if the record holds alternatives of the sample's tokens. */
   has_alternatives: boolean;
 }
@@ -983,8 +985,8 @@ export interface TokenMasksReply {
 
 /** The trained tokens that are one word. */
 export interface TokenWordItem {
-  /** The token string; for an id without a tokenizer, the id in digits. */
-  word: string;
+  /** The token string as text; for an id without a tokenizer, the id in digits. */
+  text: string;
   /** None if the record holds strings. */
   token_id: number | null;
   tokens: number;
@@ -1036,8 +1038,8 @@ export interface WorstTokenItem {
   id: string;
   /** Its place among all tokens of the sample. */
   token: number;
-  /** None if neither the record nor a tokenizer tells. */
-  string: string | null;
+  /** The token string as text; null if neither the record nor a tokenizer tells. */
+  text: string | null;
   token_id: number | null;
 }
 

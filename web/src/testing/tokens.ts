@@ -1,7 +1,7 @@
 /** Tokens for tests. */
 
 import type { TokenPage } from "../api/tokens";
-import type { MaskRuleInfo, UpdateRuleInfo } from "../api/types.gen";
+import type { MaskRuleInfo, TokensHeader, UpdateRuleInfo } from "../api/types.gen";
 import type { TurnRole } from "../lib/tokens/sample/segments";
 import { TokenSample } from "../lib/tokens/sample/tokenSample";
 
@@ -13,6 +13,7 @@ interface Given {
   series?: Readonly<Record<string, readonly number[]>>;
   rules?: readonly MaskRuleInfo[];
   updates?: readonly UpdateRuleInfo[];
+  spelling?: TokensHeader["spelling"];
   hasAlternatives?: boolean;
 }
 
@@ -36,6 +37,7 @@ export function tokenPage({ text = null, ids = null, turn, series = {}, ...given
     ),
     rules: given.rules ?? [],
     updates: given.updates ?? [],
+    spelling: given.spelling ?? "plain",
     hasAlternatives: given.hasAlternatives ?? false,
     text: text === null ? null : (place) => text[place] ?? "",
   };

@@ -20,7 +20,7 @@ from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.columns import catalogue
 from rolloupe.query.run_tokens.words import words_of_steps
 from rolloupe.query.samples.pages import in_known_splits
-from rolloupe.query.tokens.token_strings import readable
+from rolloupe.query.tokens.token_strings import each_readable
 
 MAX_ROWS = 200_000
 """Number of samples to scan for the values of a column: more would keep a typing person waiting."""
@@ -168,8 +168,9 @@ def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Sugge
     """The most frequent strings of tokens in the steps of the query, without blanks around them."""
     steps = SampleQuery(splits=query.splits, step_min=query.step_min, step_max=query.step_max)
     counts: Counter[str] = Counter()
-    for one in words_of_steps(run, steps, by="tokens", limit=MAX_ROWS).words:
-        counts[readable([one.word])[0].strip()] += one.tokens
+    words = words_of_steps(run, steps, by="tokens", limit=MAX_ROWS).words
+    for one, text in zip(words, each_readable([one.word for one in words]), strict=True):
+        counts[text.strip()] += one.tokens
     found = [
         Suggestion(f'"{text.replace(QUOTE, 2 * QUOTE)}"', "value", f"{count:,}")
         for text, count in counts.most_common()

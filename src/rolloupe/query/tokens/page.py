@@ -12,6 +12,7 @@ from rolloupe.model import RunLoss, Sample
 from rolloupe.query.tokens.rules import update_names
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import TokenSpans, spans_of
+from rolloupe.query.tokens.token_strings import Spelling, spelling_of
 from rolloupe.tokens import Origin, token_count
 
 
@@ -34,6 +35,8 @@ class TokenPage(NamedTuple):
     """The rules of masks that the series suffice for, and the series that each compares."""
     updates: list[str]
     """The rules of updates that they suffice for."""
+    spelling: Spelling = "plain"
+    """How the record writes the strings of the whole sample."""
     has_alternatives: bool = False
     """True if the record holds alternatives of the sample's tokens."""
     loss: RunLoss | None = None
@@ -58,6 +61,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         origins={one.name: one.origin for one in series},
         rules=tokens.mask_rules(series, loss),
         updates=update_names(series, loss),
+        spelling=spelling_of(sample),
         has_alternatives=bool(sample.top_logprobs),
         loss=loss,
     )

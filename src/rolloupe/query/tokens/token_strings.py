@@ -5,6 +5,7 @@ Some frameworks store the text of a token; others store the vocabulary's own spe
 """
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from rolloupe.tokenizer.spellings import BYTES, byte_fallback, bytes_of
 from rolloupe.tokenizer.vocabulary import text_of
 
 Lengths = NDArray[np.int64]
+
+Spelling = Literal["plain", "bytes", "pieces"]
+"""How token strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank."""
 
 
 def lengths_within(strings: Sequence[str], text: str) -> Lengths | None:
@@ -48,29 +52,53 @@ def _without_left_out(pieces: list[bytes], text: str) -> list[bytes] | None:
 
 
 def texts_of_tokens(sample: Sample) -> list[str]:
-    """Return the token strings of a sample as text; those that a tokenizer decoded are text already."""
-    return sample.token_strings if sample.is_decoded else readable(sample.token_strings)
+    """Return the token strings of a sample as text."""
+    return _read(sample.token_strings, spelling_of(sample))
+
+
+def spelling_of(sample: Sample) -> Spelling:
+    """Return the spelling of a sample's token strings; those that a tokenizer decoded are text."""
+    return "plain" if sample.is_decoded else _spelling(sample.token_strings)
 
 
 def readable(strings: Sequence[str]) -> list[str]:
-    """Return the token strings of a sample as text: those in the spelling of a vocabulary as what they stand for.
+    """Return token strings that follow each other as text.
 
-    The spelling shows in the blanks and line breaks; where most of these are plain, strings are returned as they are. A
-    token that ends within a character adds nothing, and the one that completes the character adds it.
+    A token that ends within a character adds nothing, and the one that completes the character adds it.
     """
+    return _read(strings, _spelling(strings))
+
+
+def each_readable(strings: Sequence[str]) -> list[str]:
+    """Return token strings of many places as text, each by itself. A part of a character stays as it is."""
+    spelled = _SPELLED[_spelling(strings)]
+    return [text_of(spelled(one)) or one for one in strings]
+
+
+def _spelling(strings: Sequence[str]) -> Spelling:
+    """Return the spelling, which blanks and line breaks show; plain where most of these are plain."""
     different = {*strings}
     plain, letters, marks = (sum(not signs.isdisjoint(one) for one in different) for signs in (_PLAIN, _BLANKS, _MARK))
     if plain >= max(letters, marks):
+        return "plain"
+    return "bytes" if letters >= marks else "pieces"
+
+
+def _read(strings: Sequence[str], spelling: Spelling) -> list[str]:
+    if spelling == "plain":
         return list(strings)
-    spelled = _letters_to_bytes if letters >= marks else _mark_to_bytes
-    pieces = {one: spelled(one) for one in different}
+    pieces = {one: _SPELLED[spelling](one) for one in {*strings}}
     texts = {one: text_of(piece) for one, piece in pieces.items()}
     return completed([*map(texts.__getitem__, strings)], lambda at: pieces[strings[at]])
 
 
+def _to_bytes(string: str) -> bytes:
+    return string.encode("utf-8", "replace")
+
+
 def _letters_to_bytes(string: str) -> bytes:
     found = bytes_of(string)
-    return string.encode("utf-8", "replace") if found is None else found
+    return _to_bytes(string) if found is None else found
 
 
 def _mark_to_bytes(string: str) -> bytes:
@@ -108,4 +136,7 @@ def _sentence_piece(strings: Sequence[str]) -> list[bytes]:
 
 _PLAIN, _MARK = frozenset(" \n"), frozenset("▁")
 _BLANKS = frozenset(letter for letter, byte in BYTES.items() if byte in b" \n")
+_SPELLED: dict[Spelling, Callable[[str], bytes]] = {
+    "plain": _to_bytes, "bytes": _letters_to_bytes, "pieces": _mark_to_bytes
+}  # fmt: skip
 _SPELLINGS: tuple[Callable[[Sequence[str]], list[bytes] | None], ...] = (_plain, _byte_level, _sentence_piece)

@@ -102,8 +102,8 @@ class TokenMasksReply(Struct, kw_only=True):
 class TokenWordItem(Struct, kw_only=True):
     """The trained tokens that are one word."""
 
-    word: str
-    """The token string; for an id without a tokenizer, the id in digits."""
+    text: str
+    """The token string as text; for an id without a tokenizer, the id in digits."""
     token_id: int | None
     """None if the record holds strings."""
     tokens: int
@@ -159,8 +159,8 @@ class WorstTokenItem(Struct, kw_only=True):
     """The sample."""
     token: int
     """Its place among all tokens of the sample."""
-    string: str | None
-    """None if neither the record nor a tokenizer tells."""
+    text: str | None
+    """The token string as text; null if neither the record nor a tokenizer tells."""
     token_id: int | None
 
 

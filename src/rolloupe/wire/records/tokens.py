@@ -146,5 +146,7 @@ class TokensHeader(Struct, kw_only=True):
     """The rules of updates that they suffice for, the run's own first."""
     update: SampleUpdate | None
     """For a request that names a rule."""
+    spelling: Literal["plain", "bytes", "pieces"]
+    """How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank."""
     has_alternatives: bool
     """True if the record holds alternatives of the sample's tokens."""

@@ -53,6 +53,7 @@ def encoded(
         rules=_rules(page),
         updates=_updates(page),
         update=_sample_update(update),
+        spelling=page.spelling,
         has_alternatives=page.has_alternatives,
     )
     text = encoding.encode(header)

@@ -4,7 +4,6 @@ import { getTokenChanges } from "../../api/runTokens";
 import type { TokenWordItem, WordChangeItem } from "../../api/types.gen";
 import { count, figure, score, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/numbers/percent";
-import { alone } from "../../lib/tokens/sample/readable";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
@@ -39,9 +38,7 @@ export function Changes() {
     }),
   );
   const reply = loaded.value;
-  const all = [...(reply?.gained ?? []), ...(reply?.lost ?? [])];
-  const text = alone(all.map(({ after }) => after.word));
-  const shared = { by, text, tokens: reply?.tokens ?? [] };
+  const shared = { by, tokens: reply?.tokens ?? [] };
   return (
     <section aria-labelledby="changes">
       <div class={style["heading"]}>
@@ -86,12 +83,11 @@ interface ChangeProps {
   title: string;
   rows: readonly WordChangeItem[];
   by: string;
-  text: (word: string) => string;
   /** How many trained tokens either step has. */
   tokens: readonly number[];
 }
 
-function ChangeTable({ title, rows, by, text, tokens: [first = 0, second = 0] }: ChangeProps) {
+function ChangeTable({ title, rows, by, tokens: [first = 0, second = 0] }: ChangeProps) {
   const values = ({ before, after }: WordChangeItem): string[] =>
     by === "share"
       ? [percent(before.tokens / first), percent(after.tokens / second)]
@@ -115,8 +111,8 @@ function ChangeTable({ title, rows, by, text, tokens: [first = 0, second = 0] }:
         {rows.map((row) => {
           const [before, after] = values(row);
           return (
-            <tr key={`${row.after.token_id} ${row.after.word}`}>
-              <TokenLabel word={row.after} text={text(row.after.word)} extent="step" />
+            <tr key={`${row.after.token_id} ${row.after.text}`}>
+              <TokenLabel word={row.after} extent="step" />
               <td>{by === "share" ? signedPercent(row.change) : signed(row.change)}</td>
               <td>{before}</td>
               <td>{after}</td>

@@ -2,7 +2,6 @@
 
 import { getTokenWords } from "../../api/runTokens";
 import { figure, score, toNumber } from "../../lib/numbers/numbers";
-import { alone } from "../../lib/tokens/sample/readable";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
@@ -21,7 +20,6 @@ export function MostKl() {
     getTokenWords(id, split, isOfRun ? undefined : (step ?? undefined), ROWS),
   );
   const reply = loaded.value;
-  const text = alone(reply?.words.map(({ word }) => word) ?? []);
   const some = reply?.words.filter(({ kl }) => (toNumber(kl) ?? 0) > 0) ?? [];
   const places = [
     { value: "", label: `step ${figure(step)}` },
@@ -59,8 +57,8 @@ export function MostKl() {
           </thead>
           <tbody>
             {some.map((word) => (
-              <tr key={`${word.token_id} ${word.word}`}>
-                <TokenLabel word={word} text={text(word.word)} extent={isOfRun ? "run" : "step"} />
+              <tr key={`${word.token_id} ${word.text}`}>
+                <TokenLabel word={word} extent={isOfRun ? "run" : "step"} />
                 <td>{score(word.kl)}</td>
                 <td>{score((toNumber(word.kl) ?? 0) / word.tokens)}</td>
                 <td>{score(word.probability, "–")}</td>

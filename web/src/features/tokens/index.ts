@@ -1,5 +1,7 @@
 /** The parts of this feature that others may use. */
 
+export { labelOf } from "./aside/labels";
 export { asideTitle } from "./aside/title";
 export { TokensAside } from "./aside/TokensAside";
+export { WorstTable } from "./aside/WorstTable";
 export { TokensPane } from "./TokensPane";

@@ -22,6 +22,9 @@ export interface TokenScale {
   middle: number | null;
 }
 
+/** True for the name of a series that is 1 where nothing has changed. */
+export const isRatio = (name: string): boolean => /(^|_)ratio$/.test(name) && !name.startsWith("log");
+
 /** Tints are drawn in so many steps. */
 export const LEVELS = 32;
 /** A value without a tint, because it is NaN. */
@@ -58,7 +61,7 @@ export function quantile(ordered: Float64Array, share: number): number {
 }
 
 /** The scale of ordered finite values. Without values, or where all are equal, it has no width. */
-export function scaleOf(ordered: Float64Array, choice: ScaleChoice, isRatio: boolean): TokenScale {
+export function scaleOf(ordered: Float64Array, choice: ScaleChoice, isAroundOne: boolean): TokenScale {
   const some = choice.kind === "log" ? ordered.subarray(firstAbove(ordered, 0)) : ordered;
   const share = choice.ends === "clip" ? CLIPPED : 0;
   const isFixed = choice.ends === "fixed" && choice.low < choice.high;
@@ -69,7 +72,7 @@ export function scaleOf(ordered: Float64Array, choice: ScaleChoice, isRatio: boo
     const end = Math.max(Math.abs(low), Math.abs(high));
     return { kind: "symmetric", low: -end, high: end, middle: 0 };
   }
-  if (choice.kind === "log" && isRatio && low > 0) {
+  if (choice.kind === "log" && isAroundOne && low > 0) {
     const end = Math.exp(Math.max(Math.abs(Math.log(low)), Math.abs(Math.log(high))));
     return { kind: "log", low: 1 / end, high: end, middle: 1 };
   }

@@ -1,27 +1,43 @@
 import { describe, expect, it } from "vitest";
-import { distribution, worst } from "./worst";
+import { distribution, sideOf, worst, worstOfBoth } from "./worst";
 
 const LINEAR = { kind: "linear" as const, low: 0, high: 10, middle: null };
 const ALL = (count: number): Uint8Array => new Uint8Array(count).fill(1);
 
+const series = (name: string, ...values: number[]) => ({
+  name,
+  scale: name === "prob_delta" ? ("symmetric" as const) : ("linear" as const),
+  values: Float64Array.from(values),
+});
+
 describe("the worst tokens", () => {
   it("have the largest values, and of equal ones the first", () => {
-    const values = Float64Array.of(1, 5, NaN, 9, 5, Infinity, 0);
-    expect(worst(values, LINEAR, ALL(7), 4)).toEqual([5, 3, 1, 4]);
-    expect(worst(values, LINEAR, ALL(7), 99)).toEqual([5, 3, 1, 4, 0, 6]);
+    const values = series("kl", 1, 5, NaN, 9, 5, Infinity, 0);
+    expect(worst(values, ALL(7), 4)).toEqual([5, 3, 1, 4]);
+    expect(worst(values, ALL(7), 99)).toEqual([5, 3, 1, 4, 0, 6]);
   });
-  it("are furthest from the middle of a scale with two sides, or from zero below it", () => {
-    const values = Float64Array.of(-3, 2, -1);
-    expect(worst(values, { kind: "symmetric", low: -3, high: 3, middle: 0 }, ALL(3), 2)).toEqual([0, 1]);
-    expect(worst(values, { kind: "linear", low: -3, high: 0, middle: null }, ALL(3), 1)).toEqual([0]);
-    const ratios = Float64Array.of(2, 0.1, 1);
-    expect(worst(ratios, { kind: "log", low: 0.1, high: 10, middle: 1 }, ALL(3), 2)).toEqual([1, 0]);
+  it("are furthest from zero or from a ratio of one to either side, and the least of probabilities", () => {
+    expect(worst(series("prob_delta", -3, 2, -1), ALL(3), 2)).toEqual([0, 1]);
+    expect(worst(series("importance_ratio", 2, 0.1, 1), ALL(3), 2)).toEqual([1, 0]);
+    expect(worst(series("logprobs", -3, -1, -2), ALL(3), 1)).toEqual([0]);
+    expect(worst(series("ref_probability", 1, 0.1, 0.5), ALL(3), 1)).toEqual([1]);
+    expect(["log_ratio", "log_probability", "kl"].map((name) => sideOf(series(name)))).toEqual(["high", "low", "high"]);
+  });
+  it("of two sides are one list", () => {
+    const reply = (...values: (number | string)[]) => ({
+      series: "importance_ratio",
+      tokens: values.map((value, token) => ({ value, id: `train/0/0/${value}`, token, text: null, token_id: null })),
+      coverage: { samples: 1, pending: 0, unread: 0 },
+    });
+    const both = worstOfBoth(reply(9, 2, 1.1), reply(0.01, 0.4, 1.1));
+    expect(both.tokens.map(({ value }) => value)).toEqual([0.01, 9, 0.4]);
+    expect(worstOfBoth(reply(1.5), reply(1.5)).tokens).toHaveLength(1);
   });
   it("may be those of a range", () => {
-    expect(worst(Float64Array.of(9, 1, 2, 9), LINEAR, ALL(4), 5, { from: 1, stop: 3 })).toEqual([2, 1]);
+    expect(worst(series("kl", 9, 1, 2, 9), ALL(4), 5, { from: 1, stop: 3 })).toEqual([2, 1]);
   });
   it("are trained ones", () => {
-    expect(worst(Float64Array.of(9, 1), LINEAR, Uint8Array.of(0, 1), 5)).toEqual([1]);
+    expect(worst(series("kl", 9, 1), Uint8Array.of(0, 1), 5)).toEqual([1]);
   });
 });
 

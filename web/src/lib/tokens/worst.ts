@@ -1,26 +1,36 @@
-/** The tokens with the largest values of a series, and how its values are distributed. */
+/** The tokens with the worst values of a series, and how its values are distributed. */
 
-import { placeOf, type TokenScale } from "./scale";
+import type { TokenArray, WorstTokensReply } from "../../api/types.gen";
+import { toNumber } from "../numbers/numbers";
+import { isRatio, placeOf, type TokenScale } from "./scale";
 
-/** How far a value is from the usual: in the direction in which tints grow. */
-export function distance(scale: TokenScale, value: number): number {
-  if (scale.middle === 0) return Math.abs(value);
-  if (scale.middle !== null) return Math.abs(Math.log(value));
-  return scale.high <= 0 ? -value : value;
+/** Which values of a series are the worst. */
+export type WorstSide = "low" | "high" | "both";
+
+/** Of probabilities the low ones are the worst; of ratios and of series around zero, those far to either side. */
+export function sideOf({ name, scale }: Pick<TokenArray, "name" | "scale">): WorstSide {
+  if (scale === "symmetric" || isRatio(name)) return "both";
+  return /(^|_)(logprobs|probability)$/.test(name) ? "low" : "high";
 }
 
-/** The trained tokens with the largest values, the largest first; of equal ones the first. NaN is never among them. */
+/** How bad a value is. */
+function distance(name: string, side: WorstSide, value: number): number {
+  if (side === "both") return Math.abs(isRatio(name) ? Math.log(value) : value);
+  return side === "low" ? -value : value;
+}
+
+/** The trained tokens with the worst values, the worst first; of equal ones the first. NaN is never among them. */
 export function worst(
-  values: Float64Array,
-  scale: TokenScale,
+  series: Pick<TokenArray, "name" | "scale"> & { values: Float64Array },
   trained: Uint8Array,
   most: number,
   range = { from: 0, stop: trained.length },
 ): number[] {
+  const [{ name, values }, side] = [series, sideOf(series)];
   const found: { token: number; far: number }[] = [];
   for (let token = range.from; token < range.stop; token += 1) {
     if (trained[token] !== 1) continue;
-    const far = distance(scale, values[token] ?? NaN);
+    const far = distance(name, side, values[token] ?? NaN);
     const last = found.length < most ? -Infinity : (found.at(-1)?.far ?? -Infinity);
     if (Number.isNaN(far) || far < last || (far === last && found.length >= most)) continue;
     const place = found.findIndex((one) => one.far < far);
@@ -28,6 +38,15 @@ export function worst(
     if (found.length > most) found.pop();
   }
   return found.map(({ token }) => token);
+}
+
+/** The worst tokens of either side as one answer, as long as the longer one. */
+export function worstOfBoth(high: WorstTokensReply, low: WorstTokensReply): WorstTokensReply {
+  const far = ({ value }: WorstTokensReply["tokens"][number]): number =>
+    distance(high.series, "both", toNumber(value) ?? NaN);
+  const all = new Map([...high.tokens, ...low.tokens].map((one) => [`${one.id} ${one.token}`, one]));
+  const tokens = [...all.values()].toSorted((one, other) => far(other) - far(one));
+  return { ...high, tokens: tokens.slice(0, Math.max(high.tokens.length, low.tokens.length)) };
 }
 
 export interface Bar {

@@ -1,7 +1,7 @@
 /** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { type ScaleChoice, scaleOf, type TokenScale } from "../../lib/tokens/scale";
+import { isRatio, type ScaleChoice, scaleOf, type TokenScale } from "../../lib/tokens/scale";
 import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { chooseScale, chooseTokens, scaleChoice, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
@@ -35,11 +35,7 @@ export class TokenLookStore extends Store {
   scaleOf(series: Series): TokenScale {
     const { name, scale, values } = series;
     const ordered = this.session.tokens.now.value?.ordered(series) ?? values;
-    return scaleOf(
-      ordered,
-      scaleChoice(tokenChoice.value, name, scale),
-      /(^|_)ratio$/.test(name) && !name.startsWith("log"),
-    );
+    return scaleOf(ordered, scaleChoice(tokenChoice.value, name, scale), isRatio(name));
   }
 
   /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */

@@ -1,6 +1,7 @@
 """Routes for the tokens of a run: a series by step and by position, shares of rules, words, the worst tokens."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -139,7 +140,7 @@ async def words(request: Request) -> Response:
     def make() -> wire.TokenWordsReply:
         found = query.words_of_steps(run, scope, by=by, limit=limit)
         return wire.TokenWordsReply(
-            words=list(map(_word, found.words)),
+            words=_words(found.words),
             kl=found.kl,
             tokens=found.tokens,
             listed=found.listed,
@@ -163,14 +164,16 @@ async def changes(request: Request) -> Response:
 
     def make() -> wire.TokenChangesReply:
         found = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=limit)
-        gained, lost = (
-            [wire.WordChangeItem(before=_word(one.before), after=_word(one.after), change=one.change) for one in some]
-            for some in (found.gained, found.lost)
-        )
+        some = [*found.gained, *found.lost]
+        words = zip(_words([one.before for one in some]), _words([one.after for one in some]), strict=True)
+        changes = [
+            wire.WordChangeItem(before=before, after=after, change=one.change)
+            for (before, after), one in zip(words, some, strict=True)
+        ]
         return wire.TokenChangesReply(
             tokens=list(found.tokens),
-            gained=gained,
-            lost=lost,
+            gained=changes[: len(found.gained)],
+            lost=changes[len(found.gained) :],
             compared=found.compared,
             unknown=found.unknown,
             min_tokens=found.min_tokens,
@@ -195,6 +198,7 @@ async def worst(request: Request) -> Response:
 
     def make() -> wire.WorstTokensReply:
         found = query.worst_tokens(run, scope, name, highest=side == "high", limit=limit)
+        texts = query.each_readable([one.token_string or "" for one in found.tokens])
         return wire.WorstTokensReply(
             series=name,
             tokens=[
@@ -202,10 +206,10 @@ async def worst(request: Request) -> Response:
                     value=number(one.value),
                     id=str(one.key),
                     token=one.token,
-                    string=one.token_string and one.token_string[:MAX_TEXT],
+                    text=None if one.token_string is None else text[:MAX_TEXT],
                     token_id=one.token_id,
                 )
-                for one in found.tokens
+                for one, text in zip(found.tokens, texts, strict=True)
             ],
             coverage=_coverage(found.coverage),
         )
@@ -217,12 +221,15 @@ def _coverage(one: TokenCoverage) -> wire.TokenCoverageView:
     return wire.TokenCoverageView(samples=one.samples, pending=one.pending, unread=one.unread)
 
 
-def _word(one: TokenWord) -> wire.TokenWordItem:
-    return wire.TokenWordItem(
-        word=one.word[:MAX_TEXT],
-        token_id=one.token_id,
-        tokens=one.tokens,
-        kl=number(one.kl),
-        probability=number(one.probability / one.rated) if one.rated else None,
-        is_exact=one.is_exact,
-    )
+def _words(some: Sequence[TokenWord]) -> list[wire.TokenWordItem]:
+    return [
+        wire.TokenWordItem(
+            text=text[:MAX_TEXT],
+            token_id=one.token_id,
+            tokens=one.tokens,
+            kl=number(one.kl),
+            probability=number(one.probability / one.rated) if one.rated else None,
+            is_exact=one.is_exact,
+        )
+        for one, text in zip(some, query.each_readable([one.word for one in some]), strict=True)
+    ]

@@ -1,13 +1,10 @@
-/** The tokens with the largest values of the shown series: of the sample, its group, its step or the run. */
+/** The tokens with the worst values of the shown series: of the sample, its group, its step or the run. */
 
 import { useMemo } from "preact/hooks";
 import { isAlone } from "../../../api";
-import type { WorstTokenItem } from "../../../api/types.gen";
-import { scopeOf } from "../../../lib/address/address";
-import { figure, toNumber } from "../../../lib/numbers/numbers";
+import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { inColumn } from "../../../lib/tokens/sample/readable";
-import type { TokenScale } from "../../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { worst } from "../../../lib/tokens/worst";
 import type { WorstOf } from "../../../state/tokens/worst";
@@ -16,8 +13,8 @@ import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { Coverage } from "../../../ui/text/Coverage";
 import { valueOf } from "../card/words";
-import { cut } from "./cut";
-import style from "./Aside.module.css";
+import { cut } from "./labels";
+import { WorstTable } from "./WorstTable";
 
 const MOST_WORST = 12;
 const RATIO = "importance_ratio";
@@ -38,7 +35,6 @@ const WHERE: Readonly<Record<WorstOf, string>> = {
 interface Props {
   tokens: TokenSample;
   series: Series;
-  scale: TokenScale;
   range: { from: number; stop: number } | null;
 }
 
@@ -58,12 +54,9 @@ export function Worst(props: Props) {
   );
 }
 
-function OfSample({ tokens, series, scale, range }: Props) {
+function OfSample({ tokens, series, range }: Props) {
   const { tokenLook: look } = useSession();
-  const rows = useMemo(
-    () => worst(series.values, scale, tokens.trained, MOST_WORST, range ?? undefined),
-    [tokens, series, scale, range],
-  );
+  const rows = useMemo(() => worst(series, tokens.trained, MOST_WORST, range ?? undefined), [tokens, series, range]);
   const ratio = series.name === RATIO ? null : tokens.named(RATIO);
   const here = look.chosen.value;
   return (
@@ -103,47 +96,15 @@ function OfSample({ tokens, series, scale, range }: Props) {
 /** Those of other samples too, each a link there. */
 function Elsewhere({ series }: { series: Series }) {
   const { tokenWorst: store } = useSession();
-  const reply = store.now.value;
+  const reply = store.now.value[0] ?? null;
   if (store.error.value !== null) return <Missing error={store.error.value} again={store.again} />;
   if (reply === null) return <p class="quiet">Loading …</p>;
   return (
     <>
       <Coverage of={reply.coverage} />
       {reply.tokens.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>token</th>
-              <th>{harmless(series.title)}</th>
-              <th>sample</th>
-              <th>at</th>
-            </tr>
-          </thead>
-          <tbody>
-            {reply.tokens.slice(0, MOST_WORST).map((token) => (
-              <Row key={`${token.id} ${token.token}`} token={token} series={series} />
-            ))}
-          </tbody>
-        </table>
+        <WorstTable tokens={reply.tokens.slice(0, MOST_WORST)} series={series} isOfRun={store.of.value === "run"} />
       )}
     </>
-  );
-}
-
-function Row({ token, series }: { token: WorstTokenItem; series: Series }) {
-  const { place } = useSession();
-  const to = { ...scopeOf(token.id), sample: token.id, view: "tokens", token: token.token } as const;
-  const label = token.string === null ? String(token.token_id ?? "–") : inColumn(token.string);
-  return (
-    <tr>
-      <td>
-        <a href={place.href(to)} onClick={place.onLink(to)} title={`${token.id}: go to this token`}>
-          {cut(label)}
-        </a>
-      </td>
-      <td>{valueOf(series.name, toNumber(token.value) ?? undefined)}</td>
-      <td class={style["where"]}>{harmless(token.id)}</td>
-      <td>{figure(token.token)}</td>
-    </tr>
   );
 }

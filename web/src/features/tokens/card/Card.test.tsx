@@ -36,7 +36,7 @@ beforeEach(() => {
 /** The rows of alternatives in the card of the second token. */
 async function shown(hasAlternatives: boolean): Promise<HTMLElement[]> {
   vi.mocked(api.getTokens).mockResolvedValue(
-    tokenPage({ text: ["Ġa", "Ġyes"], series: { logprobs: [-1, -2] }, hasAlternatives }),
+    tokenPage({ text: ["Ġa", "Ġyes"], series: { logprobs: [-1, -2] }, spelling: "bytes", hasAlternatives }),
   );
   session.tokens.forget();
   session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });

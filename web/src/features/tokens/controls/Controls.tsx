@@ -76,7 +76,7 @@ function Colours({ tokens }: { tokens: TokenSample }) {
         <>
           <SeriesField tokens={tokens} series={series} />
           <ScaleFields />
-          <Legend />
+          <Legend tokens={tokens} />
           <p class={style["about"]} title={harmless(series.about)}>
             {harmless(series.about)}
           </p>

@@ -3,13 +3,14 @@
 import { useSession } from "../../../state/useSession";
 import { figure } from "../../../lib/numbers/numbers";
 import { rampOf } from "../../../lib/tokens/scale";
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import style from "./Controls.module.css";
 
-export function Legend() {
+export function Legend({ tokens }: { tokens: TokenSample }) {
   const { tokenLook: look } = useSession();
   const [series, scale] = [look.series.value, look.scale.value];
   if (series === null || scale === null) return null;
-  if (Number.isNaN(scale.low)) return <span class={style["legend"]}>no values at trained tokens</span>;
+  if (Number.isNaN(scale.low)) return <span class={style["legend"]}>{noTints(tokens.ordered(series))}</span>;
   if (scale.low === scale.high) return <span class={style["legend"]}>all {figure(scale.low)}</span>;
   return (
     <span class={style["legend"]} role="img" aria-label={`Tints from ${figure(scale.low)} to ${figure(scale.high)}`}>
@@ -19,3 +20,6 @@ export function Legend() {
     </span>
   );
 }
+
+const noTints = (ordered: Float64Array): string =>
+  ordered.length === 0 ? "no values at trained tokens" : "no values above 0: choose another scale";

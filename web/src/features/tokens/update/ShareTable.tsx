@@ -8,7 +8,7 @@ import { harmless } from "../../../lib/text/invisible";
 import { largest, type Share, type ShareRow } from "../../../lib/tokens/shares";
 import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
-import { cut } from "../aside/cut";
+import { cut } from "../aside/labels";
 import { percent } from "../../../lib/numbers/percent";
 import style from "./Update.module.css";
 

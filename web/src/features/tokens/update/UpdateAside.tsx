@@ -14,7 +14,7 @@ import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
-import { cut } from "../aside/cut";
+import { cut } from "../aside/labels";
 import { percent } from "../../../lib/numbers/percent";
 import { Heads, type Named, ShareTable } from "./ShareTable";
 import style from "./Update.module.css";

@@ -1,17 +1,16 @@
 /** Token strings as people read them: the spellings of tokenizers become text, and what is invisible gets a sign. */
 
+import type { TokensHeader } from "../../../api/types.gen";
 import { visible } from "../../text/invisible";
 
 /** How a framework stored the strings: as text, in the letters that stand for bytes, or with `▁` for a blank. */
-export type Spelling = "plain" | "bytes" | "pieces";
+export type Spelling = TokensHeader["spelling"];
 
 export interface Strings {
   /** The string of a token as it is in the record. */
   at: (token: number) => string;
 }
 
-/** So many tokens at most decide what spelling all of them have. */
-const LOOKED_AT = 4096;
 /** A character of UTF-8 takes at most four bytes, so it begins at most three tokens before it ends. */
 const MOST_BYTES = 4;
 /** More of a token is in its card. */
@@ -30,16 +29,6 @@ function byteLetters(): Map<string, number> {
     if (!isPlain) others += 1;
   }
   return result;
-}
-
-export function spellingOf({ at }: Strings, from: number, stop: number): Spelling {
-  let pieces = false;
-  for (let token = from; token < Math.min(stop, from + LOOKED_AT); token += 1) {
-    const text = at(token);
-    if (/[ĠĊ]/.test(text) && bytesOf(text) !== null) return "bytes";
-    pieces ||= text.includes("▁");
-  }
-  return pieces ? "pieces" : "plain";
 }
 
 /** The bytes of a token in byte-level spelling; null if one of its letters stands for none. */
@@ -101,12 +90,6 @@ function openBefore({ at }: Strings, token: number, spelling: Spelling): Uint8Ar
     bytes = joined;
   }
   return bytes.subarray(bytes.length - openBytes(bytes));
-}
-
-/** How to read each of some strings alone. One that is no whole text, as a part of a character, stays as it is. */
-export function alone(strings: readonly string[]): (text: string) => string {
-  const spelling = spellingOf({ at: (token) => strings[token] ?? "" }, 0, strings.length);
-  return (text) => textOf({ at: () => text }, 0, spelling) || text;
 }
 
 /** A token in running text: invisible characters have signs, and a very long one is cut. */

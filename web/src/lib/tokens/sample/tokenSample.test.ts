@@ -7,10 +7,9 @@ const MODEL = { role: "assistant", origin: "response" };
 
 describe("the tokens of a sample", () => {
   it("are labelled by their text, or by their id", () => {
-    const tokens = tokenSample({ text: ["", "", "Ġso", "Ċ", "ðŁ"], ids: [5, 6, 7, 8, 9], turn: [0, 0, 1, 1, 1] }, [
-      USER,
-      MODEL,
-    ]);
+    const text = ["", "", "Ġso", "Ċ", "ðŁ"];
+    const given = { text, ids: [5, 6, 7, 8, 9], turn: [0, 0, 1, 1, 1], spelling: "bytes" } as const;
+    const tokens = tokenSample(given, [USER, MODEL]);
     expect([0, 2, 3, 4].map((token) => tokens.label(token))).toEqual(["5", " so", "↵\n", "◌"]);
     expect([tokens.raw(0), tokens.raw(2), tokens.text(0), tokens.id(2)]).toEqual([null, "Ġso", null, 7]);
     expect([tokens.endsLine(2), tokens.endsLine(3)]).toEqual([false, true]);

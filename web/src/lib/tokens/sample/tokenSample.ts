@@ -1,7 +1,7 @@
 /** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
 
 import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../../api/types.gen";
-import { inFlow, type Spelling, spellingOf, textOf } from "./readable";
+import { inFlow, type Spelling, textOf } from "./readable";
 import { NO_PAD, type PaddedTokens, paddingOf, paddingWords } from "./padding";
 import { type Segment, segmentsOf, trainedOf, type TurnRole } from "./segments";
 import { sorted } from "../scale";
@@ -21,6 +21,7 @@ export interface Page {
   rules: readonly MaskRuleInfo[];
   updates: readonly UpdateRuleInfo[];
   text: ((place: number) => string) | null;
+  spelling: Spelling;
   hasAlternatives: boolean;
 }
 
@@ -76,6 +77,7 @@ export class TokenSample {
     this.rules = pages[0]?.rules ?? [];
     this.updates = pages[0]?.updates ?? [];
     this.hasAlternatives = pages[0]?.hasAlternatives ?? false;
+    this.spelling = pages[0]?.spelling ?? "plain";
     const lossMask = this.named("loss_mask")?.values ?? null;
     const padding = paddingOf(this.#padded(total, lossMask), pad);
     this.first = padding.first;
@@ -85,7 +87,6 @@ export class TokenSample {
     const run = { first: this.first, count: this.count, turn, firstString, lossMask };
     this.segments = segmentsOf(run, turns);
     this.trained = trainedOf(run, this.segments);
-    this.spelling = text === null ? "plain" : spellingOf({ at: text }, firstString, this.count);
   }
 
   get hasIds(): boolean {

@@ -1,0 +1,61 @@
+/** The worst tokens of several samples, each a link to its place. */
+
+import type { TokenArray, WorstTokenItem } from "../../../api/types.gen";
+import { scopeOf } from "../../../lib/address/address";
+import { figure, score } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { useSession } from "../../../state/useSession";
+import { labelOf } from "./labels";
+import style from "./WorstTable.module.css";
+
+interface Props {
+  tokens: readonly WorstTokenItem[];
+  series: Pick<TokenArray, "title">;
+  /** They are of several steps. */
+  isOfRun: boolean;
+}
+
+export function WorstTable({ tokens, series, isOfRun }: Props) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">token</th>
+          <th scope="col">{harmless(series.title)}</th>
+          {isOfRun && <th scope="col">step</th>}
+          <th scope="col">sample</th>
+          <th scope="col">at</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <Row key={`${token.id} ${token.token}`} token={token} isOfRun={isOfRun} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ token: { id, token, text, token_id, value }, isOfRun }: { token: WorstTokenItem; isOfRun: boolean }) {
+  const { place } = useSession();
+  const scope = scopeOf(id);
+  const to = { ...scope, page: "rollouts", discarded: false, sample: id, view: "tokens", token } as const;
+  return (
+    <tr>
+      <td>
+        <a
+          class={style["token"]}
+          href={place.href(to)}
+          onClick={place.onLink(to)}
+          title={harmless(`${id}: go to this token`)}
+        >
+          {text === null ? String(token_id ?? "–") : labelOf(text)}
+        </a>
+      </td>
+      <td>{score(value)}</td>
+      {isOfRun && <td>{figure(scope?.step)}</td>}
+      <td class={style["where"]}>{harmless(id.split("/").slice(-2).join("/"))}</td>
+      <td>{figure(token)}</td>
+    </tr>
+  );
+}

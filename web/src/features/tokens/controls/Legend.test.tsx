@@ -1,0 +1,35 @@
+import { expect, it, vi } from "vitest";
+import * as api from "../../../api";
+import { START } from "../../../lib/address/address";
+import { chooseTokens } from "../../../state/browser/tokenView";
+import { createSession } from "../../../state/session";
+import { drawn, settled } from "../../../testing/page";
+import { part, reply, turn } from "../../../testing/records";
+import { tokenPage } from "../../../testing/tokens";
+import { Legend } from "./Legend";
+
+vi.mock(import("../../../api"), async (original) => ({
+  ...(await original()),
+  getTokens: vi.fn<typeof api.getTokens>(),
+}));
+
+const session = createSession({ ...START, page: "rollouts", run: "r", sample: "train/1/0/0", view: "tokens" });
+session.tokens.start();
+
+async function shown(...kl: number[]): Promise<string> {
+  vi.mocked(api.getTokens).mockResolvedValue(tokenPage({ series: { kl } }));
+  session.tokens.forget();
+  session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
+  await settled();
+  const tokens = session.tokens.now.value;
+  if (tokens === null) throw new Error("there are no tokens");
+  return (await drawn(<Legend tokens={tokens} />, session)).textContent;
+}
+
+it("says of tokens without a tint why they have none", async () => {
+  chooseTokens({ scales: { kl: { kind: "log", ends: "all", low: NaN, high: NaN } } });
+  expect(await shown(0, 0)).toBe("no values above 0: choose another scale");
+  expect(await shown(NaN, NaN)).toBe("no values at trained tokens");
+  expect(await shown(0, 2)).toBe("all 2");
+  expect(await shown(1, 2)).toBe("12");
+});
