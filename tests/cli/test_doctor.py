@@ -159,12 +159,12 @@ def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: C
 
 
 def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many_lines(tmp_path, 800_000)
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 1.0)
+    many_lines(tmp_path, 400_000)
+    monkeypatch.setattr(diagnosis, "LIMIT_S", 0.5)
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
-    assert "MiB of 36.6 MiB not looked at" in done.out
-    assert "not everything was looked at within 1 s" in done.err
+    assert "MiB of 18.3 MiB not looked at" in done.out
+    assert "not everything was looked at within 0.5 s" in done.err
     assert "Next: rolloupe index PATH" in done.err
     told = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index", "--json").json
     assert told["not_looked_at"]

@@ -43,10 +43,10 @@ def opened(path: Path, index_dir: Path, **options: Any) -> Library:
 def eventually(check: Callable[[], bool], within_s: float = 30.0) -> float:
     """Wait until a check holds, fail if it does not; returns the seconds it took."""
     began = time.monotonic()
-    while time.monotonic() - began < within_s:
+    while (waited := time.monotonic() - began) < within_s:
         if check():
-            return time.monotonic() - began
-        time.sleep(0.01)
+            return waited
+        time.sleep(0.01 + waited / 10)  # what takes long is asked for less often
     raise AssertionError(f"did not come true within {within_s} s")
 
 

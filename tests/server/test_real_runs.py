@@ -21,7 +21,11 @@ STEPS, SAMPLES = amount((1, 1), (8, 4))
 DATA = Path(__file__).parents[1] / "data"
 
 
-@pytest.fixture(scope="module", params=[slow_unless(False, RUNS), DATA], ids=["demo", "data"])
+@pytest.fixture(
+    scope="module",
+    params=[slow_unless(False, RUNS), slow_unless(False, DATA), DATA / "prime_rl"],
+    ids=["demo", "data", "prime_rl"],
+)
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     with opened(request.param, tmp_path_factory.mktemp("index")) as library:
         yield library
