@@ -392,6 +392,11 @@ class MetricRow(Struct, kw_only=True):
     time_s: float | None = None
 
 
+Aggregation = Literal["token_mean", "sequence_mean"]
+"""How a loss weighs the tokens of a step: `token_mean` all alike, as a sum, a mean over all tokens or one over a fixed
+length (Dr. GRPO) does; `sequence_mean` so that each sequence weighs the same, however long it is."""
+
+
 class RunLoss(Struct, frozen=True, kw_only=True):
     """The loss that a run was trained with, as far as its configuration says."""
 
@@ -400,6 +405,8 @@ class RunLoss(Struct, frozen=True, kw_only=True):
     thresholds: dict[str, float] = {}
     kl_weight: float = 0.0
     """The weight of a KL penalty to the reference in the loss."""
+    aggregation: Aggregation | None = None
+    """None if the configuration does not say."""
     read_from: str
     """The settings that say so, for a person."""
 

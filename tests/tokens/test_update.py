@@ -126,15 +126,16 @@ def test_a_penalty_needs_a_reference() -> None:
         tokens.update_coefficients(now, tokens.Reinforce(), 0.1)
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=8))
-def test_weights_add_up(counts: list[int]) -> None:
-    names: tuple[tokens.Aggregation, ...] = ("token_mean", "sequence_mean", "fixed_length")
-    total = {name: float(np.dot(tokens.aggregation_weights(counts, name, 64), counts)) for name in names}
-    assert total["token_mean"] == pytest.approx(1.0 if any(counts) else 0.0)
-    assert total["sequence_mean"] == pytest.approx(sum(map(bool, counts)) / len(counts))
-    assert total["fixed_length"] == pytest.approx(sum(counts) / (len(counts) * 64))
+@given(st.integers(1, 50))
+def test_a_sequence_weighs_as_its_tokens_or_as_any_other(count: int) -> None:
+    assert count * tokens.aggregation_weight(count, "token_mean") == count
+    assert count * tokens.aggregation_weight(count, "sequence_mean") == pytest.approx(1.0)
+    assert tokens.aggregation_weight(0, "sequence_mean") == 1.0
 
 
-def test_a_fixed_length_must_be_known() -> None:
-    with pytest.raises(ValueError, match="longest"):
-        tokens.aggregation_weights([1], "fixed_length")
+def test_a_dual_clip_takes_out_tokens_of_bad_samples_that_are_much_more_probable_now() -> None:
+    now = LossInputs(np.log([4.0, 4.0, 2.5]), np.zeros(3), np.array([-1.0, 1.0, -1.0]), np.ones(3, dtype=bool))
+    for name in ("ppo", "dapo"):
+        found = tokens.update_coefficients(now, tokens.update_rule(name, {"dual": 3.0}))
+        np.testing.assert_allclose(found, [0.0, 0.0, -2.5])
+        np.testing.assert_allclose(tokens.update_coefficients(now, tokens.update_rule(name, {})), [-4.0, 0.0, -2.5])

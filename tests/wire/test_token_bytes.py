@@ -229,6 +229,7 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         assert (own["name"], own["is_of_run"], own["read_from"]) == ("dapo", True, "clip_low, clip_high")
         assert (own["thresholds"], own["kl_weight"]) == ({"low": 0.2, "high": 0.28}, 0.01)
         assert others[0]["name"] == "reinforce" and not any(one["is_of_run"] for one in others)
+        assert {(one["kl_weight"], one["aggregation"]) for one in others} == {(0.01, None)}
         assert [rule["is_of_run"] for rule in page.header["rules"]] == [True, False, False, False, False, False]
         update = decoded(asked(app, sample_id, rule="dapo", **{"threshold.high": 0.3}).body)
         assert list(update.arrays) == [("update", "coefficients"), ("update", "effects")]

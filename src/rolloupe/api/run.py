@@ -312,38 +312,44 @@ class Run:
 
         Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
         """
-        return queries.token_page(self._reader()(key_of(id)), start, count)
+        return queries.token_page(self._reader()(key_of(id)), start, count, queries.loss_of(self._opened()))
 
     def update(
         self,
         step: int,
-        rule: str,
+        rule: str | None = None,
         *,
         split: str | None = None,
         group: str | None = None,
-        kl_weight: float = 0.0,
-        weights: str = "token_mean",
+        kl_weight: float | None = None,
+        weights: str | None = None,
         **thresholds: float,
     ) -> "GroupedUpdate":
         """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
 
         `whole`, `by_sample`, `by_group`, `by_role` and `by_string` hold sums of absolute coefficients of the update:
-        `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it.
+        `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it. What is not
+        given is as in the run's configuration, where that says it.
 
         Args:
             step: the step.
-            rule: `reinforce`, `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`, `icepop`, `dppo` or `ipo`.
+            rule: the run's by default, else `reinforce`, `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`,
+                `icepop`, `dppo` or `ipo`.
             split: `train` by default.
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.
             weights: `token_mean`, or `sequence_mean`, which counts every sample alike.
-            thresholds: `low`, `high` or `threshold`, as the rule has them. Default: the usual ones.
+            thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them. Default: the run's for its own rule,
+                else the usual ones.
 
-        Raises `BadQuery` for an unknown rule or threshold.
+        Raises `BadQuery` for an unknown rule or threshold, and without a rule if the configuration names none.
         """
         run = self._ready()
+        loss = queries.loss_of(run)
+        choice = queries.choice_of(loss, rule, thresholds, kl_weight)
+        aggregation = queries.aggregation_of(weights or (loss and loss.aggregation) or "token_mean")
         samples = queries.whole(run, split or self._first_split(), step, group)
-        return queries.grouped_update(samples, queries.UpdateChoice(rule, thresholds, kl_weight), weights)
+        return queries.grouped_update(samples, choice, aggregation)
 
     def worst_tokens(
         self,

@@ -80,7 +80,16 @@ from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
 from rolloupe.query.tokens.token_strings import each_readable
-from rolloupe.query.tokens.update import GroupedUpdate, Push, TokenUpdate, UpdateChoice, grouped_update, token_update
+from rolloupe.query.tokens.update import (
+    GroupedUpdate,
+    Push,
+    TokenUpdate,
+    UpdateChoice,
+    aggregation_of,
+    choice_of,
+    grouped_update,
+    token_update,
+)
 
 __all__ = [
     "LEAST_POINTS",
@@ -152,6 +161,7 @@ __all__ = [
     "WordsOfSteps",
     "WorstToken",
     "WorstTokens",
+    "aggregation_of",
     "all_conversations",
     "answers",
     "by_uid",
@@ -159,6 +169,7 @@ __all__ = [
     "chars_before",
     "check_curve",
     "checkpoints",
+    "choice_of",
     "code_diff",
     "columns",
     "compared",

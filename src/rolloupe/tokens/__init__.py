@@ -54,7 +54,6 @@ from rolloupe.tokens.sample_tokens import SampleTokens, hide_masked, token_count
 from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
     UPDATES,
-    Aggregation,
     Clipped,
     ClippedSequence,
     ClippedWeight,
@@ -63,7 +62,7 @@ from rolloupe.tokens.update import (
     Reinforce,
     UpdateKind,
     UpdateRule,
-    aggregation_weights,
+    aggregation_weight,
     full_coefficients,
     update_coefficients,
     update_rule,
@@ -80,7 +79,6 @@ __all__ = [
     "MASKS",
     "MASK_RULES",
     "UPDATES",
-    "Aggregation",
     "Clip",
     "ClipHigher",
     "Clipped",
@@ -107,7 +105,7 @@ __all__ = [
     "TokenBatch",
     "UpdateKind",
     "UpdateRule",
-    "aggregation_weights",
+    "aggregation_weight",
     "beside",
     "board_kl",
     "completed",

@@ -6,7 +6,7 @@ loss mask, nor one with a NaN in what the rule compares.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,6 +61,11 @@ class MaskRule(ABC):
     @abstractmethod
     def limits(self) -> tuple[Limit, ...]:
         """All that the rule does."""
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The thresholds that are set, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def flags(self, tokens: LossInputs) -> MaskFlags:
         """Return the tokens that the rule takes out."""

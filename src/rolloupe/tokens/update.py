@@ -5,18 +5,15 @@ whether the step pushes the token up or down, its size how hard; `w` is the weig
 hold at the recorded numbers, that is for the first minibatch of a step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from rolloupe.model import Aggregation
 from rolloupe.tokens.arrays import Floats
 from rolloupe.tokens.loss_inputs import LossInputs
 from rolloupe.tokens.masks import DPPO, IPO, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
-
-Aggregation: TypeAlias = Literal["token_mean", "sequence_mean", "fixed_length"]
-"""How a loss weighs tokens: `token_mean` 1 / (tokens of all sequences), `sequence_mean` 1 / (sequences * tokens of
-the sequence), `fixed_length` 1 / (sequences * the longest length allowed), as in Dr. GRPO."""
 
 
 class Reinforce(NamedTuple):
@@ -86,6 +83,8 @@ class UpdateKind(NamedTuple):
     thresholds: dict[str, float]
     """By name, with their usual values."""
     make: Callable[..., UpdateRule]
+    optional: tuple[str, ...] = ()
+    """Thresholds that it takes too, and that usually stand nowhere."""
 
 
 _CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in the direction of the advantage"
@@ -96,11 +95,12 @@ UPDATES: dict[str, UpdateKind] = {
         "Importance sampling", "advantage × ratio, without limits", {}, ImportanceSampled
     ),
     "ppo": UpdateKind(
-        "PPO, GRPO", _CLIPPED, {"low": 0.2, "high": 0.2}, lambda low, high: Clipped(Clip(low, high))
+        "PPO, GRPO", _CLIPPED, {"low": 0.2, "high": 0.2},
+        lambda low, high, dual=None: Clipped(Clip(low, high, dual)), ("dual",),
     ),
     "dapo": UpdateKind(
         "DAPO", f"{_CLIPPED}; the upper bound is wider", {"low": 0.2, "high": 0.28},
-        lambda low, high: Clipped(ClipHigher(low, high)),
+        lambda low, high, dual=None: Clipped(ClipHigher(low, high, dual)), ("dual",),
     ),
     "gspo": UpdateKind(
         "GSPO", "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds",
@@ -134,9 +134,9 @@ def update_rule(name: str, thresholds: Mapping[str, float]) -> UpdateRule:
     kind = UPDATES.get(name)
     if kind is None:
         raise ValueError(f"no rule {name!r}; there are: {', '.join(UPDATES)}")
-    if unknown := thresholds.keys() - kind.thresholds.keys():
-        known = ", ".join(kind.thresholds) or "none"
-        raise ValueError(f"{kind.title} has no threshold {min(unknown)!r}; it has: {known}")
+    known = [*kind.thresholds, *kind.optional]
+    if unknown := thresholds.keys() - set(known):
+        raise ValueError(f"{kind.title} has no threshold {min(unknown)!r}; it has: {', '.join(known) or 'none'}")
     return kind.make(**{**kind.thresholds, **thresholds})
 
 
@@ -164,21 +164,9 @@ def update_coefficients(tokens: LossInputs, rule: UpdateRule, kl_weight: float =
         return coefficients + _under_mask(tokens, kl_weight * np.expm1(tokens.ref_logprobs - tokens.logprobs))
 
 
-def aggregation_weights(
-    token_counts: Sequence[int], aggregation: Aggregation, longest: int | None = None
-) -> list[float]:
-    """Return the weight of each token of each sequence of a batch, from the numbers of tokens under the masks.
-
-    `fixed_length` needs `longest`. A sequence without a token has the weight 0. Raises `ValueError` without `longest`.
-    """
-    if aggregation == "token_mean":
-        total = sum(token_counts)
-        return [1 / total if count else 0.0 for count in token_counts]
-    if aggregation == "sequence_mean":
-        return [1 / (len(token_counts) * count) if count else 0.0 for count in token_counts]
-    if not longest:
-        raise ValueError("fixed_length needs the longest length allowed")
-    return [1 / (len(token_counts) * longest) if count else 0.0 for count in token_counts]
+def aggregation_weight(token_count: int, aggregation: Aggregation) -> float:
+    """Return the weight of each token of a sequence of so many, up to a factor that a step has for all its tokens."""
+    return 1 / max(1, token_count) if aggregation == "sequence_mean" else 1.0
 
 
 def _times(advantages: Floats, ratios: Floats) -> Floats:

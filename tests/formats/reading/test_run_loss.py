@@ -12,39 +12,45 @@ from rolloupe.model import RunLoss
 
 
 @pytest.mark.parametrize(
-    ("config", "rule", "thresholds", "kl_weight"),
+    ("config", "rule", "thresholds", "kl_weight", "aggregation"),
     [
-        ({"actor_rollout_ref": {"actor": {"clip_ratio": 0.2}}}, "ppo", {"low": 0.2, "high": 0.2}, 0.0),
+        ({"actor_rollout_ref": {"actor": {"clip_ratio": 0.2}}}, "ppo", {"low": 0.2, "high": 0.2, "dual": 3.0}, 0.0,
+         "token_mean"),
         (
             {"actor_rollout_ref": {"actor": {"clip_ratio": 0.2, "clip_ratio_high": 0.28, "use_kl_loss": True,
-                                             "kl_loss_coef": 0.001}}},
-            "dapo", {"low": 0.2, "high": 0.28}, 0.001,
+                                             "kl_loss_coef": 0.001, "clip_ratio_c": 10.0,
+                                             "loss_agg_mode": "seq-mean-token-mean"}}},
+            "dapo", {"low": 0.2, "high": 0.28, "dual": 10.0}, 0.001, "sequence_mean",
         ),
         (
             {"actor_rollout_ref": {"actor": {"clip_ratio": 0.2, "clip_ratio_low": 3e-4, "clip_ratio_high": 4e-4,
-                                             "policy_loss": {"loss_mode": "gspo"}, "kl_loss_coef": 0.1}}},
-            "gspo", {"low": 3e-4, "high": 4e-4}, 0.0,
+                                             "policy_loss": {"loss_mode": "gspo"}, "kl_loss_coef": 0.1,
+                                             "loss_agg_mode": "token-mean"}}},
+            "gspo", {"low": 3e-4, "high": 4e-4}, 0.0, "sequence_mean",
         ),
         ({"loss_type": "grpo", "epsilon": 0.2, "epsilon_high": None, "beta": 0.04}, "ppo",
-         {"low": 0.2, "high": 0.2}, 0.04),
-        ({"args": [{"loss_type": "dapo", "epsilon": 0.2, "epsilon_high": 0.28}]}, "dapo",
-         {"low": 0.2, "high": 0.28}, 0.0),
-        ({"loss_type": "cispo", "epsilon": 0.2, "epsilon_high": 5.0}, "cispo", {"high": 5.0}, 0.0),
+         {"low": 0.2, "high": 0.2}, 0.04, "sequence_mean"),
+        ({"args": [{"loss_type": "dapo", "epsilon": 0.2, "epsilon_high": 0.28, "delta": 4.0}]}, "dapo",
+         {"low": 0.2, "high": 0.28, "dual": 4.0}, 0.0, "token_mean"),
+        ({"loss_type": "dr_grpo", "epsilon": 0.2, "delta": None}, "ppo", {"low": 0.2, "high": 0.2}, 0.0, "token_mean"),
+        ({"loss_type": "cispo", "epsilon": 0.2, "epsilon_high": 5.0}, "cispo", {"high": 5.0}, 0.0, "token_mean"),
         ({"loss_type": "grpo", "epsilon": 3e-4, "epsilon_high": 4e-4, "importance_sampling_level": "sequence"}, "gspo",
-         {"low": 3e-4, "high": 4e-4}, 0.0),
-        ({"loss_fn": "importance_sampling", "loss_fn_config": None}, "importance_sampling", {}, 0.0),
-        ({"loss_fn": "ppo", "loss_fn_config": {"clip_low_threshold": 0.9}}, "ppo", {"low": 0.1, "high": 0.2}, 0.0),
+         {"low": 3e-4, "high": 4e-4}, 0.0, "sequence_mean"),
+        ({"loss_fn": "importance_sampling", "loss_fn_config": None}, "importance_sampling", {}, 0.0, "token_mean"),
+        ({"loss_fn": "ppo", "loss_fn_config": {"clip_low_threshold": 0.9}}, "ppo", {"low": 0.1, "high": 0.2}, 0.0,
+         "token_mean"),
         ({"trainer": {"loss": {"type": "default", "dppo_mask_low": 0.1, "dppo_mask_high": 0.3}}}, "dppo",
-         {"low": 0.1, "high": 0.3}, 0.0),
-        ({"loss": {"type": "ipo", "ipo_threshold": 0.05}}, "ipo", {"threshold": 0.05}, 0.0),
+         {"low": 0.1, "high": 0.3}, 0.0, "token_mean"),
+        ({"loss": {"type": "ipo", "ipo_threshold": 0.05}}, "ipo", {"threshold": 0.05}, 0.0, "token_mean"),
+        ({"clip_low": 0.2, "clip_high": 0.2}, "ppo", {"low": 0.2, "high": 0.2}, 0.0, None),
     ],
 )  # fmt: skip
 def test_the_settings_of_frameworks_name_a_rule(
-    config: dict[str, Any], rule: str, thresholds: dict[str, float], kl_weight: float
+    config: dict[str, Any], rule: str, thresholds: dict[str, float], kl_weight: float, aggregation: str | None
 ) -> None:
     found = run_loss_of(config)
     assert found is not None
-    assert (found.rule, found.kl_weight) == (rule, kl_weight)
+    assert (found.rule, found.kl_weight, found.aggregation) == (rule, kl_weight, aggregation)
     assert found.thresholds == pytest.approx(thresholds)
     tokens.update_rule(found.rule, found.thresholds)  # it has these thresholds
 

@@ -12,7 +12,7 @@ import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import UpdateChoice, grouped_update, token_update
-from rolloupe.query.tokens.update import DOWN, NOTHING, TAKEN_OUT, UNTRAINED, UP
+from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNTRAINED, UP
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -51,6 +51,34 @@ def test_a_penalty_pushes_without_an_advantage() -> None:
     pushed = token_update(sample, UpdateChoice("ppo", kl_weight=0.1))
     assert pushed.effects.tolist() == [DOWN]  # more probable than the reference: pulled back
     np.testing.assert_allclose(pushed.coefficients, [-0.1 * (1 - math.exp(-1.0))])
+
+
+def test_a_clipped_token_that_the_penalty_pushes_counts_as_lost_and_as_pushed() -> None:
+    sample = made([1.0], [1.25], [1])
+    sample.series.append(TokenSeries(name="ref_logprobs", values=array("d", [-2.0 + math.log(1.25)])))
+    found = token_update(sample, UpdateChoice("ppo", kl_weight=0.1))
+    assert found.effects.tolist() == [TAKEN_OUT]
+    penalty = 0.1 * (1 - math.exp(-1.0))
+    np.testing.assert_allclose(found.coefficients, [-penalty])
+    assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((0.0, penalty, 1.25))
+
+
+def test_infinite_coefficients_are_counted_and_in_no_sum() -> None:
+    sample = made([math.inf, -math.inf, 1, -1], [1.0, 1.0, 1.0, 1.0], [1] * 4)
+    found = token_update(sample, UpdateChoice("ppo"))
+    assert found.effects.tolist() == [UP, DOWN, UP, DOWN]
+    assert (found.whole.tokens, found.whole.up, found.whole.down, found.whole.uncounted) == (4, 1.0, 1.0, 2)
+
+
+def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each() -> None:
+    samples = []
+    for number in range(20):
+        strings = [f"{number} {one}" for one in range(60) for _ in range(2)] + ["the"]
+        samples.append(made([1.0] * len(strings), [1.0] * len(strings), [1] * len(strings), strings))
+    found = grouped_update(samples, UpdateChoice("ppo"))
+    assert len(found.by_string) == MOST_STRINGS and next(iter(found.by_string)) == "the"
+    assert found.by_string["the"].up == 20
+    assert len(token_update(samples[0], UpdateChoice("ppo")).by_string) == MOST_STRINGS
 
 
 def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
@@ -96,6 +124,22 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
         alike = run.update(1, rule, weights="sequence_mean").by_sample
         for key, push in alike.items():
             assert push.up == pytest.approx(found.by_sample[key].up / max(1, push.tokens))
+
+
+def test_a_step_is_read_under_the_loss_of_the_run_unless_another_is_named(short_grpo: Path, tmp_path: Path) -> None:
+    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+        (run,) = runs
+        own = run.update(0)
+        assert own == run.update(0, "dapo", low=0.2, high=0.28, kl_weight=0.01, weights="token_mean")
+        assert own.whole != run.update(0, kl_weight=0.0).whole
+        assert run.tokens("train/0/00/0").updates[0] == "dapo"
+        with pytest.raises(BadQuery, match="weights='x' is neither token_mean nor sequence_mean"):
+            run.update(0, weights="x")
+    with (
+        rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs,
+        pytest.raises(BadQuery, match="names no rule: choose one of reinforce"),
+    ):
+        runs[0].update(1)
 
 
 def test_discarded_samples_are_left_out_for_the_step_does_nothing_to_them() -> None:

@@ -817,8 +817,10 @@ export interface UpdateRuleInfo {
   about: string;
   /** By name: the run's, else the usual ones. */
   thresholds: Record<string, number>;
-  /** The weight of a KL penalty in the run's loss, else 0. */
+  /** The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`. */
   kl_weight: number;
+  /** How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say. */
+  aggregation: "sequence_mean" | "token_mean" | null;
   /** True if the run was trained with it. */
   is_of_run: boolean;
   /** The settings of the run that say so. */
@@ -829,7 +831,8 @@ export interface UpdateRuleInfo {
  * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
  *
  * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
- * the number of tokens with an advantage of 0.
+ * the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is infinite: the sums
+ * leave them out.
  */
 export interface UpdatePush {
   /** A role, a token string, the id of a sample, a group; empty for a role that the record does not say. */
@@ -840,6 +843,7 @@ export interface UpdatePush {
   taken_out: number;
   lost: WireNumber;
   unmoved: number;
+  uncounted: number;
 }
 
 /** What the step does to one sample, beside the arrays `coefficients` and `effects`. */
@@ -960,12 +964,14 @@ export interface TokenPositionsReply {
   coverage: TokenCoverageView;
 }
 
-/** What a rule with its usual thresholds takes out, by step, as shares of the trained tokens. */
+/** What a rule takes out, by step, as shares of the trained tokens. */
 export interface MaskSteps {
   /** `recorded` for what the trainer recorded. */
   rule: string;
   title: string;
-  /** True if the run was trained with the rule, whatever its thresholds. */
+  /** Those that the shares hold for; none for `recorded`. */
+  thresholds: Record<string, number>;
+  /** True if the run was trained with the rule. */
   is_of_run: boolean;
   steps: number[];
   tokens: number[];

@@ -9,12 +9,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from rolloupe.formats.reading import fields
-from rolloupe.model import RunLoss
+from rolloupe.model import Aggregation, RunLoss
 
 MAX_PLACES = 10_000
 """Objects of a configuration that are looked at."""
 
 Settings = dict[str, Any]
+
+OF_TRL: dict[str, Aggregation] = {
+    "grpo": "sequence_mean", "bnpo": "token_mean", "dr_grpo": "token_mean", "dapo": "token_mean", "cispo": "token_mean",
+}  # fmt: skip
+"""How TRL's `loss_type` weighs tokens."""
+
+OF_VERL: dict[str, Aggregation] = {
+    "token-mean": "token_mean", "seq-mean-token-sum": "token_mean", "seq-mean-token-sum-norm": "token_mean",
+    "seq-mean-token-mean": "sequence_mean",
+}  # fmt: skip
+"""How verl's `loss_agg_mode` weighs them."""
 
 
 def run_loss_of(config: Settings) -> RunLoss | None:
@@ -56,9 +67,15 @@ def _verl(settings: Settings) -> RunLoss | None:
     low, high = _number(actor, "clip_ratio_low", both), _number(actor, "clip_ratio_high", both)
     policy = actor.get("policy_loss")
     mode = policy.get("loss_mode", "vanilla") if isinstance(policy, dict) else "vanilla"
-    rule = {"vanilla": "ppo" if low == high else "dapo", "gspo": "gspo"}.get(mode)
     kl_weight = _number(actor, "kl_loss_coef", 0.0) if actor.get("use_kl_loss") is True else 0.0
-    return None if rule is None else _loss(rule, {"low": low, "high": high}, kl_weight, "actor.clip_ratio")
+    thresholds, read_from = {"low": low, "high": high}, "actor.clip_ratio, loss_agg_mode"
+    if mode == "gspo":  # which has one aggregation
+        return _loss("gspo", thresholds, kl_weight, "sequence_mean", "actor.clip_ratio")
+    if mode != "vanilla":
+        return None
+    thresholds["dual"] = _number(actor, "clip_ratio_c", 3.0)
+    aggregation = OF_VERL.get(str(actor.get("loss_agg_mode", "token-mean")))
+    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, aggregation, read_from)
 
 
 def _trl(settings: Settings) -> RunLoss | None:
@@ -67,12 +84,16 @@ def _trl(settings: Settings) -> RunLoss | None:
         return None
     low = _number(settings, "epsilon", 0.2)
     high, kl_weight = _number(settings, "epsilon_high", low), _number(settings, "beta", 0.0)
-    if kind == "cispo":
-        return _loss("cispo", {"high": high}, kl_weight, "loss_type, epsilon_high")
-    if kind not in ("grpo", "bnpo", "dr_grpo", "dapo"):
+    if kind not in OF_TRL:
         return None
-    rule = "gspo" if settings.get("importance_sampling_level") == "sequence" else "ppo" if low == high else "dapo"
-    return _loss(rule, {"low": low, "high": high}, kl_weight, "loss_type, epsilon, beta")
+    if kind == "cispo":
+        return _loss("cispo", {"high": high}, kl_weight, OF_TRL[kind], "loss_type, epsilon_high")
+    thresholds, read_from = {"low": low, "high": high}, "loss_type, epsilon, beta"
+    if settings.get("importance_sampling_level") == "sequence":
+        return _loss("gspo", thresholds, kl_weight, OF_TRL[kind], read_from)
+    if (dual := fields.number(settings.get("delta"))) is not None:
+        thresholds["dual"] = dual
+    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, OF_TRL[kind], read_from)
 
 
 def _tinker(settings: Settings) -> RunLoss | None:
@@ -84,7 +105,9 @@ def _tinker(settings: Settings) -> RunLoss | None:
     thresholds: dict[str, dict[str, float]] = {
         "importance_sampling": {}, "ppo": {"low": low, "high": high}, "cispo": {"high": high},
     }  # fmt: skip
-    return _loss(name, thresholds[name], 0.0, "loss_fn, loss_fn_config") if name in thresholds else None
+    if name not in thresholds:
+        return None
+    return _loss(name, thresholds[name], 0.0, "token_mean", "loss_fn, loss_fn_config")
 
 
 def _prime_rl(settings: Settings) -> RunLoss | None:
@@ -93,9 +116,10 @@ def _prime_rl(settings: Settings) -> RunLoss | None:
         return None
     if own.get("type") == "default" and "dppo_mask_low" in own:
         thresholds = _thresholds(own, low=("dppo_mask_low", 0.2), high=("dppo_mask_high", 0.2))
-        return _loss("dppo", thresholds, 0.0, "loss.dppo_mask_low, loss.dppo_mask_high")
+        return _loss("dppo", thresholds, 0.0, "token_mean", "loss.dppo_mask_low, loss.dppo_mask_high")
     if own.get("type") in ("ipo", "default") and ("ipo_threshold" in own or "eps" in own):
-        return _loss("ipo", {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}, 0.0, "loss")
+        thresholds = {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}
+        return _loss("ipo", thresholds, 0.0, "token_mean", "loss")
     return None
 
 
@@ -105,8 +129,10 @@ def _plain(settings: Settings) -> RunLoss | None:
     if low is None or high is None or settings.get("use_ppo_clip") is False:
         return None
     rule = "ppo" if low == high else "dapo"
-    return _loss(rule, {"low": low, "high": high}, _number(settings, "kl_weight", 0.0), "clip_low, clip_high")
+    return _loss(rule, {"low": low, "high": high}, _number(settings, "kl_weight", 0.0), None, "clip_low, clip_high")
 
 
-def _loss(rule: str, thresholds: dict[str, float], kl_weight: float, read_from: str) -> RunLoss:
-    return RunLoss(rule=rule, thresholds=thresholds, kl_weight=kl_weight, read_from=read_from)
+def _loss(
+    rule: str, thresholds: dict[str, float], kl_weight: float, aggregation: Aggregation | None, read_from: str
+) -> RunLoss:
+    return RunLoss(rule=rule, thresholds=thresholds, kl_weight=kl_weight, aggregation=aggregation, read_from=read_from)

@@ -2,14 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
-from rolloupe.model import Sample, SampleKey
+from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.table import roles_of
@@ -36,6 +37,8 @@ class Push(NamedTuple):
     """What those would have contributed."""
     unmoved: int = 0
     """Tokens with an advantage of 0."""
+    uncounted: int = 0
+    """Tokens whose coefficient, or whose lost one, is not finite: it is in no sum."""
 
     def plus(self, other: "Push") -> "Push":
         """Return the sums over both."""
@@ -52,7 +55,7 @@ class TokenUpdate(NamedTuple):
     whole: Push
     by_role: dict[str, Push]
     by_string: dict[str, Push]
-    """The token strings that push most, or ids where the record has no strings."""
+    """By token string, or by id where the record has no strings; those that push most."""
 
 
 class UpdateChoice(NamedTuple):
@@ -63,6 +66,22 @@ class UpdateChoice(NamedTuple):
     kl_weight: float = 0.0
 
 
+def choice_of(
+    loss: RunLoss | None,
+    rule: str | None = None,
+    thresholds: Mapping[str, float] = MappingProxyType({}),
+    kl_weight: float | None = None,
+) -> UpdateChoice:
+    """Return a choice whose missing parts are those of a run's loss. Raises `BadQuery` if neither names a rule."""
+    rule = rule or (loss.rule if loss else None)
+    if rule is None:
+        raise BadQuery(f"the run's configuration names no rule: choose one of {', '.join(tokens.UPDATES)}")
+    own = loss.thresholds if loss and loss.rule == rule else {}
+    if kl_weight is None:
+        kl_weight = loss.kl_weight if loss else 0.0
+    return UpdateChoice(rule, {**own, **thresholds}, kl_weight)
+
+
 def rule_of(choice: UpdateChoice) -> tokens.UpdateRule:
     """Return the rule that a choice names. Raises `BadQuery` for an unknown rule or threshold."""
     try:
@@ -71,16 +90,25 @@ def rule_of(choice: UpdateChoice) -> tokens.UpdateRule:
         raise BadQuery(str(error)) from None
 
 
+def aggregation_of(name: str) -> Aggregation:
+    """Return the aggregation of this name. Raises `BadQuery` for an unknown one."""
+    known: tuple[Aggregation, ...] = get_args(Aggregation)
+    found = next((one for one in known if one == name), None)
+    if found is None:
+        raise BadQuery(f"weights={name[:40]!r} is neither {' nor '.join(known)}")
+    return found
+
+
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     """Return what the step does to each token of a sample. Raises `BadQuery` if its record does not suffice."""
     found = _update_of(sample, choice)
     if isinstance(found, str):
         raise BadQuery(f"sample {sample.key} has {found}, so nothing says what the step does to it")
-    return found
+    return found._replace(by_string=_most(found.by_string))
 
 
 def _update_of(sample: Sample, choice: UpdateChoice) -> TokenUpdate | str:
-    """Return what the step does to the tokens of a sample, or what its record lacks."""
+    """Return what the step does to the tokens of a sample, with all its strings, or what its record lacks."""
     total, rule = token_count(sample), rule_of(choice)
     series = series_of(sample, total)
     inputs = tokens.loss_inputs(series)
@@ -105,7 +133,7 @@ def _update_of(sample: Sample, choice: UpdateChoice) -> TokenUpdate | str:
         effects,
         table.push(slice(None)),
         table.by(roles.fill_null("").to_numpy(zero_copy_only=False)),
-        _most(table.by(_strings(sample, total))),
+        table.by(_strings(sample, total)),
     )
 
 
@@ -113,15 +141,18 @@ class _Table:
     """The columns that sums are made of; all have the shape (T,)."""
 
     def __init__(self, coefficients: tokens.Floats, effects: NDArray[np.int32], full: tokens.Floats) -> None:
-        pushes = np.abs(np.nan_to_num(coefficients, posinf=np.inf))
-        is_out = effects == TAKEN_OUT
+        is_trained, is_out = effects != UNTRAINED, effects == TAKEN_OUT
+        pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(is_out, np.abs(full), 0.0)
+        is_finite = np.isfinite(pushes), np.isfinite(lost)
+        pushes, lost = np.where(is_finite[0], pushes, 0.0), np.where(is_finite[1], lost, 0.0)
         self.columns = np.stack([
-            effects != UNTRAINED,
-            np.where(effects == UP, pushes, 0.0),
-            np.where(effects == DOWN, pushes, 0.0),
+            is_trained,
+            np.maximum(pushes, 0.0),
+            np.maximum(-pushes, 0.0),
             is_out,
-            np.where(is_out, np.abs(full), 0.0),
+            lost,
             effects == NOTHING,
+            ~(is_finite[0] & is_finite[1]),
         ]).astype(np.float64)  # fmt: skip
 
     def push(self, which: slice | NDArray[np.intp]) -> Push:
@@ -138,8 +169,8 @@ class _Table:
 
 
 def _push(sums: Sequence[float]) -> Push:
-    count, up, down, taken_out, lost, unmoved = sums
-    return Push(int(count), up, down, int(taken_out), lost, int(unmoved))
+    count, up, down, taken_out, lost, unmoved, uncounted = sums
+    return Push(int(count), up, down, int(taken_out), lost, int(unmoved), int(uncounted))
 
 
 def _strings(sample: Sample, total: int) -> NDArray[np.object_]:
@@ -169,7 +200,9 @@ class GroupedUpdate(NamedTuple):
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
 
 
-def grouped_update(samples: Iterable[Sample], choice: UpdateChoice, weights: str = "token_mean") -> GroupedUpdate:
+def grouped_update(
+    samples: Iterable[Sample], choice: UpdateChoice, weights: Aggregation = "token_mean"
+) -> GroupedUpdate:
     """Return the shares of samples, groups, roles and token strings. Holds one sample at a time.
 
     Discarded samples are left out, for the step does nothing to them. With `token_mean` each token counts alike; with
@@ -185,7 +218,7 @@ def grouped_update(samples: Iterable[Sample], choice: UpdateChoice, weights: str
         if isinstance(found, str):
             left_out[found] += 1
             continue
-        scale = 1.0 if weights == "token_mean" else 1 / max(1, found.whole.tokens)
+        scale = tokens.aggregation_weight(found.whole.tokens, weights)
         own = _scaled(found.whole, scale)
         by_sample[sample.key] = own
         whole = whole.plus(own)

@@ -75,13 +75,15 @@ class TokenPositionsReply(Struct, kw_only=True):
 
 
 class MaskSteps(Struct, kw_only=True):
-    """What a rule with its usual thresholds takes out, by step, as shares of the trained tokens."""
+    """What a rule takes out, by step, as shares of the trained tokens."""
 
     rule: str
     """`recorded` for what the trainer recorded."""
     title: str
+    thresholds: dict[str, float]
+    """Those that the shares hold for; none for `recorded`."""
     is_of_run: bool
-    """True if the run was trained with the rule, whatever its thresholds."""
+    """True if the run was trained with the rule."""
     steps: list[int]
     tokens: list[int]
     masked: list[float]

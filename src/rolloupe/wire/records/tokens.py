@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rolloupe.model import Aggregation
 from rolloupe.wire.records.numbers import Number
 
 
@@ -68,7 +69,9 @@ class UpdateRuleInfo(Struct, kw_only=True):
     thresholds: dict[str, float]
     """By name: the run's, else the usual ones."""
     kl_weight: float
-    """The weight of a KL penalty in the run's loss, else 0."""
+    """The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`."""
+    aggregation: Aggregation | None
+    """How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say."""
     is_of_run: bool
     """True if the run was trained with it."""
     read_from: str
@@ -79,7 +82,8 @@ class UpdatePush(Struct, kw_only=True):
     """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
 
     `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
-    the number of tokens with an advantage of 0.
+    the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is infinite: the sums
+    leave them out.
     """
 
     name: str
@@ -90,6 +94,7 @@ class UpdatePush(Struct, kw_only=True):
     taken_out: int
     lost: Number
     unmoved: int
+    uncounted: int
 
 
 class SampleUpdate(Struct, kw_only=True):

@@ -14,6 +14,9 @@ from rolloupe.wire import encoding
 MAGIC = b"RLTK\x02\0\0\0"
 """The layout and its version, padded to 8 bytes."""
 
+MAX_TEXT = 1_000
+"""Characters of a token string in a table; no token of a vocabulary has as many."""
+
 ALIGNMENT = 8
 INT32 = 2**31
 
@@ -88,7 +91,8 @@ def _update_rule(name: str, loss: RunLoss | None) -> wire.UpdateRuleInfo:
         title=kind.title,
         about=kind.about,
         thresholds=kind.thresholds if own is None else kind.thresholds | own.thresholds,
-        kl_weight=0.0 if own is None else own.kl_weight,
+        kl_weight=0.0 if loss is None else loss.kl_weight,
+        aggregation=None if loss is None else loss.aggregation,
         is_of_run=own is not None,
         read_from="" if own is None else own.read_from,
     )
@@ -115,13 +119,14 @@ def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate 
 def pushed(name: str, push: Push) -> wire.UpdatePush:
     """Return the sums of some tokens as a record."""
     return wire.UpdatePush(
-        name=name,
+        name=name[:MAX_TEXT],
         tokens=push.tokens,
         up=wire.number(push.up),
         down=wire.number(push.down),
         taken_out=push.taken_out,
         lost=wire.number(push.lost),
         unmoved=push.unmoved,
+        uncounted=push.uncounted,
     )
 
 

@@ -10,6 +10,7 @@ const push = (name: string, some: Partial<UpdatePush>): UpdatePush => ({
   taken_out: 0,
   lost: 0,
   unmoved: 0,
+  uncounted: 0,
   ...some,
 });
 

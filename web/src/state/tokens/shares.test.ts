@@ -20,10 +20,11 @@ const rule = (name: string): UpdateRuleInfo => ({
   about: "",
   thresholds: { high: 0.2 },
   kl_weight: 0.5,
+  aggregation: null,
   is_of_run: false,
   read_from: "",
 });
-const push = { name: "", tokens: 1, up: 1, down: 0, taken_out: 0, lost: 0, unmoved: 0 };
+const push = { name: "", tokens: 1, up: 1, down: 0, taken_out: 0, lost: 0, unmoved: 0, uncounted: 0 };
 const answer = (name: string): UpdateReply => ({
   rule: name,
   whole: push,

@@ -114,6 +114,7 @@ async def masks(request: Request) -> Response:
                 wire.MaskSteps(
                     rule=name,
                     title=rules[name].title if name in rules else RECORDED,
+                    thresholds=rules[name]().thresholds if name in rules else {},
                     is_of_run=loss is not None and loss.rule == name,
                     steps=[one.step for one in by_rule[name]],
                     tokens=[one.tokens for one in by_rule[name]],

@@ -26,8 +26,6 @@ MAX_TEXT = 1_000
 MOST_NAMES = 500
 """Samples, groups or strings in one answer: those that push most."""
 
-WEIGHTS = ("token_mean", "sequence_mean")
-
 
 async def tokens(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md.
@@ -71,9 +69,7 @@ async def update(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     parameters, choice = request.query_params, choice_of(request.query_params)
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
-    group, weights = parameters.get("group"), parameters.get("weights") or WEIGHTS[0]
-    if weights not in WEIGHTS:
-        raise BadQuery(f"weights={weights[:40]!r} is neither {' nor '.join(WEIGHTS)}")
+    group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
     def make() -> wire.UpdateReply:
         found = query.grouped_update(query.whole(run, split, step, group), choice, weights)
