@@ -188,6 +188,7 @@ def test_groups_have_a_strip_of_each_number_that_says_most(page: Page, viewer: V
     assert [name for name, _ in strips(page)[0]] == names[:1]
 
 
+@pytest.mark.slow
 def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     opened(page, viewer, PAGES[0])
@@ -201,6 +202,7 @@ def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer:
     expect(charts.get_by_role("region", name="Response tokens by step")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_number_stands_once_and_names_stand_without_what_all_begin_with(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     opened(page, viewer, PAGES[0])
@@ -212,6 +214,7 @@ def test_a_number_stands_once_and_names_stand_without_what_all_begin_with(page: 
     )
 
 
+@pytest.mark.slow
 def test_the_rail_has_words_and_can_be_folded_for_good(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     opened(page, viewer, PAGES[0])

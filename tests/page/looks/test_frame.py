@@ -302,6 +302,7 @@ def test_settings_use_the_width_of_the_window(page: Page, viewer: Viewer) -> Non
         assert len(lefts) == columns, (width, lefts)
 
 
+@pytest.mark.slow
 def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewer, browser: Browser) -> None:
     opened(page, viewer, "settings")
     page.get_by_role("button", name="Dark", exact=True).click()

@@ -12,7 +12,7 @@ from rolloupe.text.visible import visible
 from tests.page.rollouts.test_sample import choose
 from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, relax_run, row
-from tests.thoroughness import IS_THOROUGH, slow_unless
+from tests.thoroughness import IS_THOROUGH
 
 pytestmark = pytest.mark.browser
 
@@ -122,7 +122,8 @@ OF_ONE = ("sample", "group")
 """What shows one text; the others show all of them."""
 
 
-@pytest.mark.parametrize("choices", [{}, slow_unless(False, {"markdown": True, "latex": True, "code": True})])
+@pytest.mark.slow
+@pytest.mark.parametrize("choices", [{}, {"markdown": True, "latex": True, "code": True}])
 def test_no_text_turns_its_neighbours_around(page: Page, hostile: Viewer, choices: dict[str, bool]) -> None:
     choose(page, **choices)
     page.goto(hostile.link)

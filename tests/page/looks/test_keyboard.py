@@ -182,6 +182,7 @@ def test_a_press_never_loses_the_focus(wide: Page, viewer: Viewer) -> None:
             eventually(partial(has_focus, wide, state.closes or ""))
 
 
+@pytest.mark.slow
 def test_keys_go_on_after_a_card_that_a_key_opened_and_where_an_edge_has_the_focus(wide: Page, viewer: Viewer) -> None:
     """A card opened from nowhere gives the focus back to nowhere; an edge of a pane takes its arrows alone."""
     wide.goto(viewer.address)

@@ -67,6 +67,7 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     expect(page.get_by_text("8 groups · 32")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     strips = page.get_by_role("list", name="Groups").get_by_role("listitem").first.get_by_role("img")
@@ -103,6 +104,7 @@ IN_SIGHT = """() => {
 """Whether all of the chosen row stands between the head of the list and its lower edge."""
 
 
+@pytest.mark.slow
 def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1280, "height": 420})
     page.goto(viewer.link)

@@ -87,6 +87,7 @@ def test_keys_lead_through_samples_and_steps(page: Page, viewer: Viewer) -> None
     at(page, 1, 0)
 
 
+@pytest.mark.slow
 def test_the_address_brings_back_what_was_shown(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -129,6 +130,7 @@ def test_a_followed_run_moves_to_the_new_step(page: Page, own: Viewer, run: Path
     expect(page).to_have_url(re.compile(r"sample=train/3/"))
 
 
+@pytest.mark.slow
 def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
@@ -193,6 +195,7 @@ def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> 
         page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) -> None:
     with viewing(demo_runs, index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
@@ -212,6 +215,7 @@ def test_the_link_opens_a_page_that_is_open_already(page: Page, viewer: Viewer) 
     assert "token" not in page.url
 
 
+@pytest.mark.slow
 def test_roles_out_of_files_touch_nothing(page: Page, tmp_path: Path) -> None:
     roles = ["__proto__", "constructor", "valueof", "isprototypeof"]
     prompt = [{"role": role, "content": f"I am {role}"} for role in roles]
@@ -283,6 +287,7 @@ def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> 
             at(page, 3, 0)
 
 
+@pytest.mark.slow
 def test_all_evaluations_of_a_step_are_one_list(page: Page, tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=1)
     evaluation = tmp_path / "run/rollout_result/eval"
@@ -365,6 +370,7 @@ def test_a_reward_has_one_colour_wherever_one_came_from(page: Page, tmp_path: Pa
         assert page.evaluate(colour) == before
 
 
+@pytest.mark.slow
 def test_a_click_in_the_chart_goes_to_its_step(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -413,6 +419,7 @@ def test_a_run_that_begins_later_shows(page: Page, tmp_path: Path) -> None:
         at(page, 2, 0)
 
 
+@pytest.mark.slow
 def test_the_report_of_a_step_is_an_outline_of_text(page: Page, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

@@ -75,6 +75,7 @@ def is_kept(reply: Response) -> bool:
     return reply.request.method == "POST" and "/api/state" in reply.url
 
 
+@pytest.mark.slow
 def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address)
     expect(wide.get_by_role("heading", level=1)).to_have_text("8 runs")

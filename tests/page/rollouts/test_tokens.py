@@ -160,6 +160,7 @@ def test_ids_without_text_are_chips_and_what_is_not_trained_on_is_folded(tokens:
     expect(folded).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_a_token_of_a_long_sample(tokens: Page, token_viewer: Viewer) -> None:
     tokens.goto(f"{token_viewer.address}{LONG_TOKENS}&token=7001")
     expect(tokens.locator("[data-at='7001']")).to_be_in_viewport()
