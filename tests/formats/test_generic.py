@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, mean_reward, only_run, rows, samples, write
@@ -120,6 +121,43 @@ def test_padding_by_the_attention_mask_has_no_values(tmp_path: Path) -> None:
     shown = {one.name: list(one.values) for one in sample.series}
     assert (shown["loss_mask"], shown["attention_mask"]) == ([0, 1, 1], [0, 1, 0])
     assert str(shown["entropy"]) == "[nan, 0.5, nan]"
+    assert list(sample.series[0].stored or []) == [9, 0.5, 9]
+
+
+def test_values_count_under_the_loss_mask(tmp_path: Path) -> None:
+    record = {"prompt": "Q", "response": "A", "score": 1, "entropy": [5, 1, 1, 1], "loss_mask": [0, 1, 1, 1]}
+    write(tmp_path / "run" / "data.jsonl", record | {"logprobs": [-9, -1, -1, -1], "ref_logprobs": [-1, -1, -1, -2]})
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        (run,) = runs
+        assert [one.mean for one in run.token_stats("entropy").steps] == [1.0]
+        assert [one.token for one in run.worst_tokens("kl_k3", limit=1).tokens] == [3]
+
+
+def test_arrays_of_unequal_length_are_cut_to_the_shortest_with_a_note(tmp_path: Path) -> None:
+    sample = sample_of(
+        tmp_path, prompt="Q", response="A", score=1, logprobs=[-1, -2, -3], entropy=[0.5, 1], loss_mask=[0, 1, 1, 1]
+    )
+    shown = {one.name: str(list(one.values)) for one in sample.series}
+    assert shown == {"logprobs": "[nan, -2.0]", "entropy": "[nan, 1.0]", "loss_mask": "[0.0, 1.0]"}
+    assert sample.notes == ["arrays of unequal length, shown up to the shortest (2): logprobs has 3, loss_mask has 4"]
+
+
+def test_logprobs_of_the_rollout_are_those_at_sampling(tmp_path: Path) -> None:
+    def series(**more: Any) -> dict[str, list[float]]:
+        sample = sample_of(tmp_path, prompt="Q", response="A", score=1, rollout_logprobs=[-2], **more)
+        return {one.name: list(one.values) for one in sample.series}
+
+    assert series(logprobs=[-1]) == {"trainer_logprobs": [-1], "logprobs": [-2]}
+    assert series(old_logprobs=[-1]) == {"old_logprobs": [-1], "logprobs": [-2]}
+    both = {"trainer_logprobs": [-3], "logprobs": [-1], "rollout_logprobs": [-2]}
+    assert series(logprobs=[-1], trainer_logprobs=[-3]) == both
+
+
+def test_scores_of_another_number_than_the_tokens_are_no_token_rewards(tmp_path: Path) -> None:
+    sample = sample_of(tmp_path, prompt="Q", response="A", scores=[0.25, 0.5], entropy=[1, 2, 3])
+    assert sample.row.reward == 0.75
+    assert [(one.name, list(one.values)) for one in sample.series] == [("entropy", [1, 2, 3])]
+    assert (sample.extra, sample.notes) == ({"scores": [0.25, 0.5]}, [])
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,21 @@ def test_arrays_of_unequal_length_are_cut_to_the_shortest_with_a_note(tmp_path: 
     assert sample.row.metrics["sum_log_ratio"] == 0.0
 
 
+def test_entropy_and_advantages_are_series_and_count_under_the_masks_of_the_row(tmp_path: Path) -> None:
+    sample = sample_of(
+        tmp_path, logprobs=[-1.0, -2.0, -9.0, -9.0], ref_logprobs=[-1.5, -2.0, -1.0, -1.0],
+        entropy=[0.5, 1.0, 9.0, 9.0], advantages=[2.0] * 4, loss_mask=[1, 1, 0, 1], attention_mask=[1, 1, 1, 0],
+    )  # fmt: skip
+    series = {one.name: one for one in sample.series}
+    assert str(list(series["entropy"].values)) == "[0.5, 1.0, nan, nan]"
+    assert list(series["entropy"].stored or []) == [0.5, 1.0, 9.0, 9.0]
+    assert str(list(series["advantages"].values)) == "[2.0, 2.0, nan, nan]"
+    assert list(series["loss_mask"].values) == [1, 1, 0, 1] and series["loss_mask"].stored is None
+    assert sample.extra == {}
+    assert (sample.row.metrics["sum_log_ratio"], sample.row.metrics["avg_log_ratio"]) == (0.5, 0.25)
+    assert sample.row.series["entropy"].max == 1.0 and "loss_mask" not in sample.row.series
+
+
 def test_what_is_not_a_number_in_an_array_is_nan_and_left_out_of_means(tmp_path: Path) -> None:
     sample = sample_of(tmp_path, logprobs=[-1.0, None, "x", math.nan, 10**400], ref_logprobs=[-2.0] * 5)
     series = {one.name: list(one.values) for one in sample.series}

@@ -26,12 +26,13 @@ PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default. It pads prompts on the left and responses on the right."""
 
 SUFFIX = (".jsonl",)
-ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
+OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
+ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
 NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
-_OWN = {"response_tokens", "ref_response", *ARRAYS, *NUMBERS}
-_KNOWN = {*_REQUIRED, *_OWN, "ground_truth", "discarded"}
+_OWN = {"response_tokens", "ref_response", *OWN_ARRAYS, *NUMBERS}
+_KNOWN = {*_REQUIRED, *_OWN, *ARRAYS, "ground_truth", "discarded"}
 _FOREIGN = {
     "rollout_id",
     "sample_index",
@@ -80,6 +81,8 @@ class RLLoggingBoard(JsonlFormat):
                 "ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio"
             ),
         ),
+        ("`entropy`, `advantages`, `returns`", "token series, which the board ignores"),
+        ("`loss_mask`, `attention_mask`", "0 for a token that was not trained, or padding: no values there"),
         (
             "derived",
             (
@@ -159,7 +162,7 @@ class RLLoggingBoard(JsonlFormat):
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record, reward, arrays),
             tags=reward.tags,
-            series=tokens.facts_of(arrays.series()),
+            series=tokens.facts_of({name: one for name, one in arrays.series().items() if name not in tokens.MASKS}),
             prompt=prompt,
             response=_unpadded(fields.joined(record.get("response"), thoughts=True)),
             messages=fields.chat(record.get("response")),
@@ -260,22 +263,19 @@ class Arrays(NamedTuple):
     """The per-token arrays of a record, and series derived from two of them."""
 
     stored: dict[str, tokens.Floats]
+    shown: dict[str, tokens.Floats]
+    """The same, NaN where a mask is 0."""
     derived: dict[str, tokens.Floats]
     """`log_ratio` and `kl` of the response tokens, without padding."""
     lengths: dict[str, int]
     """Length of the stored arrays, and of the token strings, if any, up to their padding."""
 
-    @property
-    def shortest(self) -> int:
-        """Number of tokens with a value in every array."""
-        return min(self.lengths.values(), default=0)
-
     def series(self) -> dict[str, tokens.Floats]:
         """All of them, cut to one length."""
         if not self.stored:
             return {}
-        stop = self.shortest
-        return {name: values[:stop] for name, values in {**self.stored, **self.derived}.items()}
+        stop, _ = tokens.aligned(self.lengths)
+        return {name: values[:stop] for name, values in {**self.shown, **self.derived}.items()}
 
 
 def _arrays(record: Record, counted: int | None) -> Arrays:
@@ -285,22 +285,30 @@ def _arrays(record: Record, counted: int | None) -> Arrays:
     lengths = {key: len(found) for key, found in stored.items()}
     if counted is not None:
         lengths["response_tokens"] = counted
+    shown = dict(stored)
+    for mask in (stored[name] for name in tokens.MASKS if name in stored):
+        shown |= {name: _under(values, mask) for name, values in shown.items() if name not in tokens.MASKS}
     derived: dict[str, tokens.Floats] = {}
     if "logprobs" in stored and "ref_logprobs" in stored:
-        both = ("logprobs", "ref_logprobs", "response_tokens")
+        both = ("logprobs", "ref_logprobs", "response_tokens", *tokens.MASKS)
         stop = min(length for key, length in lengths.items() if key in both)
-        ratios = tokens.log_ratio(stored["logprobs"][:stop], stored["ref_logprobs"][:stop])
+        ratios = tokens.log_ratio(shown["logprobs"][:stop], shown["ref_logprobs"][:stop])
         derived = {"log_ratio": ratios, "kl": tokens.board_kl(ratios)}
-    return Arrays(stored, derived, lengths)
+    return Arrays(stored, shown, derived, lengths)
 
 
-_NO_ARRAYS = Arrays({}, {}, {})
+def _under(values: tokens.Floats, mask: tokens.Floats) -> tokens.Floats:
+    stop = min(len(values), len(mask))
+    return tokens.under_mask(values[:stop], mask[:stop])
+
+
+_NO_ARRAYS = Arrays({}, {}, {}, {})
 
 
 def _longest_array(record: Record) -> int | None:
-    if record.keys().isdisjoint(ARRAYS):
+    if record.keys().isdisjoint(OWN_ARRAYS):
         return None
-    return max((length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
+    return max((length for key in OWN_ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
 
 
 def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str, float]:
@@ -328,13 +336,15 @@ def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[Token
     if count < len(pieces):
         notes.append(f"response_tokens: shown up to the padding, {count} of {len(pieces)}")
     arrays = _arrays(record, count if pieces else None)
-    shortest = arrays.shortest
-    cut = {key: length for key, length in arrays.lengths.items() if length > shortest}
-    if cut:
-        listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
-        notes.append(f"arrays of unequal length, shown up to the shortest ({shortest}): {listed}")
+    shortest, cut = tokens.aligned(arrays.lengths)
+    notes += cut
     series = [
-        TokenSeries(name=name, values=tokens.packed(values), is_derived=name in arrays.derived)
+        TokenSeries(
+            name=name,
+            values=tokens.packed(values),
+            stored=tokens.beside(arrays.stored[name][:shortest], values) if name in arrays.stored else None,
+            is_derived=name in arrays.derived,
+        )
         for name, values in arrays.series().items()
     ]
     return pieces[:shortest], series

@@ -8,6 +8,7 @@ from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
     MASKS,
     Floats,
+    aligned,
     beside,
     counts,
     finite,
@@ -106,6 +107,7 @@ __all__ = [
     "UpdateKind",
     "UpdateRule",
     "aggregation_weight",
+    "aligned",
     "beside",
     "board_kl",
     "completed",

@@ -58,6 +58,16 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
     return tokens.index(pad)
 
 
+def aligned(lengths: Mapping[str, int]) -> tuple[int, list[str]]:
+    """Return the length that arrays have in common, aligned at their starts, and a note if some are cut to it.
+
+    `lengths` are those of the arrays by name; the shortest decides.
+    """
+    shortest = min(lengths.values(), default=0)
+    cut = ", ".join(f"{name} has {length}" for name, length in lengths.items() if length > shortest)
+    return shortest, [f"arrays of unequal length, shown up to the shortest ({shortest}): {cut}"] if cut else []
+
+
 MASKS = ("loss_mask", "attention_mask")
 """Series that say which tokens count, beginning with what wins; statistics leave them out."""
 

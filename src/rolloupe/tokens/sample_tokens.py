@@ -34,8 +34,8 @@ def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> 
     mask = mask_of({one.name: np.array(one.values) for one in series if one.name in masks}, masks)
     for one in series:
         if mask is not None and one.name not in MASKS:
-            stored = np.array(one.values)
-            values = under_mask(stored, mask)
+            stored = np.array(one.values if one.stored is None else one.stored)
+            values = under_mask(np.array(one.values), mask)
             one.stored, one.values = beside(stored, values), packed(values)
 
 

@@ -53,6 +53,7 @@ KINDS: dict[str, SeriesKind] = {
     "kl_k2": SeriesKind("KL k2", "(logprob - ref_logprob)² / 2, in nats", "log"),
     "kl_k3": SeriesKind("KL k3", "exp(-d) - 1 + d with d = logprob - ref_logprob, in nats", "log"),
     "entropy": SeriesKind("Entropy", "entropy of the distribution that the token was drawn from, in nats"),
+    "rewards": SeriesKind("Reward of the sequence", "reward of the whole sequence, at each of its tokens", "symmetric"),
     "token_rewards": SeriesKind("Token reward", "reward given at the token", "symmetric"),
     "values": SeriesKind("Value", "what the critic expected at the token", "symmetric"),
     "value_error": SeriesKind("Value error", "(value - token reward)²", "log"),
@@ -70,6 +71,12 @@ KINDS: dict[str, SeriesKind] = {
     ),
     "prob_delta": SeriesKind("Probability change", "probability by the trainer - probability at sampling", "symmetric"),
     "mismatch_kl": SeriesKind("Mismatch KL", "r - ln r - 1 with the importance ratio r, in nats", "log"),
+    "sample_kl_trainer_to_inference": SeriesKind(
+        "Sample KL, trainer to engine", "logprob of the trainer - logprob at sampling, in nats", "symmetric"
+    ),
+    "sample_kl_inference_to_trainer": SeriesKind(
+        "Sample KL, engine to trainer", "logprob at sampling - logprob of the trainer, in nats", "symmetric"
+    ),
     "loss_mask": SeriesKind("Loss mask", "1 for a trained token"),
     "attention_mask": SeriesKind("Attention mask", "0 for padding"),
     "is_masked": SeriesKind("Taken out", "1 for a token that the trainer took out of the loss"),

@@ -170,6 +170,12 @@ def test_the_first_shape_is_read_column_by_column() -> None:
         assert (a.token_ids, a.row.group, a.row.metrics) == (b.token_ids, b.row.group, b.row.metrics)
         assert {one.name for one in b.series} <= {one.name for one in a.series}
         assert np.allclose(series(a, "mismatch_kl"), series(b, "mismatch_kl"), equal_nan=True)
+        gaps = series(a, "log_importance_ratio")
+        assert np.array_equal(series(a, "sample_kl_trainer_to_inference"), gaps, equal_nan=True)
+        assert np.array_equal(series(a, "sample_kl_inference_to_trainer"), np.negative(gaps), equal_nan=True)
+        for name, logprobs in (("probability", "trainer_logprobs"), ("sampling_probability", "logprobs")):
+            assert np.allclose(series(a, name), np.exp(series(a, logprobs)), equal_nan=True)
+        assert np.nanmax(series(a, "rewards")) == np.nanmin(series(a, "rewards")) == a.row.reward
 
 
 def one(tmp_path: Path, **more: Any) -> Sample:

@@ -159,7 +159,7 @@ def test_of_arrays_in_plain_lines_they_are_known_from_the_samples(tmp_path: Path
     with opened(tmp_path / "run", tmp_path / "index") as library:
         agrees(library.runs[0], "train", 0)
         (found,) = query.token_series(library.runs[0], "train", 0)
-        assert (found.name, found.stats.count, found.lowest[0].value) == ("logprobs", 80, -39.0)
+        assert (found.name, found.stats.count, found.lowest[0].value) == ("logprobs", 40, -39.0)
 
 
 def test_where_there_are_none(tmp_path: Path) -> None:

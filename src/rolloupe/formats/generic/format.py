@@ -74,7 +74,7 @@ class Generic(JsonlFormat):
             "score keys",
             (
                 "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
-                "the sum, and the list is the token series `token_rewards`"
+                "the sum, and the list is the token series `token_rewards` if no other series has another length"
             ),
         ),
         ("`advantage`", "advantage"),
@@ -83,8 +83,12 @@ class Generic(JsonlFormat):
         ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
         ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
         ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
-        ("`logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... as lists", "token series"),
-        ("`attention_mask` as a list", "0 for padding, whose values do not count"),
+        (
+            "`logprobs`, `ref_logprobs`, `entropy`, `advantages`, ... as lists",
+            "token series, cut to the shortest with a note",
+        ),
+        ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
+        ("`loss_mask`, `attention_mask` as lists", "0 for a token that was not trained, or padding: no values there"),
         ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
         ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
@@ -178,7 +182,7 @@ class Generic(JsonlFormat):
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
-            has_series=any(tokens.length(value) for value in _arrays(roles, record).values()),
+            has_series=bool(_arrays(roles, record)),
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
             messages=fields.chat(response_value),
@@ -193,6 +197,8 @@ class Generic(JsonlFormat):
         """See `JsonlFormat`."""
         roles = roles_of(record)
         prompt, response = roles.texts(record)
+        arrays = _arrays(roles, record)
+        series, notes = _series(arrays)
         return Sample(
             key=row.key,
             row=row,
@@ -204,8 +210,13 @@ class Generic(JsonlFormat):
             response_messages=fields.chat(response),
             label=self.references(record).label,
             top_logprobs=alternatives_of(record.get("top_logprobs")),
-            series=_series(roles, record),
-            extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
+            series=series,
+            extra={
+                key: fields.showable(value)
+                for key, value in record.items()
+                if not roles.shows(key, value, row) or (key == roles.score and _is_left_out(value, arrays))
+            },
+            notes=notes,
         )
 
 
@@ -281,15 +292,27 @@ def _turn_count(response: object) -> int:
 
 def _arrays(roles: Roles, record: Record) -> Record:
     """What may be token series, by name."""
-    found = {key: record[key] for key in SERIES if key in record}
-    if roles.score and isinstance(record[roles.score], list):
-        found["token_rewards"] = record[roles.score]
+    found = {key: record[key] for key in SERIES if tokens.length(record.get(key))}
+    scores = record[roles.score] if roles.score else None
+    count = tokens.length(scores)
+    if count and all(tokens.length(values) == count for values in found.values()):
+        found["token_rewards"] = scores
+    if "rollout_logprobs" in found and "trainer_logprobs" not in found:
+        renamed = {"rollout_logprobs": "logprobs", "logprobs": "trainer_logprobs"}
+        found = {renamed.get(name, name): values for name, values in found.items()}
     return found
 
 
-def _series(roles: Roles, record: Record) -> list[TokenSeries]:
-    arrays = {key: tokens.read_floats(value) for key, value in _arrays(roles, record).items()}
-    known = {key: tokens.packed(values) for key, values in arrays.items() if values is not None}
-    found = [TokenSeries(name=key, values=values) for key, values in known.items()]
-    tokens.hide_masked(found, ("attention_mask",))
-    return found
+def _is_left_out(scores: object, arrays: Record) -> bool:
+    return isinstance(scores, list) and all(scores is not values for values in arrays.values())
+
+
+def _series(lists: Record) -> tuple[list[TokenSeries], list[str]]:
+    """The token series, and a note if some are cut."""
+    read = ((name, tokens.read_floats(values)) for name, values in lists.items())
+    arrays = {name: values for name, values in read if values is not None}
+    length, notes = tokens.aligned({name: len(values) for name, values in arrays.items()})
+    found = [TokenSeries(name=name, values=tokens.packed(values[:length])) for name, values in arrays.items()]
+    for mask in tokens.MASKS:
+        tokens.hide_masked(found, (mask,))
+    return found, notes

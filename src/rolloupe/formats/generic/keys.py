@@ -30,8 +30,8 @@ COUNTS = {
     "total": ("total_length", "total_tokens", "total_token_count", "seqlen", "seq_len"),
 }  # fmt: skip
 SERIES = (
-    "logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards", "advantages", "returns",
-    "entropy", "loss_mask", "attention_mask", "kl",
+    "logprobs", "trainer_logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards",
+    "advantages", "returns", "entropy", "loss_mask", "attention_mask", "kl",
 )  # fmt: skip
 
 _TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))

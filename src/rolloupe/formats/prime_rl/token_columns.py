@@ -16,23 +16,29 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Part, TokenSeries, Turn
 
+PROBABILITIES = {"inference_prob": "sampling_probability", "trainer_prob": "probability"}
+"""Keys of a token in the first shape, with the names of the series."""
+
 OF_THE_FIRST = {
     "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
     "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
+    **PROBABILITIES,
 }  # fmt: skip
 """Keys of a token in the first shape, a list of objects, with their names in later shapes."""
 
 SERIES = (
     "trainer_logprobs", "inference_logprobs", "advantages", "entropy", "importance_ratio", "log_importance_ratio",
     "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
-    "ref_kl_weights",
+    "ref_kl_weights", "rewards", "probability", "sampling_probability", "sample_kl_trainer_to_inference",
+    "sample_kl_inference_to_trainer",
 )  # fmt: skip
 AT_SAMPLING = "inference_logprobs"
 """Every other format calls these `logprobs`: those of the policy that sampled."""
 
 OF_TRAINER = (
     "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
-    "is_masked", "is_masked_high", "is_masked_low",
+    "is_masked", "is_masked_high", "is_masked_low", "probability", "sample_kl_trainer_to_inference",
+    "sample_kl_inference_to_trainer",
 )  # fmt: skip
 """Values that the trainer computes: garbage for the first token of a sequence, whatever the mask."""
 
@@ -43,7 +49,7 @@ BY_MASK = "a turn for each span of the loss mask"
 MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
 COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
-ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", "rewards", *SERIES}
+ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", *SERIES}
 
 Mask = NDArray[np.bool_]
 
@@ -53,18 +59,13 @@ class TokenColumns:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self.notes: list[str] = []
         raw_ids = record.get("token_ids")
         ids = _integers(raw_ids) if isinstance(raw_ids, list) else []
         mask = tokens.read_floats(record.get("loss_mask"))
         flags = np.zeros(0, dtype=np.bool_) if mask is None else mask == 1
         present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
         lengths = {key: length for key, length in present.items() if key != "tokens" and length}
-        self.length = min(lengths.values(), default=0)
-        cut = {key: length for key, length in lengths.items() if length > self.length}
-        if cut:
-            listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
-            self.notes.append(f"arrays of unequal length, shown up to the shortest ({self.length}): {listed}")
+        self.length, self.notes = tokens.aligned(lengths)
         if not len(flags) and self.length:
             self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
         self.ids = ids[: self.length]

@@ -19,6 +19,10 @@ VERSIONS = (1, 2, 4, 7)
 NUMBERS = ("mismatch_kl", "log_importance_ratio", "importance_ratio", "prob_delta")
 FLAGS = ("is_masked", "is_masked_high", "is_masked_low")
 WEIGHTS = ("rl_weights", "ce_weights", "ref_kl_weights")
+OF_THE_FIRST = (
+    "probability", "sampling_probability", "sample_kl_trainer_to_inference", "sample_kl_inference_to_trainer",
+)  # fmt: skip
+"""Series of exports of the first shape."""
 
 OTHER_NAMES = {
     "token_ids": ("token_ids", "input_ids"), "trainer_logprobs": ("trainer_logprobs", "logprobs"),

@@ -23,7 +23,16 @@ from rolloupe.record.writers.alignment import spread
 from rolloupe.record.writers.base import Left
 from rolloupe.record.writers.extra_keys import Tally, read_back
 from rolloupe.record.writers.losses import stored
-from rolloupe.record.writers.prime_rl.micro_batch import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, PackedBatch, objects
+from rolloupe.record.writers.prime_rl.micro_batch import (
+    FLAGS,
+    NUMBERS,
+    OF_THE_FIRST,
+    VERSIONS,
+    WEIGHTS,
+    Loss,
+    PackedBatch,
+    objects,
+)
 from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder
 from rolloupe.storage.atomic import append
 
@@ -359,7 +368,7 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     for name in FLAGS:
         values = computed[name] if name in computed and name not in series else column(name)
         found[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
-    return found | {name: numbers(column(name)) for name in WEIGHTS if name in series}
+    return found | {name: numbers(column(name)) for name in (*WEIGHTS, *OF_THE_FIRST) if name in series}
 
 
 def _compared(
