@@ -357,7 +357,7 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     last = samples.filter(has=tokens.get_by_role("link", name="2", exact=True))
     expect(last.get_by_role("cell")).to_have_text(["nothing: advantage 0", "nothing: advantage 0"])
     samples.get_by_role("link", name="1", exact=True).press("Enter")
-    expect(tokens).to_have_url(re.compile("%253E/1&view=tokens&as=update&of=group$"))
+    expect(tokens).to_have_url(re.compile("%253E/1&view=tokens&as=update&of=group&rule=ppo&rule=reinforce$"))
     expect(first).not_to_have_attribute("aria-current", "true")
     aside.get_by_role("button", name="step").click()
     expect(whole).to_contain_text("Over 3 samples.2 samples left out: no logprobs.1 sample left out: discarded.")

@@ -1,5 +1,7 @@
 /** How an address describes the view of tokens: its part of `lib/address/address.ts`. */
 
+import { MOST_RULES, type RuleChoice, ruleIn, scaleIn, textOfRule, textOfScale } from "../tokens/choices";
+import type { ScaleChoice } from "../tokens/scale";
 import { groupOf } from "./groupAddress";
 
 /** The ways to show tokens: as flowing text, as a table of their values, or with the effect of the step. */
@@ -11,16 +13,43 @@ export type UpdateOf = "sample" | "group" | "step";
 const FORMS: readonly TokensAs[] = ["text", "table", "update"];
 const SCOPES: readonly UpdateOf[] = ["sample", "group", "step"];
 
+/** What counts alike in the update: every token, or every sample however long it is. */
+export type UpdateWeights = "token_mean" | "sequence_mean";
+
+const WEIGHTS: readonly UpdateWeights[] = ["token_mean", "sequence_mean"];
+
 export interface TokensView {
   tokensAs: TokensAs;
   updateOf: UpdateOf;
+  /** The series that colours the tokens; empty for the page's own choice. */
+  colour: string;
+  /** The scales that differ from the suggested ones, by the name of the series. */
+  scales: Readonly<Record<string, ScaleChoice>>;
+  /** The rules that mark what they take out of the loss, at most two; null for the page's own choice. */
+  masks: readonly RuleChoice[] | null;
+  /** The rules that say what the step does, at most two; null for the run's own. */
+  updateRules: readonly RuleChoice[] | null;
+  /** Null for the page's own choice. */
+  updateWeights: UpdateWeights | null;
   /** The id of a sample of the same group whose tokens are shown beside these; null for none. */
   beside: string | null;
   /** The current token, counted from the first of the sample. */
   token: number | null;
 }
 
-export const WHOLE_TEXT: TokensView = { tokensAs: "text", updateOf: "sample", beside: null, token: null };
+export const WHOLE_TEXT: TokensView = {
+  tokensAs: "text",
+  updateOf: "sample",
+  colour: "",
+  scales: {},
+  masks: null,
+  updateRules: null,
+  updateWeights: null,
+  beside: null,
+  token: null,
+};
+
+const MOST_SCALES = 20;
 
 const PLACE = /^\d{1,9}$/;
 
@@ -29,6 +58,19 @@ export function readTokensView(params: URLSearchParams): TokensView {
   return {
     tokensAs: FORMS.find((form) => form === params.get("as")) ?? "text",
     updateOf: SCOPES.find((scope) => scope === params.get("of")) ?? "sample",
+    colour: params.get("colour") ?? "",
+    scales: Object.fromEntries(
+      params
+        .getAll("scale")
+        .slice(0, MOST_SCALES)
+        .flatMap((text) => {
+          const scale = scaleIn(text);
+          return scale === null ? [] : [scale];
+        }),
+    ),
+    masks: rulesIn(params, "mask"),
+    updateRules: rulesIn(params, "rule"),
+    updateWeights: WEIGHTS.find((weights) => weights === params.get("weights")) ?? null,
     ...tokensViewFor(params.get("sample") ?? "", { beside: params.get("beside") || null }),
     token: PLACE.test(token) ? Number(token) : null,
   };
@@ -39,8 +81,24 @@ export function writeTokensView(place: TokensView & { view: string }, query: URL
   if (view !== "tokens") return;
   if (tokensAs !== "text") query.set("as", tokensAs);
   if (tokensAs === "update" && updateOf !== "sample") query.set("of", updateOf);
+  if (place.colour !== "") query.set("colour", place.colour);
+  for (const [series, scale] of Object.entries(place.scales)) query.append("scale", textOfScale(series, scale));
+  writeRules(query, "mask", place.masks);
+  writeRules(query, "rule", place.updateRules);
+  if (place.updateWeights !== null) query.set("weights", place.updateWeights);
   if (beside !== null) query.set("beside", beside);
   if (token !== null) query.set("token", String(token));
+}
+
+/** The rules of a query key, none for an empty one; null without the key. */
+function rulesIn(params: URLSearchParams, key: string): readonly RuleChoice[] | null {
+  const rules = params.getAll(key).map(ruleIn);
+  return rules.length === 0 ? null : rules.filter(({ name }) => name !== "").slice(0, MOST_RULES);
+}
+
+function writeRules(query: URLSearchParams, key: string, rules: readonly RuleChoice[] | null): void {
+  for (const rule of rules ?? []) query.append(key, textOfRule(rule));
+  if (rules?.length === 0) query.append(key, "");
 }
 
 /** What stays valid for another sample: the one beside it, if that is another one of its group. */

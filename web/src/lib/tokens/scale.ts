@@ -14,6 +14,9 @@ export interface ScaleChoice {
   high: number;
 }
 
+/** The scale of a series unless the reader chooses. */
+export const usualScale = (kind: ScaleKind): ScaleChoice => ({ kind, ends: "clip", low: NaN, high: NaN });
+
 export interface TokenScale {
   kind: ScaleKind;
   low: number;

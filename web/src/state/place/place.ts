@@ -88,20 +88,24 @@ export class PlaceStore extends Store {
 
   #lastLeaf = { what: "", at: -LEAF_MS };
 
-  /** Go somewhere. `replace` for the page's own choices, so that Back does not lead to an incomplete address. */
-  go(change: Partial<Place>, how: "push" | "replace" = "push"): void {
+  /**
+   * Go somewhere. `replace` for the page's own choices, so that Back does not lead to an incomplete address; `late` for
+   * what follows a slider.
+   */
+  go(change: Partial<Place>, how: "push" | "replace" | "late" = "push"): void {
     const next = moved(this.now.peek(), change);
     const address = BASE + format(next);
     if (address === (this.#late ?? location.pathname + location.search)) how = "replace";
     // Browsing is one move, however many samples it passes: Back leads to its start.
     const leaf = how === "push" ? leafed(change) : "";
-    if (leaf !== "" && leaf === this.#lastLeaf.what && performance.now() - this.#lastLeaf.at < LEAF_MS) {
-      this.#lastLeaf = { what: leaf, at: performance.now() };
+    const { what, at } = this.#lastLeaf;
+    const isSameMove = leaf !== "" && leaf === what && performance.now() - at < LEAF_MS;
+    this.#lastLeaf = { what: leaf, at: performance.now() };
+    if (how === "late" || isSameMove) {
       this.#settleLater(address);
       this.now.value = next;
       return;
     }
-    this.#lastLeaf = { what: leaf, at: performance.now() };
     this.settle();
     if (how === "push") this.#leaving();
     this.#write(how, address);

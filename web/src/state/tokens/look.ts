@@ -1,9 +1,10 @@
 /** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
 
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { isRatio, type ScaleChoice, scaleOf, type TokenScale } from "../../lib/tokens/scale";
-import type { Series } from "../../lib/tokens/sample/tokenSample";
-import { chooseScale, chooseTokens, scaleChoice, tokenChoice } from "../browser/tokenView";
+import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { isRatio, type ScaleChoice, scaleOf, type TokenScale, usualScale } from "../../lib/tokens/scale";
+import type { Series, TokenSample } from "../../lib/tokens/sample/tokenSample";
+import type { TokensView } from "../../lib/address/tokensAddress";
+import { chooseScale, chooseTokens, type TokenChoice, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
 
 /** A token, and how the reader came to it: what the pointer is over goes with the pointer. */
@@ -19,11 +20,11 @@ export interface Drawn {
 
 export class TokenLookStore extends Store {
   /** The series that colours the tokens. */
-  readonly series = computed(() => this.session.tokens.now.value?.usual(tokenChoice.value.series) ?? null);
+  readonly series = computed(() => this.session.tokens.now.value?.usual(this.session.place.field.colour.value) ?? null);
 
   readonly scaleChoice = computed<ScaleChoice | null>(() => {
     const series = this.series.value;
-    return series === null ? null : scaleChoice(tokenChoice.value, series.name, series.scale);
+    return series === null ? null : this.#choiceOf(series);
   });
 
   readonly scale = computed(() => {
@@ -31,11 +32,16 @@ export class TokenLookStore extends Store {
     return series === null ? null : this.scaleOf(series);
   });
 
+  #choiceOf({ name, scale }: Series): ScaleChoice {
+    const scales = this.session.place.field.scales.value;
+    return (Object.hasOwn(scales, name) ? scales[name] : undefined) ?? usualScale(scale);
+  }
+
   /** The scale of a series: the reader's own, else the suggested one. */
   scaleOf(series: Series): TokenScale {
-    const { name, scale, values } = series;
+    const { name, values } = series;
     const ordered = this.session.tokens.now.value?.ordered(series) ?? values;
-    return scaleOf(ordered, scaleChoice(tokenChoice.value, name, scale), isRatio(name));
+    return scaleOf(ordered, this.#choiceOf(series), isRatio(name));
   }
 
   /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */
@@ -75,11 +81,16 @@ export class TokenLookStore extends Store {
 
   chooseSeries(name: string): void {
     chooseTokens({ series: name });
+    this.session.place.go({ colour: name }, "replace");
   }
 
   changeScale(change: Partial<ScaleChoice>): void {
     const [series, choice] = [this.series.peek(), this.scaleChoice.peek()];
-    if (series !== null && choice !== null) chooseScale(series.name, { ...choice, ...change });
+    if (series === null || choice === null) return;
+    const scale = { ...choice, ...change };
+    chooseScale(series.name, scale);
+    const { place } = this.session;
+    place.go({ scales: { ...place.now.peek().scales, [series.name]: scale } }, "replace");
   }
 
   /** Show a token, and put it into the address. */
@@ -90,6 +101,13 @@ export class TokenLookStore extends Store {
   };
 
   start(): void {
+    // The address names what the reader prefers to the page's own choice, as a link shows the same to others.
+    this.effect(() => {
+      const { place, tokens, tokenMasks: masks } = this.session;
+      if (!tokens.isWanted.value || tokens.now.value === null) return;
+      const change = preferred(tokens.now.value, masks.all.value, place.now.value, tokenChoice.value);
+      if (Object.keys(change).length > 0) untracked(() => place.go(change, "replace"));
+    });
     // Another sample has other tokens; a link names the one to begin with.
     this.effect(() => {
       const tokens = this.session.tokens.now.value;
@@ -100,4 +118,20 @@ export class TokenLookStore extends Store {
       this.range.value = null;
     });
   }
+}
+
+/** What the reader prefers for a sample, as far as the address leaves it open. */
+function preferred(
+  tokens: TokenSample,
+  all: readonly { name: string }[],
+  { colour, scales, masks }: TokensView,
+  { series, scales: own, rules }: TokenChoice,
+): Partial<TokensView> {
+  const others = Object.entries(own).filter(([name]) => !Object.hasOwn(scales, name) && tokens.named(name) !== null);
+  const isKnown = rules?.every((rule) => all.some(({ name }) => name === rule)) === true;
+  return {
+    ...(colour === "" && tokens.named(series) !== null && { colour: series }),
+    ...(others.length > 0 && { scales: { ...scales, ...Object.fromEntries(others) } }),
+    ...(masks === null && isKnown && { masks: rules?.map((name) => ({ name, thresholds: {} })) }),
+  };
 }

@@ -37,7 +37,10 @@ async function show(
 const DELTAS = { prob_delta: [0.05, 0.15, 0.3] };
 const names = (): string[] => masks.chosen.value.map(({ name }) => name);
 
-beforeEach(() => chooseTokens({ rules: null, thresholds: {} }));
+beforeEach(() => {
+  chooseTokens({ rules: null });
+  session.place.go({ masks: null });
+});
 
 it("are recorded flags if the trainer wrote some, else the run's own rule, else none", async () => {
   await show({ ...DELTAS, is_masked: [0, 0, 1] }, [ipo("ipo", true)]);
@@ -67,8 +70,11 @@ it("follow their thresholds until those are reset, and agree with recorded flags
   await show({ ...DELTAS, is_masked: [0, 0, 1] }, [ipo("ipo", false)]);
   const rule = () => masks.all.value[1] ?? expect.unreachable();
   expect(masks.withRecorded(rule())).toBe(0.5);
+  masks.choose(1, "ipo");
   masks.move(rule(), "high", 0.2);
-  expect([[...rule().flags], masks.withRecorded(rule()), masks.isMoved(rule())]).toEqual([[0, 0, 1], 1, true]);
+  expect(session.place.now.value.masks?.[1]).toEqual({ name: "ipo", thresholds: { high: 0.2 } });
+  expect([[...rule().flags], masks.withRecorded(rule()), rule().isMoved]).toEqual([[0, 0, 1], 1, true]);
   masks.reset(rule());
-  expect([rule().count, masks.isMoved(rule())]).toEqual([2, false]);
+  expect([rule().count, rule().isMoved]).toEqual([2, false]);
+  expect(session.place.now.value.masks?.[1]).toEqual({ name: "ipo", thresholds: {} });
 });

@@ -13,7 +13,8 @@ import {
   thresholdsOf,
 } from "../../lib/tokens/masks";
 import type { TokenSample } from "../../lib/tokens/sample/tokenSample";
-import { chooseTokens, MOST_RULES, tokenChoice } from "../browser/tokenView";
+import { type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
+import { chooseTokens } from "../browser/tokenView";
 import { Store } from "../store";
 
 /** The trainer's own flags, in the place of a rule. */
@@ -35,6 +36,11 @@ export class Mask {
     readonly find: () => Uint8Array,
   ) {}
 
+  /** True if the reader moved a threshold. */
+  get isMoved(): boolean {
+    return this.thresholds.some(isMoved);
+  }
+
   get flags(): Uint8Array {
     this.#flags ??= this.find();
     return this.#flags;
@@ -51,22 +57,23 @@ export class TokenMasksStore extends Store {
   readonly all = computed<readonly Mask[]>(() => {
     const tokens = this.session.tokens.now.value;
     if (tokens === null) return [];
-    const { thresholds } = tokenChoice.value;
-    const masks = tokens.rules.flatMap(
-      (rule) => maskOf(tokens, rule, (name) => thresholds[`${rule.name}.${name}`]) ?? [],
-    );
+    const chosen = this.session.place.field.masks.value ?? [];
+    const masks = tokens.rules.flatMap((rule) => {
+      const moved = new Map(Object.entries(chosen.find(({ name }) => name === rule.name)?.thresholds ?? {}));
+      return maskOf(tokens, rule, (name) => moved.get(name)) ?? [];
+    });
     return [...recordedOf(tokens), ...masks];
   });
 
   /** The rules that mark tokens, at most two. Recorded flags win over a rule, and the run's own rule over others. */
   readonly chosen = computed<readonly Mask[]>(() => {
-    const names = tokenChoice.value.rules;
+    const chosen = this.session.place.field.masks.value;
     const all = this.all.value;
-    if (names === null) {
+    if (chosen === null) {
       const usual = all.find(({ rule }) => rule === null || rule.is_of_run);
       return usual === undefined ? [] : [usual];
     }
-    return names.flatMap((name) => all.find((one) => one.name === name) ?? []);
+    return chosen.flatMap(({ name }) => all.find((one) => one.name === name) ?? []);
   });
 
   readonly trained = computed(() => countOf(this.session.tokens.now.value?.trained ?? new Uint8Array()));
@@ -79,25 +86,31 @@ export class TokenMasksStore extends Store {
 
   /** Take a rule as the first or second one, or none. */
   choose(place: number, name: string): void {
-    const names = this.chosen.peek().map((one) => one.name);
-    names[place] = name;
-    chooseTokens({ rules: [...new Set(names)].filter((one) => one !== "").slice(0, MOST_RULES) });
+    const masks = withRule(this.#choices(), place, name);
+    chooseTokens({ rules: masks.map((one) => one.name) });
+    this.session.place.go({ masks }, "replace");
   }
 
-  move(mask: Mask, threshold: string, value: number): void {
-    chooseTokens({ thresholds: { ...tokenChoice.peek().thresholds, [`${mask.name}.${threshold}`]: value } });
+  move({ name, thresholds }: Mask, threshold: string, value: number): void {
+    const isUsual = thresholds.some((one) => one.name === threshold && one.usual === value);
+    this.session.place.go({ masks: withThreshold(this.#choices(), name, threshold, isUsual ? null : value) }, "late");
   }
 
   /** Take the thresholds of the run, or of the paper, again. */
-  reset(mask: Mask): void {
-    const others = Object.entries(tokenChoice.peek().thresholds).filter(([key]) => !key.startsWith(`${mask.name}.`));
-    chooseTokens({ thresholds: Object.fromEntries(others) });
+  reset({ name }: Mask): void {
+    const masks = this.#choices().map((one) => (one.name === name ? { name, thresholds: {} } : one));
+    this.session.place.go({ masks }, "replace");
   }
 
-  isMoved({ name, thresholds }: Mask): boolean {
-    return thresholds.some((one) => tokenChoice.value.thresholds[`${name}.${one.name}`] !== undefined);
+  #choices(): RuleChoice[] {
+    return this.chosen.peek().map(({ name, thresholds }) => ({
+      name,
+      thresholds: Object.fromEntries(thresholds.filter(isMoved).map((one) => [one.name, one.value])),
+    }));
   }
 }
+
+const isMoved = ({ value, usual }: Threshold): boolean => value !== usual;
 
 function recordedOf(tokens: TokenSample): Mask[] {
   const values = tokens.named(RECORDED_SERIES)?.values;

@@ -48,8 +48,7 @@ beforeEach(async () => {
   );
   asked.mockReset().mockImplementation(async (_run, _scope, { name }) => answer(name));
   shares.again();
-  shares.weights.value = "token_mean";
-  session.place.go({ updateOf: "sample" });
+  session.place.go({ updateOf: "sample", updateRules: null, updateWeights: null });
   session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
   await settled();
 });
@@ -66,8 +65,7 @@ it("asks for the group or the step under each chosen rule, never for the sample 
   ]);
   expect(shares.now.value.map((one) => one?.rule)).toEqual(["ppo", "ipo"]);
   update.choose(1, "");
-  session.place.go({ updateOf: "step" });
-  shares.weights.value = "sequence_mean";
+  session.place.go({ updateOf: "step", updateWeights: "sequence_mean" });
   await settled();
   expect(asked.mock.lastCall?.[1]).toEqual({ split: "train", step: 1 });
   expect(asked.mock.lastCall?.[3]).toBe("sequence_mean");

@@ -1,15 +1,13 @@
 /** What the step does to the group or the whole step of the sample, under the rules that are chosen for its tokens. */
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { getUpdateShares } from "../../api";
+import type { UpdateWeights } from "../../lib/address/tokensAddress";
 import type { UpdateReply } from "../../api/types.gen";
 import { AnswersStore, type Asked } from "./answers";
 
-/** What counts alike: every token, or every sample however long it is. */
-export type UpdateWeights = "token_mean" | "sequence_mean";
-
 export class TokenSharesStore extends AnswersStore<UpdateReply> {
-  readonly weights = signal<UpdateWeights>("token_mean");
+  readonly weights = computed<UpdateWeights>(() => this.session.place.field.updateWeights.value ?? "token_mean");
 
   protected readonly asked = computed<readonly Asked<UpdateReply>[]>(() => {
     const { sample, list, place, tokenUpdate: update } = this.session;

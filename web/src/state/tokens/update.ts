@@ -1,10 +1,11 @@
 /** What a step of training does to the tokens of the sample, under the run's rule or chosen ones. */
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { getUpdate } from "../../api";
 import type { TokenUpdate } from "../../api/tokens";
 import type { UpdateRuleInfo } from "../../api/types.gen";
-import { scaleOf, sorted, type TokenScale } from "../../lib/tokens/scale";
+import { type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
+import { scaleOf, sorted, type TokenScale, usualScale } from "../../lib/tokens/scale";
 import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { promptAfter } from "../browser/textOptions";
 import { AnswersStore, type Asked } from "./answers";
@@ -13,37 +14,31 @@ import { AnswersStore, type Asked } from "./answers";
 export interface ChosenUpdate {
   rule: UpdateRuleInfo;
   thresholds: Readonly<Record<string, number>>;
+  /** True if the reader moved one. */
+  isMoved: boolean;
 }
 
-const MOST_RULES = 2;
 /** The rule of a run that names none. */
 const USUAL = "ppo";
 
 export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
-  /** The names that the reader chose; null for the run's own rule alone. */
-  readonly #names = signal<readonly string[] | null>(null);
-
-  /** The thresholds that the reader set, by `RULE.THRESHOLD`. */
-  readonly #thresholds = signal<Readonly<Record<string, number>>>({});
-
   readonly rules = computed(() => this.session.tokens.now.value?.updates ?? []);
 
-  /** The rules that are shown, at most two: the second is compared with the first. */
-  readonly chosen = computed<readonly ChosenUpdate[]>(() => {
-    const all = this.rules.value;
-    const usual = all.find((one) => one.is_of_run || one.name === USUAL) ?? all[0];
-    const names = this.#names.value ?? (usual === undefined ? [] : [usual.name]);
-    const rules = names.flatMap((name) => all.find((one) => one.name === name) ?? []);
-    return rules.map((rule) => ({
-      rule,
-      thresholds: Object.fromEntries(
-        Object.entries(rule.thresholds).map(([name, own]) => [
-          name,
-          this.#thresholds.value[`${rule.name}.${name}`] ?? own,
-        ]),
-      ),
-    }));
+  readonly #choices = computed<readonly RuleChoice[]>(() => {
+    const usual = this.rules.value.find((one) => one.is_of_run || one.name === USUAL) ?? this.rules.value[0];
+    const own = usual === undefined ? [] : [{ name: usual.name, thresholds: {} }];
+    return this.session.place.field.updateRules.value ?? own;
   });
+
+  /** The rules that are shown, at most two: the second is compared with the first. */
+  readonly chosen = computed<readonly ChosenUpdate[]>(() =>
+    this.#choices.value.flatMap(({ name, thresholds: moved }) => {
+      const rule = this.rules.value.find((one) => one.name === name);
+      if (rule === undefined) return [];
+      const known = Object.entries(moved).filter(([threshold]) => Object.hasOwn(rule.thresholds, threshold));
+      return [{ rule, thresholds: { ...rule.thresholds, ...Object.fromEntries(known) }, isMoved: known.length > 0 }];
+    }),
+  );
 
   /** True while the page shows what the step does. */
   readonly isShown = computed(
@@ -79,17 +74,16 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     const update = this.first.value;
     if (update === null) return null;
     const ordered = sorted(update.coefficients, (token) => (update.effects[token] ?? 0) !== 0);
-    return scaleOf(ordered, { kind: "symmetric", ends: "clip", low: NaN, high: NaN }, false);
+    return scaleOf(ordered, usualScale("symmetric"), false);
   });
 
   /** Take a rule as the first or the second one, or none. */
   choose(place: number, name: string): void {
-    const names = this.chosen.peek().map(({ rule }) => rule.name);
-    names[place] = name;
-    this.#names.value = [...new Set(names)].filter((one) => one !== "").slice(0, MOST_RULES);
+    this.session.place.go({ updateRules: withRule(this.#choices.peek(), place, name) }, "replace");
   }
 
   move({ rule }: ChosenUpdate, threshold: string, value: number): void {
-    this.#thresholds.value = { ...this.#thresholds.peek(), [`${rule.name}.${threshold}`]: value };
+    const moved = value === rule.thresholds[threshold] ? null : value;
+    this.session.place.go({ updateRules: withThreshold(this.#choices.peek(), rule.name, threshold, moved) }, "late");
   }
 }

@@ -1,7 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as api from "../../../api";
 import { START } from "../../../lib/address/address";
-import { chooseTokens } from "../../../state/browser/tokenView";
 import { createSession } from "../../../state/session";
 import { drawn, settled } from "../../../testing/page";
 import { part, reply, turn } from "../../../testing/records";
@@ -27,7 +26,7 @@ async function shown(...kl: number[]): Promise<string> {
 }
 
 it("says of tokens without a tint why they have none", async () => {
-  chooseTokens({ scales: { kl: { kind: "log", ends: "all", low: NaN, high: NaN } } });
+  session.place.go({ scales: { kl: { kind: "log", ends: "all", low: NaN, high: NaN } } });
   expect(await shown(0, 0)).toBe("no values above 0: choose another scale");
   expect(await shown(NaN, NaN)).toBe("no values at trained tokens");
   expect(await shown(0, 2)).toBe("all 2");

@@ -7,6 +7,7 @@ import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { percent } from "../../../lib/numbers/percent";
 import { Threshold } from "./Threshold";
+import { ofRun } from "./ofRun";
 import style from "./Controls.module.css";
 
 const AGREES = "Of the tokens that either takes out, the share that both take out";
@@ -51,10 +52,10 @@ function RuleField({ place, label, mask }: { place: number; label: string; mask:
           <option value="">{place === 0 ? "None" : "no other"}</option>
           {masks.all.value
             .filter((one) => one !== other)
-            .map(({ name, title, rule }) => (
+            .map(({ name, title, rule, isMoved }) => (
               <option key={name} value={name}>
                 {harmless(title)}
-                {rule?.is_of_run === true ? " (the run's)" : ""}
+                {rule?.is_of_run === true ? ofRun(isMoved) : ""}
               </option>
             ))}
         </select>
@@ -62,7 +63,7 @@ function RuleField({ place, label, mask }: { place: number; label: string; mask:
       {mask?.thresholds.map((one) => (
         <Threshold key={one.name} rule={mask.title} {...one} choose={(next) => masks.move(mask, one.name, next)} />
       ))}
-      {mask !== undefined && masks.isMoved(mask) && (
+      {mask !== undefined && mask.isMoved && (
         <button
           type="button"
           class="action"

@@ -4,12 +4,11 @@ import type { UpdatePush, UpdateReply } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { decoded } from "../../../lib/address/decoded";
 import { groupOf } from "../../../lib/address/groupAddress";
-import type { UpdateOf } from "../../../lib/address/tokensAddress";
+import type { UpdateOf, UpdateWeights } from "../../../lib/address/tokensAddress";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { shareOf, shareRows, type Share } from "../../../lib/tokens/shares";
 import { inColumn } from "../../../lib/tokens/sample/readable";
-import type { UpdateWeights } from "../../../state/tokens/shares";
 import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
@@ -66,7 +65,7 @@ export function UpdateAside() {
 }
 
 function Weights() {
-  const { tokenShares: shares } = useSession();
+  const { tokenShares: shares, place } = useSession();
   return (
     <label class={style["weights"]}>
       counts{" "}
@@ -74,7 +73,7 @@ function Weights() {
         class="field"
         value={shares.weights.value}
         onChange={({ currentTarget: { value } }) =>
-          (shares.weights.value = WEIGHTS.find((one) => one.value === value)?.value ?? "token_mean")
+          place.go({ updateWeights: WEIGHTS.find((one) => one.value === value)?.value ?? null }, "replace")
         }
       >
         {WEIGHTS.map(({ value, words }) => (

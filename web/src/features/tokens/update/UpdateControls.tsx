@@ -9,6 +9,7 @@ import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { percent } from "../../../lib/numbers/percent";
+import { ofRun } from "../controls/ofRun";
 import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
 import { UpdateLegend } from "./UpdateLegend";
@@ -62,7 +63,7 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
             .map(({ name, title, about, is_of_run }) => (
               <option key={name} value={name} title={harmless(about)}>
                 {harmless(title)}
-                {is_of_run ? " (the run's)" : ""}
+                {is_of_run ? ofRun(name === chosen?.rule.name && chosen.isMoved) : ""}
               </option>
             ))}
         </select>
