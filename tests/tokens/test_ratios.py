@@ -73,3 +73,15 @@ def test_elements_that_are_no_numbers_are_nan() -> None:
 )
 def test_padding_counts_only_where_it_ends_the_tokens(pieces: list[str], length: int) -> None:
     assert tokens.unpadded_length(pieces, "<PAD>") == length
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=20).map(np.array))
+def test_the_effective_size_is_between_one_and_all(weights: tokens.Floats) -> None:
+    size = tokens.effective_sample_size(weights)
+    assert size is not None and 1 - 1e-9 <= size <= len(weights) + 1e-9
+    assert size == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+def test_equal_weights_count_each_and_large_ones_do_not_overflow() -> None:
+    assert tokens.effective_sample_size(np.full(4, 1e200)) == pytest.approx(4)
+    assert tokens.effective_sample_size(np.array([np.nan, 0.0])) is None

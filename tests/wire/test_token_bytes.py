@@ -14,11 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 import rolloupe
-from rolloupe import tokens
+from rolloupe import query, tokens
 from rolloupe.index import Library
-from rolloupe.query import TokenPage, TokenSpans
+from rolloupe.query import Push, TokenPage, TokenSpans
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
+from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.wire.views import token_bytes
 from tests.index.support import eventually
 from tests.server.support import Answer, get, lines, opened, row, run_path, served
@@ -93,6 +94,10 @@ def test_ids_that_need_more_bits_and_a_page_of_nothing() -> None:
     spans = TokenSpans(ints(), ints(), ints(), ints())
     empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, {}, {}, [], [])))
     assert empty.header["count"] == 0 and list(empty.arrays) == [("span", n) for n in ("turn", "part", "start", "stop")]
+
+
+def test_a_string_of_a_table_of_shares_is_cut() -> None:
+    assert token_bytes.pushed("x" * 10**6, Push()).name == "x" * 1000
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +225,7 @@ def test_the_alternatives_of_a_token_have_a_route_and_a_flag(tmp_path: Path) -> 
 
 
 def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_step(
-    tmp_path: Path, short_grpo: Path
+    tmp_path: Path, short_grpo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(short_grpo, tmp_path) as library:
         app, sample_id = served(library), "train/0/00/0"
@@ -240,10 +245,18 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         np.testing.assert_array_equal(part, update.arrays["update", "coefficients"][40:42])
         of_step = get(app, f"{run_path(app)}/update?split=train&step=0&rule=ppo").json
         assert of_step["samples"] == len(of_step["by_sample"]) == 16
+        assert 15 < of_step["effective_samples"] <= 16
         assert of_step["left_out"] == {"no logprobs": 144}
         sizes = [one["up"] + one["down"] + one["lost"] for one in of_step["by_sample"]]
         assert sizes == sorted(sizes, reverse=True)
         assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]
+        with monkeypatch.context() as patch:  # another rule reads nothing again
+            patch.setattr(query, "whole", pytest.fail)
+            other = get(app, f"{run_path(app)}/update?split=train&step=0&rule=importance_sampling").json
+            assert other["whole"]["tokens"] == of_step["whole"]["tokens"] and other["whole"] != of_step["whole"]
+        monkeypatch.setattr(sample_tokens, "MAX_READ", 20)
+        refused = get(app, f"{run_path(app)}/update?split=train&step=1&rule=ppo")
+        assert refused.status == 400 and "has 160 samples, and one answer reads at most 20" in refused.json["error"]
         for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong
 

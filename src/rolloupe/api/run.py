@@ -349,7 +349,7 @@ class Run:
         choice = queries.choice_of(loss, rule, thresholds, kl_weight)
         aggregation = queries.aggregation_of(weights or (loss and loss.aggregation) or "token_mean")
         samples = queries.whole(run, split or self._first_split(), step, group)
-        return queries.grouped_update(samples, choice, aggregation)
+        return queries.grouped_update(queries.update_inputs(samples), choice, aggregation)
 
     def worst_tokens(
         self,

@@ -48,7 +48,7 @@ from rolloupe.query.run.trainer_metrics import curve_sources, metric_arrow, metr
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
 from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
-from rolloupe.query.run_tokens.token_index import TokenCoverage
+from rolloupe.query.run_tokens.token_index import MAX_READ, TokenCoverage
 from rolloupe.query.run_tokens.words import (
     MIN_TOKENS,
     StepWords,
@@ -85,14 +85,17 @@ from rolloupe.query.tokens.update import (
     Push,
     TokenUpdate,
     UpdateChoice,
+    UpdateInputs,
     aggregation_of,
     choice_of,
     grouped_update,
     token_update,
+    update_inputs,
 )
 
 __all__ = [
     "LEAST_POINTS",
+    "MAX_READ",
     "MIN_TOKENS",
     "Alternative",
     "Among",
@@ -155,6 +158,7 @@ __all__ = [
     "TokenUpdate",
     "TokenWord",
     "UpdateChoice",
+    "UpdateInputs",
     "WordChange",
     "WordChanges",
     "WordsBySteps",
@@ -237,6 +241,7 @@ __all__ = [
     "token_table",
     "token_update",
     "trainer_version",
+    "update_inputs",
     "usual_columns",
     "value_names",
     "value_of",

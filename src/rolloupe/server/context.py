@@ -34,6 +34,9 @@ MEMBERS = 2
 MEMBERS_CHARS = 32_000_000
 """Compared groups to cache: a page requests more of the same answers in turn."""
 
+STEP_BYTES = 128 * 2**20
+"""Memory for what the update of the last step depends on: a page asks for it under several rules and thresholds."""
+
 FILES = 4
 """Files sent at once. Each keeps a sample in memory, with up to tens of megabytes of texts, while its client pauses
 reading."""
@@ -69,10 +72,12 @@ class Context:
         self.replies = Replies(self.cache, self.in_thread, self._read, is_loopback=settings.is_loopback)
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
+        self.updates: Lru[tuple[str, ...], Sequence[query.UpdateInputs | str]] = Lru(1, STEP_BYTES)
         self.hub = Hub(self.library, self.state, self.in_thread)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
+        self._step_thread = ThreadPoolExecutor(1, thread_name_prefix="step")
         self._size_thread = ThreadPoolExecutor(1, thread_name_prefix="record size")
         self._reading: set[Future[Any]] = set()
         self._waiting: set[asyncio.Future[Any]] = set()
@@ -106,6 +111,10 @@ class Context:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in one of a few threads. Raises `Stopping` if the server stops meanwhile."""
         return await self._in(self._threads, work)
+
+    async def in_step_thread(self, work: Callable[[], T]) -> T:
+        """Do work that reads the samples of a step: one such work at a time. Raises `Stopping` as `in_thread` does."""
+        return await self._in(self._step_thread, work)
 
     async def _read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
         """Read a record: in the record thread, unless it is busy and the record small. Raises like `in_thread`."""
@@ -180,6 +189,7 @@ class Context:
         self._file_threads.shutdown(wait=False, cancel_futures=True)
         self._reading_thread.shutdown(wait=False, cancel_futures=True)
         self._size_thread.shutdown(wait=False, cancel_futures=True)
+        self._step_thread.shutdown(wait=False, cancel_futures=True)
         if self._state is not None:
             self._state.close()
 

@@ -115,11 +115,17 @@ class Replies:
         self._cache, self._in_thread, self._read, self._is_loopback = cache, in_thread, read, is_loopback
 
     async def answer(
-        self, request: Request, version: str, make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+        self,
+        request: Request,
+        version: str,
+        make: Callable[[], Made],
+        size_bytes: Callable[[], int] | None = None,
+        in_thread: InThread | None = None,
     ) -> Response:
         """Reply with the record of `make`, which depends only on the version and the address.
 
-        `size_bytes` returns the size of the record to read, if there is one.
+        `size_bytes` returns the size of the record to read, if there is one. `in_thread` runs `make`, else a thread of
+        queries does.
 
         Read the version before the data: a page requests data again if it is newer than its version, but would never
         request older data again.
@@ -129,7 +135,7 @@ class Replies:
         caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
         if holds(request.headers, tag):
             return Response(status_code=304, headers=caching)
-        return await self.send(request, await self._cached((version, *place), make, size_bytes), caching)
+        return await self.send(request, await self._cached((version, *place), make, size_bytes, in_thread), caching)
 
     async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
         """Reply to a POST: `key` contains the question in its body and the versions of the runs."""
@@ -137,12 +143,17 @@ class Replies:
         return await self.send(request, await self._cached(key, make), headers)
 
     async def _cached(
-        self, key: tuple[str, ...], make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+        self,
+        key: tuple[str, ...],
+        make: Callable[[], Made],
+        size_bytes: Callable[[], int] | None = None,
+        in_thread: InThread | None = None,
     ) -> Reply:
         reply = self._cache.get(key)
         if reply is None:
             make_reply = lambda: encoded(make())  # noqa: E731
-            reply = await (self._in_thread(make_reply) if size_bytes is None else self._read(make_reply, size_bytes))
+            run = in_thread or self._in_thread
+            reply = await (run(make_reply) if size_bytes is None else self._read(make_reply, size_bytes))
             self._cache.put(key, reply)
         return reply
 

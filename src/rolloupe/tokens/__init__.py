@@ -23,7 +23,6 @@ from rolloupe.tokens.arrays import (
 from rolloupe.tokens.batch import Reduced, TokenBatch
 from rolloupe.tokens.complete import ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
 from rolloupe.tokens.facts import facts_of
-from rolloupe.tokens.groups import effective_sample_size, group_advantages, value_error
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.masks import (
     ANY_SIGN,
@@ -41,6 +40,7 @@ from rolloupe.tokens.masks import (
 )
 from rolloupe.tokens.ratios import (
     board_kl,
+    effective_sample_size,
     importance_ratio,
     kl_k2,
     kl_k3,
@@ -52,7 +52,7 @@ from rolloupe.tokens.ratios import (
     prob_delta,
 )
 from rolloupe.tokens.sample_tokens import SampleTokens, hide_masked, token_count, tokens_of, values_between
-from rolloupe.tokens.series import DIFFERENCE, KINDS, Scale, SeriesKind, computed_series, kind_of
+from rolloupe.tokens.series import DIFFERENCE, KINDS, POLICY, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
     UPDATES,
     Clipped,
@@ -79,6 +79,7 @@ __all__ = [
     "MASK",
     "MASKS",
     "MASK_RULES",
+    "POLICY",
     "UPDATES",
     "Clip",
     "ClipHigher",
@@ -117,7 +118,6 @@ __all__ = [
     "facts_of",
     "finite",
     "full_coefficients",
-    "group_advantages",
     "hide_masked",
     "importance_ratio",
     "kind_of",
@@ -143,6 +143,5 @@ __all__ = [
     "unpadded_length",
     "update_coefficients",
     "update_rule",
-    "value_error",
     "values_between",
 ]

@@ -68,6 +68,19 @@ def kl_k3(log_ratios: Floats) -> Floats:
         return np.expm1(-log_ratios) + log_ratios
 
 
+def effective_sample_size(weights: Floats) -> float | None:
+    """Return `(sum w)**2 / sum w**2` of importance weights, shape (N,), in samples: N if all are equal, at least 1.
+
+    NaN weights are left out. None without a positive weight. Source: Kong 1992.
+    """
+    known = weights[~np.isnan(weights)]
+    largest = float(known.max()) if known.size else 0.0
+    if not 0 < largest < np.inf:
+        return None
+    scaled = known / largest  # the square of a large weight overflows
+    return float(scaled.sum() ** 2 / (scaled**2).sum())
+
+
 def nan_mean(values: Floats) -> float | None:
     """Return the mean without NaN (`numpy.nanmean`); None if nothing is left. An infinity makes it infinite."""
     found = mean_and_sum(values)

@@ -11,7 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.query import UpdateChoice, grouped_update, token_update
+from rolloupe.query import UpdateChoice, grouped_update, token_update, update_inputs
 from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNTRAINED, UP
 
 DATA = Path(__file__).parents[2] / "data"
@@ -75,7 +75,7 @@ def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each() ->
     for number in range(20):
         strings = [f"{number} {one}" for one in range(60) for _ in range(2)] + ["the"]
         samples.append(made([1.0] * len(strings), [1.0] * len(strings), [1] * len(strings), strings))
-    found = grouped_update(samples, UpdateChoice("ppo"))
+    found = grouped_update(update_inputs(samples), UpdateChoice("ppo"))
     assert len(found.by_string) == MOST_STRINGS and next(iter(found.by_string)) == "the"
     assert found.by_string["the"].up == 20
     assert len(token_update(samples[0], UpdateChoice("ppo")).by_string) == MOST_STRINGS
@@ -145,7 +145,7 @@ def test_a_step_is_read_under_the_loss_of_the_run_unless_another_is_named(short_
 def test_discarded_samples_are_left_out_for_the_step_does_nothing_to_them() -> None:
     trained, discarded = (made([1.0], [1.0], [1]) for _ in range(2))
     discarded.row.discarded = "stale"
-    found = grouped_update([trained, discarded], UpdateChoice("ppo"))
+    found = grouped_update(update_inputs([trained, discarded]), UpdateChoice("ppo"))
     assert (found.whole.tokens, found.left_out) == (1, {"discarded": 1})
 
 

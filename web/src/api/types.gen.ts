@@ -864,6 +864,8 @@ export interface UpdateReply {
   by_role: UpdatePush[];
   by_string: UpdatePush[];
   samples: number;
+  /** The effective sample size, from the ratios of the sequences; null if no sample has a ratio. */
+  effective_samples: WireNumber;
   /** The number of samples that are left out by the reason: `discarded`, or what their records lack. */
   left_out: Record<string, number>;
 }

@@ -1,9 +1,10 @@
 """What a step of training does to the tokens of its samples, under the run's rule or a chosen one."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from types import MappingProxyType
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,6 @@ class Push(NamedTuple):
     """Tokens with an advantage of 0."""
     uncounted: int = 0
     """Tokens whose coefficient, or whose lost one, is not finite: it is in no sum."""
-
-    def plus(self, other: "Push") -> "Push":
-        """Return the sums over both."""
-        return Push._make(one + another for one, another in zip(self, other, strict=True))
 
 
 class TokenUpdate(NamedTuple):
@@ -99,73 +96,142 @@ def aggregation_of(name: str) -> Aggregation:
     return found
 
 
+class Names(NamedTuple):
+    """A name for each token."""
+
+    known: Sequence[str]
+    numbers: NDArray[np.int32]
+    """The place of each token's name in `known`, shape (T,)."""
+
+
+class UpdateInputs(NamedTuple):
+    """What the update of a sample depends on, whatever the rule is, for each of its T tokens."""
+
+    key: SampleKey
+    loss: tokens.LossInputs
+    roles: Names
+    strings: Names
+
+    @property
+    def size_bytes(self) -> int:
+        """About the memory that it takes."""
+        arrays = [one for one in vars(self.loss).values() if isinstance(one, np.ndarray)]
+        names = sum(map(len, self.strings.known)) + 64 * len(self.strings.known)
+        return sum(one.nbytes for one in (*arrays, self.roles.numbers, self.strings.numbers)) + names
+
+
+def update_inputs(samples: Iterable[Sample]) -> Iterator[UpdateInputs | str]:
+    """Yield what the update of each sample depends on, of the tokens in its loss, or why the sample is left out.
+
+    Discarded samples are left out, for the step does nothing to them.
+    """
+    for sample in samples:
+        found = "discarded" if sample.row.discarded else _inputs_of(sample)
+        yield found if isinstance(found, str) else _in_loss(found)
+
+
+def _inputs_of(sample: Sample) -> UpdateInputs | str:
+    """Return what the update of a sample depends on, or what its record lacks."""
+    total = token_count(sample)
+    series = series_of(sample, total)
+    loss = tokens.loss_inputs(series)
+    if loss is None:
+        return "no advantage" if any(one.name in tokens.POLICY for one in series) else "no logprobs"
+    roles = roles_of(sample, spans_of(sample, total).turn, loss.loss_mask)
+    return UpdateInputs(sample.key, loss, _names(roles.fill_null("").to_pylist()), _names(_strings(sample, total)))
+
+
+def _names(names: Iterable[str]) -> Names:
+    numbers: dict[str, int] = {}
+    places = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int32)
+    return Names(list(numbers), places)
+
+
+def _in_loss(found: UpdateInputs) -> UpdateInputs:
+    """Return the inputs of the tokens under the mask alone."""
+    mask = found.loss.loss_mask
+    arrays = {field.name: getattr(found.loss, field.name) for field in fields(found.loss)}
+    some: dict[str, Any] = {name: None if one is None else one[mask] for name, one in arrays.items()}
+    return UpdateInputs(
+        found.key,
+        tokens.LossInputs(**some),
+        *(_some(names, mask) for names in (found.roles, found.strings)),
+    )
+
+
+def _some(names: Names, mask: tokens.Flags) -> Names:
+    used, places = np.unique(names.numbers[mask], return_inverse=True)
+    return Names([names.known[number] for number in used.tolist()], places.astype(np.int32))
+
+
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     """Return what the step does to each token of a sample. Raises `BadQuery` if its record does not suffice."""
-    found = _update_of(sample, choice)
-    if isinstance(found, str):
-        raise BadQuery(f"sample {sample.key} has {found}, so nothing says what the step does to it")
-    return found._replace(by_string=_most(found.by_string))
+    found = _inputs_of(sample)
+    table = found if isinstance(found, str) else _table_of(found.loss, choice)
+    if isinstance(found, str) or isinstance(table, str):
+        raise BadQuery(f"sample {sample.key} has {table}, so nothing says what the step does to it")
+    roles, strings = _PushSums(), _PushSums()
+    roles.add(found.roles.known, table.by(found.roles))
+    strings.add(found.strings.known, table.by(found.strings))
+    whole = _push(table.columns.sum(axis=1).tolist())
+    return TokenUpdate(table.coefficients, table.effects, whole, roles.pushes(), _most(strings.pushes()))
 
 
-def _update_of(sample: Sample, choice: UpdateChoice) -> TokenUpdate | str:
-    """Return what the step does to the tokens of a sample, with all its strings, or what its record lacks."""
-    total, rule = token_count(sample), rule_of(choice)
-    series = series_of(sample, total)
-    inputs = tokens.loss_inputs(series)
-    if inputs is None:
-        has_logprobs = any(one.name in ("logprobs", "trainer_logprobs") for one in series)
-        return "no advantage" if has_logprobs else "no logprobs"
+class _Table(NamedTuple):
+    """What a rule does to some tokens."""
+
+    coefficients: tokens.Floats
+    effects: NDArray[np.int32]
+    columns: tokens.Floats
+    """What the sums of `Push` are made of, shape (fields of `Push`, T)."""
+
+    def by(self, names: Names) -> tokens.Floats:
+        """Return the sums by name, shape (fields of `Push`, names)."""
+        return np.stack([np.bincount(names.numbers, column, len(names.known)) for column in self.columns])
+
+
+def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
+    """Return what a rule does to tokens, or what the record lacks."""
+    rule = rule_of(choice)
     if choice.kl_weight and inputs.ref_logprobs is None:
         return "no ref_logprobs, which a KL penalty needs"
     coefficients = tokens.update_coefficients(inputs, rule, choice.kl_weight)
     full = tokens.full_coefficients(inputs, rule)
     kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
     is_out = inputs.loss_mask & (full != 0) & (kept == 0)
+    is_trained = inputs.loss_mask & ~np.isnan(coefficients)
     effects = np.select(
-        [~inputs.loss_mask | np.isnan(coefficients), is_out, coefficients > 0, coefficients < 0],
-        [UNTRAINED, TAKEN_OUT, UP, DOWN],
-        NOTHING,
+        [~is_trained, is_out, coefficients > 0, coefficients < 0], [UNTRAINED, TAKEN_OUT, UP, DOWN], NOTHING
     ).astype(np.int32)
-    roles = roles_of(sample, spans_of(sample, total).turn, inputs.loss_mask)
-    table = _Table(coefficients, effects, full)
-    return TokenUpdate(
-        coefficients,
-        effects,
-        table.push(slice(None)),
-        table.by(roles.fill_null("").to_numpy(zero_copy_only=False)),
-        table.by(_strings(sample, total)),
-    )
+    pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(effects == TAKEN_OUT, np.abs(full), 0.0)
+    is_finite = np.isfinite(pushes) & np.isfinite(lost)
+    pushes, lost = (np.where(np.isfinite(one), one, 0.0) for one in (pushes, lost))
+    columns = [
+        is_trained, np.maximum(pushes, 0.0), np.maximum(-pushes, 0.0), effects == TAKEN_OUT, lost, effects == NOTHING,
+        ~is_finite,
+    ]  # fmt: skip
+    return _Table(coefficients, effects, np.stack(columns).astype(np.float64))
 
 
-class _Table:
-    """The columns that sums are made of; all have the shape (T,)."""
+class _PushSums:
+    """Sums of the columns of tables, by name."""
 
-    def __init__(self, coefficients: tokens.Floats, effects: NDArray[np.int32], full: tokens.Floats) -> None:
-        is_trained, is_out = effects != UNTRAINED, effects == TAKEN_OUT
-        pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(is_out, np.abs(full), 0.0)
-        is_finite = np.isfinite(pushes), np.isfinite(lost)
-        pushes, lost = np.where(is_finite[0], pushes, 0.0), np.where(is_finite[1], lost, 0.0)
-        self.columns = np.stack([
-            is_trained,
-            np.maximum(pushes, 0.0),
-            np.maximum(-pushes, 0.0),
-            is_out,
-            lost,
-            effects == NOTHING,
-            ~(is_finite[0] & is_finite[1]),
-        ]).astype(np.float64)  # fmt: skip
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._sums = np.zeros((len(Push._fields), 64))
 
-    def push(self, which: slice | NDArray[np.intp]) -> Push:
-        """Return the sums over some tokens."""
-        return _push(self.columns[:, which].sum(axis=1).tolist())
+    def add(self, names: Sequence[str], sums: tokens.Floats) -> None:
+        """Add sums, shape (fields of `Push`, names); the names differ."""
+        numbers = self._numbers
+        places = [numbers.setdefault(name, len(numbers)) for name in names]
+        if len(numbers) > self._sums.shape[1]:
+            self._sums = np.pad(self._sums, ((0, 0), (0, len(numbers))))
+        self._sums[:, places] += sums
 
-    def by(self, names: NDArray[np.object_]) -> dict[str, Push]:
-        """Return the sums by name, shape (T,), of the trained tokens."""
-        trained = np.flatnonzero(self.columns[0])
-        numbers: dict[str, int] = {}
-        places = np.array([numbers.setdefault(name, len(numbers)) for name in names[trained].tolist()], dtype=np.intp)
-        sums = [np.bincount(places, column[trained], len(numbers)).tolist() for column in self.columns]
-        return {name: _push(own) for name, *own in zip(numbers, *sums, strict=True)}
+    def pushes(self) -> dict[str, Push]:
+        """Return the sums of the names that trained tokens have."""
+        rows = self._sums[:, : len(self._numbers)].T.tolist()
+        return {name: _push(row) for name, row in zip(self._numbers, rows, strict=True) if row[0]}
 
 
 def _push(sums: Sequence[float]) -> Push:
@@ -173,14 +239,10 @@ def _push(sums: Sequence[float]) -> Push:
     return Push(int(count), up, down, int(taken_out), lost, int(unmoved), int(uncounted))
 
 
-def _strings(sample: Sample, total: int) -> NDArray[np.object_]:
-    names = np.full(total, "", dtype=object)
+def _strings(sample: Sample, total: int) -> list[str]:
     strings = texts_of_tokens(sample) or list(map(str, sample.token_ids))
-    if strings and sample.token_strings:
-        names[total - len(strings) :] = strings
-    elif strings:
-        names[: len(strings)] = strings
-    return names
+    without = [""] * (total - len(strings))
+    return without + strings if sample.token_strings else strings + without
 
 
 def _most(pushes: dict[str, Push]) -> dict[str, Push]:
@@ -198,36 +260,44 @@ class GroupedUpdate(NamedTuple):
     by_string: dict[str, Push]
     left_out: dict[str, int]
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
+    effective_samples: float | None
+    """The effective sample size, from the ratios of the sequences; None if no sample has a ratio."""
 
 
 def grouped_update(
-    samples: Iterable[Sample], choice: UpdateChoice, weights: Aggregation = "token_mean"
+    samples: Iterable[UpdateInputs | str], choice: UpdateChoice, weights: Aggregation = "token_mean"
 ) -> GroupedUpdate:
-    """Return the shares of samples, groups, roles and token strings. Holds one sample at a time.
+    """Return the shares of samples, groups, roles and token strings, of what `update_inputs` yields.
 
-    Discarded samples are left out, for the step does nothing to them. With `token_mean` each token counts alike; with
-    `sequence_mean` each sample does, however long it is. Raises `BadQuery` for an unknown rule.
+    With `token_mean` each token counts alike; with `sequence_mean` each sample does, however long it is. Raises
+    `BadQuery` for an unknown rule.
     """
     rule_of(choice)
-    by_sample: dict[SampleKey, Push] = {}
-    by_group, by_role, by_string = (defaultdict[str, Push](Push) for _ in range(3))
+    by_sample: dict[SampleKey, tokens.Floats] = {}
+    by_group, by_role, by_string = (_PushSums() for _ in range(3))
     left_out: Counter[str] = Counter()
-    whole = Push()
-    for sample in samples:
-        found = "discarded" if sample.row.discarded else _update_of(sample, choice)
-        if isinstance(found, str):
-            left_out[found] += 1
+    ratios = []
+    for found in samples:
+        table = found if isinstance(found, str) else _table_of(found.loss, choice)
+        if isinstance(found, str) or isinstance(table, str):
+            left_out[str(table)] += 1
             continue
-        scale = tokens.aggregation_weight(found.whole.tokens, weights)
-        own = _scaled(found.whole, scale)
-        by_sample[sample.key] = own
-        whole = whole.plus(own)
-        by_group[sample.key.group] = by_group[sample.key.group].plus(own)
-        for sums, parts in ((by_role, found.by_role), (by_string, found.by_string)):
-            for name, push in parts.items():
-                sums[name] = sums[name].plus(_scaled(push, scale))
-    return GroupedUpdate(whole, by_sample, dict(by_group), dict(by_role), _most(by_string), dict(left_out))
+        scale = np.where(_WEIGHTED, tokens.aggregation_weight(int(table.columns[0].sum()), weights), 1.0)[:, None]
+        own = by_sample[found.key] = table.columns.sum(axis=1, keepdims=True) * scale
+        by_group.add([found.key.group], own)
+        by_role.add(found.roles.known, table.by(found.roles) * scale)
+        by_string.add(found.strings.known, table.by(found.strings) * scale)
+        ratios.append(found.loss.sequence_ratio)
+    whole = sum(by_sample.values(), np.zeros((len(Push._fields), 1)))
+    return GroupedUpdate(
+        _push(whole[:, 0].tolist()),
+        {key: _push(own[:, 0].tolist()) for key, own in by_sample.items()},
+        by_group.pushes(),
+        by_role.pushes(),
+        _most(by_string.pushes()),
+        dict(left_out),
+        tokens.effective_sample_size(np.array(ratios)),
+    )
 
 
-def _scaled(push: Push, scale: float) -> Push:
-    return push._replace(up=push.up * scale, down=push.down * scale, lost=push.lost * scale)
+_WEIGHTED = np.array([name in ("up", "down", "lost") for name in Push._fields])

@@ -117,6 +117,8 @@ class UpdateReply(Struct, kw_only=True):
     by_role: list[UpdatePush]
     by_string: list[UpdatePush]
     samples: int
+    effective_samples: Number
+    """The effective sample size, from the ratios of the sequences; null if no sample has a ratio."""
     left_out: dict[str, int]
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
 

@@ -29,6 +29,7 @@ const answer = (name: string): UpdateReply => ({
   rule: name,
   whole: push,
   by_sample: [],
+  effective_samples: null,
   by_group: [],
   by_role: [],
   by_string: [],

@@ -1,6 +1,7 @@
 """Routes for the tokens of one sample, and for what a step of training does to those of many."""
 
 import math
+from collections.abc import Iterable, Iterator
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -10,9 +11,9 @@ from rolloupe import query, wire
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import Push, UpdateChoice
+from rolloupe.query import MAX_READ, Push, SampleQuery, UpdateChoice, UpdateInputs
 from rolloupe.server import params, replies
-from rolloupe.server.context import context_of
+from rolloupe.server.context import STEP_BYTES, Context, context_of
 from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
 from rolloupe.wire.views import token_bytes
@@ -72,7 +73,7 @@ async def update(request: Request) -> Response:
     group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
     def make() -> wire.UpdateReply:
-        found = query.grouped_update(query.whole(run, split, step, group), choice, weights)
+        found = query.grouped_update(_inputs(context, run, (split, step, group or "")), choice, weights)
         return wire.UpdateReply(
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
@@ -81,10 +82,44 @@ async def update(request: Request) -> Response:
             by_role=_most(found.by_role),
             by_string=_most(found.by_string),
             samples=len(found.by_sample),
+            effective_samples=wire.number(found.effective_samples),
             left_out=found.left_out,
         )
 
-    return await context.replies.answer(request, run.version, make)
+    return await context.replies.answer(request, run.version, make, in_thread=context.in_step_thread)
+
+
+def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str]) -> Iterable[UpdateInputs | str]:
+    """Return what the update of a step, or of a group of it, depends on. Raises `BadQuery` for too many samples."""
+    (split, step, group), version = scope, run.version
+    key = (run.id, version, split, str(step), group)
+    kept = context.updates.get(key)
+    if kept is not None:
+        return kept
+    samples = SampleQuery(splits=(split,), step_min=step, step_max=step, group=group or None, limit=0)
+    total = query.samples(run, samples).total
+    if total > MAX_READ:
+        raise BadQuery(
+            f"step {step} has {total:,} samples, and one answer reads at most {MAX_READ:,}: choose one of its groups"
+        )
+    return _keeping(context, key, query.update_inputs(query.whole(run, split, step, group)))
+
+
+def _keeping(
+    context: Context, key: tuple[str, ...], found: Iterable[UpdateInputs | str]
+) -> Iterator[UpdateInputs | str]:
+    """Yield all that is found, and keep it if it is small enough."""
+    kept: list[UpdateInputs | str] = []
+    size_bytes = 0
+    for one in found:
+        size_bytes += 0 if isinstance(one, str) else one.size_bytes
+        if size_bytes <= STEP_BYTES:
+            kept.append(one)
+        else:
+            kept.clear()
+        yield one
+    if size_bytes <= STEP_BYTES:
+        context.updates.put(key, kept, size_bytes)
 
 
 def choice_of(parameters: QueryParams) -> UpdateChoice:
