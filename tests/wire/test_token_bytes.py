@@ -235,7 +235,7 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         assert (own["thresholds"], own["kl_weight"]) == ({"low": 0.2, "high": 0.28}, 0.01)
         assert others[0]["name"] == "reinforce" and not any(one["is_of_run"] for one in others)
         assert {(one["kl_weight"], one["aggregation"]) for one in others} == {(0.01, None)}
-        assert [rule["is_of_run"] for rule in page.header["rules"]] == [True, False, False, False, False, False]
+        assert [rule["is_of_run"] for rule in page.header["rules"]] == [True, *[False] * 6]
         update = decoded(asked(app, sample_id, rule="dapo", **{"threshold.high": 0.3}).body)
         assert list(update.arrays) == [("update", "coefficients"), ("update", "effects")]
         assert update.arrays["update", "effects"].tolist() == [0] * 39 + [1] * 62  # an advantage above 0

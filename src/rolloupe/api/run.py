@@ -334,7 +334,7 @@ class Run:
         Args:
             step: the step.
             rule: the run's by default, else `reinforce`, `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`,
-                `icepop`, `dppo` or `ipo`.
+                `icepop`, `icepop_ant`, `dppo` or `ipo`.
             split: `train` by default.
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.

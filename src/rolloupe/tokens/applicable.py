@@ -51,7 +51,7 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
     return LossInputs(
         logprobs=logprobs,
         old_logprobs=values.get("old_logprobs", sampling),
-        advantages=np.nan_to_num(values[ADVANTAGES], posinf=np.inf, neginf=-np.inf),
+        advantages=values[ADVANTAGES],
         loss_mask=trained(values) & ~np.isnan(logprobs),
         ref_logprobs=values.get("ref_logprobs"),
         inference_logprobs=sampling,

@@ -117,11 +117,11 @@ class DPPO(MaskRule):
 class IcePop(MaskRule):
     """Takes out a token if the ratio of trainer to inference engine is outside `[low, high]`.
 
-    Source: IcePop (Ant Ling 2025), which uses [0.5, 5]; prime-rl's default is [0.2, 5].
+    The bounds are prime-rl's defaults. Source: IcePop (Ant Ling 2025).
     """
 
     name = "icepop"
-    title = "IcePop"
+    title = "IcePop (prime-rl)"
     compares = "importance_ratio"
     low: float = 0.2
     high: float = 5.0
@@ -130,6 +130,15 @@ class IcePop(MaskRule):
     def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
         return Limit("low", self.low, "low"), Limit("high", self.high, "high")
+
+
+@dataclass(frozen=True)
+class AntIcePop(IcePop):
+    """IcePop with the bounds of its authors. Source: IcePop (Ant Ling 2025), `alpha` 0.5 and `beta` 5."""
+
+    name = "icepop_ant"
+    title = "IcePop (Ant)"
+    low: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -205,5 +214,5 @@ class SequenceClip(MaskRule):
         )
 
 
-MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, IPO, Clip, ClipHigher, SequenceClip)
+MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, AntIcePop, IPO, Clip, ClipHigher, SequenceClip)
 """Every rule."""

@@ -13,7 +13,7 @@ import numpy as np
 from rolloupe.model import Aggregation
 from rolloupe.tokens.arrays import Floats
 from rolloupe.tokens.loss_inputs import LossInputs
-from rolloupe.tokens.masks import DPPO, IPO, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
+from rolloupe.tokens.masks import DPPO, IPO, AntIcePop, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
 
 
 class Reinforce(NamedTuple):
@@ -87,6 +87,7 @@ class UpdateKind(NamedTuple):
     """Thresholds that it takes too, and that usually stand nowhere."""
 
 
+_POPPED = "advantage × ratio; nothing where trainer and inference engine disagree; the bounds are"
 _CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in the direction of the advantage"
 
 UPDATES: dict[str, UpdateKind] = {
@@ -111,8 +112,12 @@ UPDATES: dict[str, UpdateKind] = {
         ClippedWeight,
     ),
     "icepop": UpdateKind(
-        "IcePop", "advantage × ratio; nothing where trainer and inference engine disagree", {"low": 0.2, "high": 5.0},
+        "IcePop (prime-rl)", f"{_POPPED} prime-rl's", {"low": 0.2, "high": 5.0},
         lambda low, high: Masked(IcePop(low, high)),
+    ),
+    "icepop_ant": UpdateKind(
+        "IcePop (Ant)", f"{_POPPED} those of Ant Ling 2025", {"low": 0.5, "high": 5.0},
+        lambda low, high: Masked(AntIcePop(low, high)),
     ),
     "dppo": UpdateKind(
         "DPPO", "advantage × ratio; nothing where the probability has moved too far in the advantage's direction",

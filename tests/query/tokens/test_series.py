@@ -97,8 +97,8 @@ def test_a_recorded_series_wins_and_the_difference_is_a_series_of_its_own() -> N
 def test_the_clip_compares_with_the_policy_before_the_step_where_it_is_known() -> None:
     at_sampling = made(1.0, logprobs=[-1.0], trainer_logprobs=[-0.5])
     assert [(rule.name, name) for rule, name in mask_rules(list(all_series(at_sampling).values()))] == [
-        ("dppo", "prob_delta"), ("icepop", "importance_ratio"), ("ipo", "prob_delta"), ("ppo", "importance_ratio"),
-        ("dapo", "importance_ratio"), ("gspo", "sequence_ratio"),
+        ("dppo", "prob_delta"), ("icepop", "importance_ratio"), ("icepop_ant", "importance_ratio"),
+        ("ipo", "prob_delta"), ("ppo", "importance_ratio"), ("dapo", "importance_ratio"), ("gspo", "sequence_ratio"),
     ]  # fmt: skip
     series = list(all_series(made(1.0, logprobs=[-1.0], trainer_logprobs=[-0.5], old_logprobs=[-0.6])).values())
     assert ("ppo", "update_ratio") in [(rule.name, name) for rule, name in mask_rules(series)]
@@ -107,7 +107,7 @@ def test_the_clip_compares_with_the_policy_before_the_step_where_it_is_known() -
     np.testing.assert_allclose(inputs.ratios, [math.exp(0.1)])
     np.testing.assert_allclose(inputs.engine_ratios, [math.exp(0.5)])
     without = mask_rules(list(all_series(made(logprobs=[-1.0], trainer_logprobs=[-0.5])).values()))
-    assert [rule.name for rule, _ in without] == ["icepop", "ipo"]  # the others look at the advantage
+    assert [rule.name for rule, _ in without] == ["icepop", "icepop_ant", "ipo"]  # the others look at the advantage
 
 
 def test_at_the_first_minibatch_the_policy_is_that_before_the_step() -> None:

@@ -12,7 +12,7 @@ import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import UpdateChoice, grouped_update, token_update, update_inputs
-from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNTRAINED, UP
+from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNKNOWN, UNTRAINED, UP
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -42,6 +42,15 @@ def test_every_token_is_pushed_up_down_or_not_at_all_and_it_says_why() -> None:
     higher = token_update(sample, UpdateChoice("dapo"))
     assert higher.effects.tolist()[1] == UP  # DAPO's upper bound of 1.28 keeps it
     assert token_update(sample, UpdateChoice("ppo", {"high": 0.3})).effects.tolist()[1] == UP
+
+
+def test_without_an_advantage_the_effect_on_a_token_is_unknown() -> None:
+    sample = made([math.nan, 1, math.nan], [1.1, 1.1, 0.1], [1, 1, 0])
+    for rule in ("reinforce", "ppo"):
+        found = token_update(sample, UpdateChoice(rule))
+        assert found.effects.tolist() == [UNKNOWN, UP, UNTRAINED]
+        assert (found.whole.tokens, found.whole.unmoved, found.whole.uncounted) == (2, 0, 1)
+        assert found.whole.up == pytest.approx(1 if rule == "reinforce" else 1.1)
 
 
 def test_a_penalty_pushes_without_an_advantage() -> None:
@@ -99,7 +108,7 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", ["reinforce", "importance_sampling", "ppo", "dapo", "gspo", "cispo", "icepop", "dppo", "ipo"]
+    "rule", ["reinforce", "importance_sampling", "ppo", "dapo", "gspo", "cispo", "icepop", "icepop_ant", "dppo", "ipo"]
 )
 def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path) -> None:
     with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:

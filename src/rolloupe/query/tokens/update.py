@@ -18,8 +18,9 @@ from rolloupe.query.tokens.table import roles_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import token_count
 
-UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT = range(5)
-"""What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule."""
+UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT, UNKNOWN = range(6)
+"""What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
+unknown, because its coefficient is NaN."""
 
 MOST_STRINGS = 50
 """Token strings with a share of their own; of the others only the sum is kept."""
@@ -48,7 +49,7 @@ class TokenUpdate(NamedTuple):
     coefficients: tokens.Floats
     """`g` of `rolloupe.tokens.update`; NaN where an input is missing."""
     effects: NDArray[np.int32]
-    """One of `UNTRAINED`, `UP`, `DOWN`, `NOTHING`, `TAKEN_OUT` for each token."""
+    """One of `UNTRAINED`, `UP`, `DOWN`, `NOTHING`, `TAKEN_OUT`, `UNKNOWN` for each token."""
     whole: Push
     by_role: dict[str, Push]
     by_string: dict[str, Push]
@@ -199,9 +200,11 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     full = tokens.full_coefficients(inputs, rule)
     kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
     is_out = inputs.loss_mask & (full != 0) & (kept == 0)
-    is_trained = inputs.loss_mask & ~np.isnan(coefficients)
+    is_trained = inputs.loss_mask
     effects = np.select(
-        [~is_trained, is_out, coefficients > 0, coefficients < 0], [UNTRAINED, TAKEN_OUT, UP, DOWN], NOTHING
+        [~is_trained, np.isnan(coefficients), is_out, coefficients > 0, coefficients < 0],
+        [UNTRAINED, UNKNOWN, TAKEN_OUT, UP, DOWN],
+        NOTHING,
     ).astype(np.int32)
     pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(effects == TAKEN_OUT, np.abs(full), 0.0)
     is_finite = np.isfinite(pushes) & np.isfinite(lost)
