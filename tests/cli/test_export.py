@@ -42,8 +42,12 @@ def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Pa
     assert first["reply"]["group_size"] == 8
 
 
-def test_the_worst_come_first_by_any_measure(tmp_path: Path) -> None:
+def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) -> None:
     target = tmp_path / "r.html"
+    board = demo_runs / "rl_logging_board/gen_train_toy"
+    assert rolloupe("export", "html", board, "-o", target, "--worst", "5").code == 0
+    by_kl = rolloupe("query", board, "--sort", "derived.max_kl", "--desc", "--where", "derived.max_kl > 0", "--json")
+    assert len(ids_of(target)) == 5 and ids_of(target) == [line["id"] for line in by_kl.lines][:5]
     for words, column, reverse in (
         (("--worst", "3"), "mismatch_kl_max", True),
         (("--worst", "3", "--by", "mismatch_kl_max"), "mismatch_kl_max", True),

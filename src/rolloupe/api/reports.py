@@ -1,5 +1,6 @@
 """Reports: the samples of a query in one file of HTML."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from rolloupe.query import Reader, SampleQuery
 
 Advanced = Callable[[int, int], None]
+
+MAX_KL = "max_kl"
+"""A measure that is the first of these columns with a value."""
+KL_COLUMNS = ("derived.max_kl", "derived.max_mismatch_kl")
+
+
+def columns_of(by: str) -> tuple[str, ...]:
+    """Return the columns of the index that a measure may sort by."""
+    return KL_COLUMNS if by == MAX_KL else (by,)
 
 
 def write(
@@ -46,10 +56,19 @@ def write(
 
 def _sorted(run: "OpenRun", wanted: "SampleQuery", by: str, worst: int) -> "SampleQuery":
     """Return the query for the worst samples by a column: of the reward the lowest, of all others the greatest."""
+    if by == MAX_KL:
+        rated = [_rated(wanted, column) for column in KL_COLUMNS]
+        wanted = next((one for one in rated if query.samples(run, replace(one, limit=0)).total), rated[0])
+        by = wanted.sort
     if not query.has_column(run, by):
-        known = ", ".join([*MEASURES, *query.columns(run)][:40])
+        known = ", ".join([MAX_KL, *MEASURES, *query.columns(run)][:40])
         raise BadQuery(f"no measure {by!r}; there are: {known}")
     return replace(wanted, sort=by, descending=by != "reward", limit=worst)
+
+
+def _rated(wanted: "SampleQuery", column: str) -> "SampleQuery":
+    """Return the query for the samples with a value in a column, sorted by it."""
+    return replace(wanted, sort=column, where=(*wanted.where, query.Condition(column, ">=", -math.inf)))
 
 
 def _samples(run: "OpenRun", reader: "Reader", wanted: "SampleQuery", advanced: Advanced) -> Iterator[ReportedSample]:

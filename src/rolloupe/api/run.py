@@ -511,9 +511,12 @@ class Run:
         """
         from rolloupe.api import reports
 
+        run = self._ready_with_derived(query)
+        if worst is not None:
+            run = self._ready_for(reports.columns_of(by))
         return reports.write(
-            self._ready_with_derived(query), self._reader(), Path(target), query, title=title, worst=worst, by=by,
-            has_tokens=tokens, advanced=advanced,
+            run, self._reader(), Path(target), query, title=title, worst=worst, by=by, has_tokens=tokens,
+            advanced=advanced,
         )  # fmt: skip
 
     def spans(

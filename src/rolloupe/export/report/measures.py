@@ -6,18 +6,8 @@ from itertools import count
 
 import numpy as np
 
-from rolloupe import tokens
 from rolloupe.export.report.document import ReportedSample
 from rolloupe.query import TokenPage, token_page
-
-KL = ("kl_k3", "kl", "mismatch_kl")
-
-
-def max_kl(page: TokenPage) -> float | None:
-    """Return the greatest KL of a trained token: to the reference, else between trainer and inference engine."""
-    values = next((page.series[name] for name in KL if name in page.series), None)
-    finite = None if values is None else tokens.finite(values)
-    return None if finite is None or not len(finite) else float(finite.max())
 
 
 def mask_disagreement(page: TokenPage) -> float | None:
@@ -41,10 +31,7 @@ def mask_disagreement(page: TokenPage) -> float | None:
     return float(np.count_nonzero(flags[0] != flags[1])) / trained_count
 
 
-MEASURES: dict[str, Callable[[TokenPage], float | None]] = {
-    "max_kl": max_kl,
-    "mask_disagreement": mask_disagreement,
-}
+MEASURES: dict[str, Callable[[TokenPage], float | None]] = {"mask_disagreement": mask_disagreement}
 """Measures that need the tokens; any column of the run is one as well."""
 
 

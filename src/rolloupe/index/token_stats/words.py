@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from rolloupe.derive.token_values import KL
 from rolloupe.index.token_stats.kept_tokens import largest
 from rolloupe.tokens import Floats, TokenBatch
 
@@ -20,7 +21,7 @@ MANY = 16
 DENSE = 2**20
 """Ids below are counted in an array."""
 
-KLS = ("kl", "kl_k3", "mismatch_kl")
+KLS = (*KL, "mismatch_kl")
 """The KL whose sums are kept: the first of these series that samples have."""
 
 SAMPLING = "logprobs"
