@@ -62,7 +62,7 @@ class TokenColumns:
         raw_ids = record.get("token_ids")
         ids = _integers(raw_ids) if isinstance(raw_ids, list) else []
         mask = tokens.read_floats(record.get("loss_mask"))
-        flags = np.zeros(0, dtype=np.bool_) if mask is None else mask == 1
+        flags = np.zeros(0, dtype=np.bool_) if mask is None else tokens.counts(mask)
         present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
         lengths = {key: length for key, length in present.items() if key != "tokens" and length}
         self.length, self.notes = tokens.aligned(lengths)

@@ -347,7 +347,7 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     def column(name: str) -> tokens.Floats:
         return spread(stored(series[name]), size) if name in series else np.full(size, np.nan)
 
-    mask = column("loss_mask") == 1 if "loss_mask" in series else _mask(sample, size)
+    mask = tokens.counts(column("loss_mask")) if "loss_mask" in series else _mask(sample, size)
     sampled = next((name for name in AT_SAMPLING if name in series), "")
     sampler = column(sampled)
     sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer does for tokens that it did not sample
