@@ -99,6 +99,9 @@ def test_axe_finds_nothing(opened: Page) -> None:
     opened.keyboard.press("t")
     opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
     assert axe(opened, ("light", "dark")) == []
+    opened.set_viewport_size({"width": 900, "height": 700})
+    opened.get_by_text("Worst tokens, rules and distribution").wait_for()
+    assert opened.locator("#worst").count() == 1  # below the choices, and no longer beside the tokens
 
 
 @pytest.mark.slow

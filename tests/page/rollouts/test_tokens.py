@@ -238,7 +238,7 @@ def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Pag
     expect(aside.get_by_role("heading", name="Distribution")).to_be_visible()
     go(tokens, token_viewer, PRIME_TOKENS)
     by_rule = aside.get_by_role("row", name=re.compile(r"^IcePop \(prime-rl\)"))
-    expect(by_rule).to_have_text(re.compile(r"^IcePop \(prime-rl\) 0\.2/5\d+[\d.]+ %[\d.]+ %$"))
+    expect(by_rule).to_have_text(re.compile(r"^IcePop \(prime-rl\) 0\.2/5\d+([\d.]+ %){3}$"))
     tokens.set_viewport_size({"width": 390, "height": 844})
     expect(aside).to_have_count(0)
     tokens.get_by_text("Worst tokens, rules and distribution").click()
@@ -290,6 +290,10 @@ def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens:
     kl = table.get_by_role("row").nth(3).get_by_role("cell")
     assert all(re.fullmatch(r"[−\d.e]+|–", text) for text in kl.all_inner_texts())
     assert len(set(kl.evaluate_all("all => all.map(e => e.style.backgroundColor)"))) > 2
+    tokens.get_by_role("button", name="Rows of the table").click()
+    tokens.get_by_role("dialog", name="Rows of the table").get_by_label("Token reward").uncheck()
+    expect(table.get_by_role("rowheader").first).to_have_text("Log ratio to the reference")
+    expect(tokens.get_by_role("button", name="Rows of the table")).to_contain_text(f"{len(names) - 1} of {len(names)}")
     go(tokens, token_viewer, f"{LONG_TOKENS}&as=table&token=7000")
     expect(table.locator("[class*=current]")).to_have_text(re.compile("^7000 -"))
     expect(table.locator("[class*=current]")).to_be_in_viewport()
@@ -311,7 +315,7 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_role("status")).to_have_count(1)
     expect(bar.get_by_role("status")).to_contain_text(re.compile(r"up .*% · down .*% · taken out \d+ of \d+ tokens"))
-    expect(bar).to_contain_text("The run's configuration does not name it.")
+    expect(bar).to_contain_text("The run's configuration does not name it. Read at the first minibatch of the step")
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
     bar.get_by_label("Rule").select_option("dapo")

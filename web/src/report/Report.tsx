@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { figure } from "../lib/numbers/numbers";
 import { harmless } from "../lib/text/invisible";
 import { useSession } from "../state/useSession";
+import { SLIM, useMatch } from "../ui/hooks/useMatch";
 import { Facts, Transcript } from "../features/sample";
 import { TokensAside, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
@@ -91,6 +92,7 @@ export function Report({ data }: { data: ReportData }) {
 
 function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (way: Way) => void }) {
   const session = useSession();
+  const isSlim = useMatch(SLIM); // the pane then holds what is beside it
   const reply = session.sample.now.value;
   if (reply === null || reply.id !== sample.reply.id) return null;
   return (
@@ -113,9 +115,11 @@ function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (
       {way === "tokens" && sample.tokens !== null ? (
         <div class={style["tokens"]}>
           <TokensPane key={reply.id} />
-          <aside aria-label="Worst tokens">
-            <TokensAside isBelow />
-          </aside>
+          {!isSlim && (
+            <aside aria-label="Worst tokens">
+              <TokensAside isBelow />
+            </aside>
+          )}
         </div>
       ) : (
         <Transcript key={reply.id} reply={reply} />

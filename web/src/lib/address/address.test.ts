@@ -229,6 +229,9 @@ describe("the view of tokens", () => {
     expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ colour: "kl", masks: place.masks });
     expect(moved(place, { run: "other" })).toMatchObject({ colour: "", scales: {}, masks: null, updateRules: null });
     expect(format(parse("runs/r", "view=tokens&mask="))).toBe("runs/r?view=tokens&mask=");
+    expect(format(parse("runs/r", "view=tokens&as=table&row=kl&row=b"))).toBe(
+      "runs/r?view=tokens&as=table&row=kl&row=b",
+    );
     const odd =
       "view=tokens&scale=x:clip:kl&scale=log:1..x:kl&scale=log&mask=a:b=x,=1,c&rule=a&rule=b&rule=c&weights=y";
     expect(format(parse("runs/r", odd))).toBe("runs/r?view=tokens&mask=a&rule=a&rule=b");

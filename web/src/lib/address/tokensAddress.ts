@@ -23,6 +23,8 @@ export interface TokensView {
   updateOf: UpdateOf;
   /** The series that colours the tokens; empty for the page's own choice. */
   colour: string;
+  /** The series that are rows of the table; null for all. */
+  tableRows: readonly string[] | null;
   /** The scales that differ from the suggested ones, by the name of the series. */
   scales: Readonly<Record<string, ScaleChoice>>;
   /** The rules that mark what they take out of the loss, at most two; null for the page's own choice. */
@@ -41,6 +43,7 @@ export const WHOLE_TEXT: TokensView = {
   tokensAs: "text",
   updateOf: "sample",
   colour: "",
+  tableRows: null,
   scales: {},
   masks: null,
   updateRules: null,
@@ -50,6 +53,7 @@ export const WHOLE_TEXT: TokensView = {
 };
 
 const MOST_SCALES = 20;
+const MOST_ROWS = 100;
 
 const PLACE = /^\d{1,9}$/;
 
@@ -59,6 +63,7 @@ export function readTokensView(params: URLSearchParams): TokensView {
     tokensAs: FORMS.find((form) => form === params.get("as")) ?? "text",
     updateOf: SCOPES.find((scope) => scope === params.get("of")) ?? "sample",
     colour: params.get("colour") ?? "",
+    tableRows: params.has("row") ? params.getAll("row").slice(0, MOST_ROWS) : null,
     scales: Object.fromEntries(
       params
         .getAll("scale")
@@ -83,6 +88,7 @@ export function writeTokensView(place: TokensView & { view: string }, query: URL
   if (tokensAs === "update" && updateOf !== "sample") query.set("of", updateOf);
   if (place.colour !== "") query.set("colour", place.colour);
   for (const [series, scale] of Object.entries(place.scales)) query.append("scale", textOfScale(series, scale));
+  if (tokensAs === "table") for (const series of place.tableRows ?? []) query.append("row", series);
   writeRules(query, "mask", place.masks);
   writeRules(query, "rule", place.updateRules);
   if (place.updateWeights !== null) query.set("weights", place.updateWeights);

@@ -51,6 +51,22 @@ it("is what the reader preferred elsewhere, which the address then names, as far
   expect(place.now.value.masks).toEqual([]);
 });
 
+it("has the rows that the reader chose, as far as the sample has them, and never none", async () => {
+  const rows = () => look.rows.value.map(({ name }) => name);
+  await show("kl", "entropy", "logprobs");
+  expect(rows()).toEqual(["kl", "logprobs", "entropy"]);
+  look.toggleRow("logprobs");
+  look.toggleRow("kl");
+  expect([rows(), place.now.value.tableRows]).toEqual([["entropy"], ["entropy"]]);
+  look.toggleRow("entropy");
+  expect(rows()).toEqual(["entropy"]);
+  await show("kl", "logprobs");
+  expect(rows()).toEqual(["kl", "logprobs"]);
+  await show("kl", "entropy");
+  look.toggleRow("kl");
+  expect(place.now.value.tableRows).toBeNull();
+});
+
 it("is what the address says, whatever the reader prefers", async () => {
   chooseTokens({ series: "entropy", scales: { kl: LOG } });
   place.go({ colour: "kl", scales: { kl: usualScale("symmetric") }, masks: [] }, "replace");

@@ -22,6 +22,13 @@ export class TokenLookStore extends Store {
   /** The series that colours the tokens. */
   readonly series = computed(() => this.session.tokens.now.value?.usual(this.session.place.field.colour.value) ?? null);
 
+  /** The series that are rows of the table: the chosen ones that the sample has, else all. */
+  readonly rows = computed<readonly Series[]>(() => {
+    const all = this.session.tokens.now.value?.rows() ?? [];
+    const chosen = all.filter(({ name }) => this.session.place.field.tableRows.value?.includes(name) === true);
+    return chosen.length === 0 ? all : chosen;
+  });
+
   readonly scaleChoice = computed<ScaleChoice | null>(() => {
     const series = this.series.value;
     return series === null ? null : this.#choiceOf(series);
@@ -82,6 +89,19 @@ export class TokenLookStore extends Store {
   chooseSeries(name: string): void {
     chooseTokens({ series: name });
     this.session.place.go({ colour: name }, "replace");
+  }
+
+  /** Show a row of the table, or hide it; the last one stays. */
+  toggleRow(name: string): void {
+    const all =
+      this.session.tokens.now
+        .peek()
+        ?.rows()
+        .map((one) => one.name) ?? [];
+    const shown = new Set(this.rows.peek().map((one) => one.name));
+    if (!shown.delete(name)) shown.add(name);
+    if (shown.size === 0) return;
+    this.session.place.go({ tableRows: shown.size === all.length ? null : [...shown] }, "replace");
   }
 
   changeScale(change: Partial<ScaleChoice>): void {

@@ -14,6 +14,9 @@ import type { TokenScale } from "../../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { useState } from "preact/hooks";
+import { isAlone } from "../../../api";
+import { getTokenMasks } from "../../../api/runTokens";
+import { useLoaded } from "../../../ui/hooks/useLoaded";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { UpdateAside } from "../update/UpdateAside";
 import { asideTitle } from "./title";
@@ -22,6 +25,7 @@ import { percent } from "../../../lib/numbers/percent";
 import style from "./Aside.module.css";
 
 const BARS = 40;
+const OF_STEP = "The share of the step's trained tokens, with the thresholds before you move them";
 
 /** What the aside shows: the choices of a frame ago, so that colours change first. */
 interface Shown {
@@ -77,6 +81,7 @@ function OfSeries() {
 
 /** What each rule takes out, and how far it agrees with the first chosen one. */
 function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
+  const ofStep = useSharesOfStep();
   return (
     <section aria-labelledby="by-rule">
       <h2 id="by-rule">
@@ -88,6 +93,7 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
             <th>rule</th>
             <th>taken out</th>
             <th>share</th>
+            {ofStep.size > 0 && <th title={OF_STEP}>in the step</th>}
             {first !== undefined && (
               <th title={`Of the tokens that it or ${first.title} takes out, the share that both take out`}>agrees</th>
             )}
@@ -102,12 +108,28 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
               </td>
               <td>{figure(mask.count)}</td>
               <td>{percent(mask.count / trained)}</td>
+              {ofStep.size > 0 && <td>{percent(ofStep.get(mask.name) ?? NaN)}</td>}
               {first !== undefined && <td>{mask === first ? "–" : percent(agreement(first.flags, mask.flags))}</td>}
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** The share of the trained tokens of the step that each rule takes out. */
+function useSharesOfStep(): ReadonlyMap<string, number> {
+  const session = useSession();
+  const [reply, version] = [session.sample.now.value, session.run.now.value?.version];
+  const { run = "", split = "", step = 0 } = reply ?? {};
+  const subject = isAlone() || reply === null ? null : JSON.stringify([run, split]);
+  const loaded = useLoaded(subject && `${subject} ${version}`, () => getTokenMasks(run, split), subject);
+  return new Map(
+    loaded.value?.rules.flatMap(({ rule, steps, masked }) => {
+      const share = masked[steps.indexOf(step)];
+      return share === undefined ? [] : [[rule, share] as const];
+    }),
   );
 }
 

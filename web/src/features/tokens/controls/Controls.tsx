@@ -8,6 +8,7 @@ import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
 import { UpdateControls } from "../update/UpdateControls";
 import { isAlone } from "../../../api";
+import { RowMenu } from "../table/RowMenu";
 import { BesideField } from "../pair/BesideField";
 import { Masks } from "./Masks";
 import { Legend } from "./Legend";
@@ -47,11 +48,7 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
           <>
             <Colours tokens={tokens} />
             <Masks />
-            {form === "text" && (
-              <div class={style["group"]}>
-                <BesideField />
-              </div>
-            )}
+            <div class={style["group"]}>{form === "text" ? <BesideField /> : <RowMenu tokens={tokens} />}</div>
           </>
         )}
       </div>

@@ -30,7 +30,9 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
   const { first } = tokens;
   const scroller = useRef<HTMLDivElement>(null);
   const namesPx = useMatch(NARROW) ? NAMES_PX.narrow : NAMES_PX.wide;
-  const rows = useComputed<Row[]>(() => tokens.rows().map((series) => ({ series, scale: look.scaleOf(series) }))).value;
+  const rows = useComputed<Row[]>(() =>
+    look.rows.value.map((series) => ({ series, scale: look.scaleOf(series) })),
+  ).value;
   const drawn = useRows({ count: tokens.count - first, rowPx: COLUMN_PX, scroller, abovePx: namesPx, of: "columns" });
   const { target } = look;
   const reveal = (token: number): void => drawn.reveal(token - first);

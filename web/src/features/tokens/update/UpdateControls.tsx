@@ -3,6 +3,7 @@
 import type { TokenUpdate } from "../../../api/tokens";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { momentOf } from "../../../lib/tokens/moment";
 import { shareOf } from "../../../lib/tokens/shares";
 import { figure } from "../../../lib/numbers/numbers";
 import type { ChosenUpdate } from "../../../state/tokens/update";
@@ -14,8 +15,6 @@ import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
 import { UpdateLegend } from "./UpdateLegend";
 import style from "./Update.module.css";
-
-const MOMENT = "A reading of the recorded numbers at one moment: the first minibatch of the step";
 
 export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
@@ -34,11 +33,12 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
       <RuleField place={1} label="compare with" chosen={second} />
       {second !== undefined && <Sums found={other ?? null} />}
       <UpdateLegend tokens={tokens} />
-      <p class={style["about"]} title={MOMENT}>
+      <p class={style["about"]}>
         {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
         {first.rule.is_of_run
           ? `The run was trained with it (${harmless(first.rule.read_from)}).`
-          : "The run's configuration does not name it."}
+          : "The run's configuration does not name it."}{" "}
+        {momentOf(new Set(tokens.series.map(({ name }) => name)))}
       </p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
     </div>

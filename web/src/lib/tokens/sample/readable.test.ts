@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escaped, inColumn, inFlow, type Spelling, textOf } from "./readable";
+import { escaped, inColumn, inFlow, partialBytes, type Spelling, textOf } from "./readable";
 
 const texts = (spelling: Spelling, strings: readonly string[]): string[] =>
   strings.map((_, token) => textOf({ at: (place) => strings[place] ?? "" }, token, spelling));
@@ -33,6 +33,13 @@ describe("strings of tokens", () => {
   });
   it("that are not what their spelling allows stay as they are", () => {
     expect(texts("bytes", ["Ġa", "語", "Ġ語"])).toEqual([" a", "語", "Ġ語"]);
+  });
+  it("have the bytes of what is no whole character by itself", () => {
+    const bytes = (spelling: Spelling, ...strings: string[]): string[] =>
+      strings.map((one) => partialBytes(one, spelling));
+    expect(bytes("bytes", "ðŁ", "Ģ", "Ġé", "Ã©", "語")).toEqual(["F0 9F", "80", "20 E9", "", ""]);
+    expect(bytes("pieces", "<0xE2>", "<0x0A>", "▁a")).toEqual(["E2", "", ""]);
+    expect(bytes("plain", "ðŁ")).toEqual([""]);
   });
   it("never break off what follows bytes that make no character", () => {
     expect(texts("bytes", ["ĠA", "ðŁ", "x", "Ð", "Ð"]).slice(0, 3).join("")).toContain("x");

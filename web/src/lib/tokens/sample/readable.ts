@@ -44,6 +44,7 @@ function bytesOf(text: string): Uint8Array | null {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const strict = new TextDecoder("utf-8", { fatal: true });
 
 /** The bytes that a token adds to the text. */
 function added(text: string, spelling: Spelling): Uint8Array {
@@ -90,6 +91,17 @@ function openBefore({ at }: Strings, token: number, spelling: Spelling): Uint8Ar
     bytes = joined;
   }
   return bytes.subarray(bytes.length - openBytes(bytes));
+}
+
+/** The bytes of a token that is no whole text by itself, such as `F0 9F`; empty for others. */
+export function partialBytes(raw: string, spelling: Spelling): string {
+  const bytes = spelling === "plain" ? new Uint8Array() : added(raw, spelling);
+  try {
+    strict.decode(bytes);
+    return "";
+  } catch {
+    return Array.from(bytes, (byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join(" ");
+  }
 }
 
 /** A token in running text: invisible characters have signs, and a very long one is cut. */
