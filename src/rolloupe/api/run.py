@@ -430,7 +430,8 @@ class Run:
         """Return which share of the trained tokens each rule takes out of the loss, step by step.
 
         `shares` have `split`, `step`, `rule`, `tokens`, `masked`, of which `high` and `low`, and `update_lost`, the
-        share of the update. Rules have their usual thresholds; `recorded` is what the trainer recorded.
+        share of the update. The run's own rule has the run's thresholds, others
+        have their usual ones, as `thresholds` says; `recorded` is what the trainer recorded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
         return queries.masked_shares(self._ready(derived=True), wanted)

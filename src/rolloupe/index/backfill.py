@@ -1,14 +1,16 @@
 """Writes what lies behind the numbers (texts, derived metrics, tokens), newest step first, as far as there is room."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 
+from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import BackfillJob, Executor, InlineExecutor, JobReply
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
-from rolloupe.index.segments.kind import SegmentKind, Stage
+from rolloupe.index.segments.kind import Beside, SegmentKind, Stage
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget, Text
@@ -16,7 +18,7 @@ from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.index.token_stats.annotations import TokenAnnotations
 from rolloupe.index.token_stats.files import tokens_file_of, words_file_of
-from rolloupe.model import Problem, RunInfo, Source
+from rolloupe.model import Problem, RunInfo, RunLoss, Source
 
 WAIT_S = 0.5
 PUBLISH_S = 1.0
@@ -38,6 +40,7 @@ class Backfill:
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
         self._annotations = TokenAnnotations()
+        self._loss: RunLoss | None = None
         self._failed: dict[Path, Problem] = {}
         """The reasons why kinds of segments could not be written, in the order of the attempts."""
         self._probe: Path | None = None
@@ -84,6 +87,7 @@ class Backfill:
         segments = list(segments)
         if self._stage == "tokens":
             self.forget(self._annotations.update(segments))
+            self._look_for_loss(segments)
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
@@ -105,7 +109,7 @@ class Backfill:
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment, self._stage, self._annotations.stamp(segment.path))
+            missing = missing_of(segment, self._stage, self._beside(segment.path))
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
@@ -122,6 +126,7 @@ class Backfill:
                 meta=meta,
                 kinds=kinds,
                 noted=self._annotations.of(segment.path),
+                loss=self._loss,
                 cost=cost,
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
@@ -132,6 +137,17 @@ class Backfill:
             self._land(WAIT_S)
         self.publish()
         return whole
+
+    def _look_for_loss(self, segments: Iterable[Segment]) -> None:
+        """Read the loss of the run, which may be configured after the first samples are written."""
+        if self._loss is None and any(segment.path not in self._done for segment in segments):
+            with contextlib.suppress(Exception):  # a defect in a format must not cost the index
+                self._loss = by_name(self._info.format).loss(self._info)
+            if self._loss is not None:
+                self._done.clear()
+
+    def _beside(self, path: Path) -> Beside:
+        return Beside(self._annotations.stamp(path), self._loss)
 
     def publish(self) -> None:
         """Add new derived metrics to the catalog, and so to answers."""
@@ -183,18 +199,18 @@ class Backfill:
         is_new = known is None or (self._stage == "tokens" and known.tokens is None)
         if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment, self._stage, self._annotations.stamp(path))
+        is_done = not meta.rows or not missing_of(segment, self._stage, self._beside(path))
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
 
 
-def missing_of(segment: Segment, stage: Stage, stamp: int) -> list[SegmentKind]:
-    """The kinds of a pass that a segment lacks, whose annotations have this stamp."""
+def missing_of(segment: Segment, stage: Stage, beside: Beside) -> list[SegmentKind]:
+    """The kinds of a pass that a segment lacks."""
     path, meta = segment.path, segment.meta
     of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]
-    return [kind for kind, one in of_stage if not one.is_written(path, meta, stamp)]
+    return [kind for kind, one in of_stage if not one.is_written(path, meta, beside)]
 
 
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:

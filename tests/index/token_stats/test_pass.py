@@ -18,9 +18,11 @@ from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.tokens.series import series_of
+from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program
 from tests.index.support import contents, eventually, opened, relax_run
+from tests.server.support import get, run_path, served
 from tests.thoroughness import amount
 
 SCRIPT = """
@@ -225,3 +227,26 @@ def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_oth
         assert len(written) == 4 and len(untouched) >= 2
     settled(tmp_path / "run", tmp_path / "other").close()
     assert contents(tmp_path / "index") == contents(tmp_path / "other")
+
+
+def test_the_rule_of_the_run_has_its_thresholds_however_late_and_often_they_are_configured(tmp_path: Path) -> None:
+    ratios = np.array([0.85, 1.05, 1.15, 1.25])
+
+    def shares(low: float, high: float) -> None:
+        with settled(tmp_path / "run", tmp_path / "index") as library:
+            found = query.masked_shares(library.runs[0], SampleQuery()).shares
+            (own,) = (one for one in found if one.rule == "ppo")
+            assert own.thresholds == {"low": low, "high": high} and own.masked == (ratios > 1 + high).mean()
+            (usual,) = (one for one in found if one.rule == "dapo")
+            assert usual.thresholds == {"low": 0.2, "high": 0.28} and usual.masked == 0
+            app, loss = served(library), query.loss_of(library.runs[0])
+            rules = get(app, f"{run_path(app)}/token-masks?split=train").json["rules"]
+            assert {one["rule"]: one["is_of_run"] for one in rules}["ppo"] is (loss is not None)
+
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        series = {"logprobs": [-1.0] * 4, "trainer_logprobs": (np.log(ratios) - 1).tolist()}
+        recorder.sample(step=0, prompt="p", response="abcd", tokens=[*"abcd"], advantage=1.0, series=series)
+    shares(0.2, 0.2)
+    for low, high in ((0.1, 0.1), (0.0, 0.0)):
+        (tmp_path / "run/config.json").write_text(json.dumps({"clip_low": low, "clip_high": high}))
+        shares(low, high)

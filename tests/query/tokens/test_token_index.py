@@ -231,7 +231,7 @@ def has_masked(run: OpenRun, samples: Samples) -> None:
         for sample, _ in some:
             series = series_of(sample, token_count(sample))
             inputs = tokens.loss_inputs(series)
-            for rule, name in tokens.mask_rules(series) if inputs else ():
+            for rule, name in tokens.mask_rules(series, query.loss_of(run)) if inputs else ():
                 assert inputs is not None
                 compared = next(one.values for one in series if one.name == name)
                 flags = rule.flags_of(compared, inputs.advantages, inputs.loss_mask)

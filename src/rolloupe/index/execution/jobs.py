@@ -17,7 +17,7 @@ from rolloupe.index.segments.kind import Noted
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.model import RunInfo, Source
+from rolloupe.model import RunInfo, RunLoss, Source
 
 
 class ScanJob(Struct, kw_only=True, tag=True):
@@ -39,6 +39,7 @@ class BackfillJob(Struct, kw_only=True, tag=True):
     meta: SegmentMeta
     kinds: Sequence[str]
     noted: Noted = Noted()
+    loss: RunLoss | None = None
     cost: int = 0
 
 
@@ -100,7 +101,7 @@ def _performed(job: Job) -> JobReply:
 
 
 def _backfilled(job: BackfillJob) -> JobReply:
-    records = segment.records_of(job.run, job.source, job.meta, job.noted)
+    records = segment.records_of(job.run, job.source, job.meta, job.noted, job.loss)
     if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)

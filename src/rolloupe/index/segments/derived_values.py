@@ -31,7 +31,7 @@ from rolloupe.errors import words_of
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import LZ4, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
@@ -63,6 +63,8 @@ class TokenMark(Struct, frozen=True, kw_only=True):
     """The size of its file of words; 0 if no trained token has a string or an id."""
     annotations: int = 0
     """The stamp of the annotations that it read."""
+    loss: str = ""
+    """The rule of the run with its thresholds, as `stamp_of` writes them."""
     unread: int = 0
     """The number of samples whose tokens could not be read."""
 
@@ -131,7 +133,7 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
     return [msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), {})) for stats in step_stats]
 
 
-def _is_written(path: Path, meta: SegmentMeta, _: int) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, _: Beside) -> bool:
     about = read_derived(path, meta)
     return about is not None and about.has_current(text_metrics())
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from rolloupe.index.segments.derived_values import DerivedMeta
     from rolloupe.index.segments.segment import SegmentMeta
-    from rolloupe.model import RunInfo, SampleRow, Source
+    from rolloupe.model import RunInfo, RunLoss, SampleRow, Source
 
 Stage: TypeAlias = Literal["texts", "tokens"]
 """The pass that writes a kind: that over texts comes before that over tokens."""
@@ -33,6 +33,15 @@ class Noted(Struct, frozen=True):
     rows: Sequence[NotedRow] = ()
 
 
+class Beside(NamedTuple):
+    """What a kind depends on beside the records of a segment."""
+
+    annotations: int = 0
+    """The stamp of its annotations, as in `Noted`."""
+    loss: "RunLoss | None" = None
+    """The loss of the run."""
+
+
 class PartRecords:
     """The records of a segment, read from their source as far as a kind needs them."""
 
@@ -43,9 +52,10 @@ class PartRecords:
         meta: "SegmentMeta",
         rows: "Callable[[], list[SampleRow]]",
         noted: "Noted",
+        loss: "RunLoss | None",
     ) -> None:
         self.run, self.source, self.meta = run, source, meta
-        self.noted = noted
+        self.noted, self.loss = noted, loss
         self._read_rows = rows
 
     @cached_property
@@ -57,11 +67,8 @@ class PartRecords:
 class Backfilled(NamedTuple):
     """Writes a kind after the numbers, from the records of a part."""
 
-    is_written: "Callable[[Path, SegmentMeta, int], bool]"
-    """Tells whether the files exist with the content that this version would write.
-
-    The last argument is the stamp of the annotations, as in `Noted`.
-    """
+    is_written: "Callable[[Path, SegmentMeta, Beside], bool]"
+    """Tells whether the files exist with the content that this version would write."""
     write: "Callable[[Path, PartRecords], DerivedMeta | None]"
     """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
 

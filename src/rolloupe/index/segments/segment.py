@@ -27,7 +27,7 @@ from rolloupe.index.segments.columns import metric_column, names_of, tag_column
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
-from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Source
 from rolloupe.storage import atomic, open_file
 
 LAYOUT = 20
@@ -291,14 +291,16 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
     return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
 
 
-def records_of(run: RunInfo, source: Source, meta: SegmentMeta, noted: Noted) -> PartRecords | None:
+def records_of(
+    run: RunInfo, source: Source, meta: SegmentMeta, noted: Noted, loss: RunLoss | None
+) -> PartRecords | None:
     """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
         return None
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
-    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted)
+    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted, loss)
 
 
 def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import SegmentMeta, write_parquet
 from rolloupe.model import SampleRow
 
@@ -36,7 +36,7 @@ def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
     return pa.Table.from_pydict(columns, schema=SCHEMA)
 
 
-def _is_written(path: Path, _: SegmentMeta, __: int) -> bool:
+def _is_written(path: Path, _: SegmentMeta, __: Beside) -> bool:
     return text_of(path).exists()
 
 

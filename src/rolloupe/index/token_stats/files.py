@@ -17,19 +17,19 @@ from rolloupe.derive import BatchValues, token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
-from rolloupe.index.segments.kind import Backfilled, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
 from rolloupe.index.token_stats import kept_tokens, mask_sums, words
-from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums
+from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums, stamp_of
 from rolloupe.index.token_stats.positions import PositionRuns, PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.index.token_stats.word_rows import WordRows
 from rolloupe.index.token_stats.words import WordNumbers, WordTotals
-from rolloupe.model import Locator, Problem, SampleRow
+from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
-VERSION = 5
+VERSION = 6
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
@@ -57,13 +57,15 @@ def words_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
 
 
-def _is_written(path: Path, meta: SegmentMeta, stamp: int) -> bool:
-    if meta.annotates or not (stamp or may_have_tokens(meta)):
+def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
+    if meta.annotates or not (beside.annotations or may_have_tokens(meta)):
         return True
     about = read_derived(path, meta)
     if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
-    is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, stamp)
+    is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, beside.annotations)
+    if about.tokens.size_bytes:
+        is_same &= about.tokens.loss == stamp_of(beside.loss)
     return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
@@ -79,7 +81,7 @@ def has_words(path: Path, mark: TokenMark) -> bool:
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     rows = _rows_of(path)
-    reading = _TokensOfPart(rows)
+    reading = _TokensOfPart(rows, records.loss)
     places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
@@ -98,6 +100,7 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
         size_bytes=size_bytes,
         words_bytes=words_bytes,
         annotations=records.noted.stamp,
+        loss=stamp_of(records.loss),
         unread=reading.unread,
     )
     return add_values(path, records.meta, rows, reading.values, mark)
@@ -128,7 +131,8 @@ class _Waiting(NamedTuple):
 class _StepTotals:
     """The statistics of a step of a launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, loss: RunLoss | None) -> None:
+        self._loss = loss
         self.series: dict[str, SeriesTotals] = {}
         self.positions: dict[str, PositionTotals] = defaultdict(PositionTotals)
         self.words = WordTotals()
@@ -144,15 +148,16 @@ class _StepTotals:
                 self.series[name].add(batch, name)
                 self.positions[name].add(runs.sums(series.values))
         self.words.add(batch, words)
-        for rule, sums in masked_sums(batch).items():
-            self.masked[rule] = self.masked.get(rule, MaskedSums()).plus(sums)
+        for rule, sums in masked_sums(batch, self._loss).items():
+            before = self.masked.get(rule)
+            self.masked[rule] = sums if before is None else before.plus(sums)
 
 
 class _TokensOfPart:
     """The statistics of the samples of a segment."""
 
-    def __init__(self, rows: Sequence[SampleRow]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Sequence[SampleRow], loss: RunLoss | None) -> None:
+        self._rows, self._loss = rows, loss
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
@@ -191,7 +196,7 @@ class _TokensOfPart:
             return
         row = self._rows[waiting.rows[0]]
         words = self.vocabulary.numbers_of(batch)
-        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals()).add(batch, words)
+        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals(self._loss)).add(batch, words)
         self.word_rows.add(batch, words)
         for name, metric in token_metrics().items():
             if metric.of_tokens is not None:

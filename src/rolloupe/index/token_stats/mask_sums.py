@@ -1,4 +1,4 @@
-"""How many tokens each rule of masks takes out, with its usual thresholds, and how much of the update that is."""
+"""How many tokens each rule of masks takes out, and how much of the update that is."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.model import RunLoss
 from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, TokenBatch
 
 RECORDED = "recorded"
@@ -15,6 +16,8 @@ RECORDED = "recorded"
 class MaskedSums(NamedTuple):
     """Sums over trained tokens."""
 
+    thresholds: dict[str, float]
+    """Those of the rule."""
     tokens: int = 0
     masked: int = 0
     high: int = 0
@@ -26,26 +29,35 @@ class MaskedSums(NamedTuple):
     """That of the tokens taken out."""
 
     def plus(self, other: "MaskedSums") -> "MaskedSums":
-        """The sums over both."""
-        return MaskedSums._make(one + another for one, another in zip(self, other, strict=True))
+        """The sums over both, which have the same thresholds."""
+        sums = (one + another for one, another in zip(self[1:], other[1:], strict=True))
+        return MaskedSums._make([self.thresholds, *sums])
 
 
-def masked_sums(batch: TokenBatch) -> dict[str, MaskedSums]:
-    """The sums of a batch for each rule that its series suffice for, and for the recorded flags."""
+def stamp_of(loss: RunLoss | None) -> str:
+    """Tells the thresholds of a run from others that it may have had before."""
+    return "" if loss is None else f"{loss.rule} {sorted(loss.thresholds.items())}"
+
+
+def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums]:
+    """The sums of a batch for each rule that its series suffice for, and for the recorded flags.
+
+    The rule of the run's loss has the run's thresholds, others have their usual ones.
+    """
     inputs = batch.loss_inputs
     if inputs is None:
         return {}
     found, full = {}, _Full(inputs)
     with np.errstate(all="ignore"):
-        for rule, compared in tokens.mask_rules(list(batch.series.values())):
+        for rule, compared in tokens.mask_rules(list(batch.series.values()), loss):
             flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
-            found[rule.name] = _sums(inputs.loss_mask, *flags, full[rule.name])
+            found[rule.name] = _sums(rule.thresholds, inputs.loss_mask, *flags, full[rule.name])
         if "is_masked" in batch.series:
             names = ("is_masked", "is_masked_high", "is_masked_low")
             none = np.zeros(len(batch))
             masked, high, low = ((batch.series[name].values if name in batch.series else none) == 1 for name in names)
             under = inputs.loss_mask
-            found[RECORDED] = _sums(under, masked & under, high & under, low & under, full["importance_sampling"])
+            found[RECORDED] = _sums({}, under, masked & under, high & under, low & under, full["importance_sampling"])
     return found
 
 
@@ -66,10 +78,12 @@ class _Full:
         return self._known[is_sequence]
 
 
-def _sums(under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats) -> MaskedSums:
+def _sums(
+    thresholds: dict[str, float], under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats
+) -> MaskedSums:
     counts = (int(np.count_nonzero(one)) for one in (under, masked, high, low))
     at = np.flatnonzero(masked)
-    return MaskedSums._make([*counts, float(full.sum()), float(full[at].sum())])
+    return MaskedSums._make([thresholds, *counts, float(full.sum()), float(full[at].sum())])
 
 
 def packed(sums: dict[str, MaskedSums]) -> bytes:

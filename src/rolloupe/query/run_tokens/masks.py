@@ -1,6 +1,5 @@
 """The shares of the tokens of each step that rules of masks take out."""
 
-from collections import defaultdict
 from typing import NamedTuple
 
 from rolloupe.index import OpenRun
@@ -11,12 +10,14 @@ from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
 
 
 class MaskedShares(NamedTuple):
-    """What a rule with its usual thresholds takes out at a step, as shares of the trained tokens."""
+    """What a rule takes out at a step, as shares of the trained tokens."""
 
     split: str
     step: int
     rule: str
     """A name of `tokens.MASK_RULES`, or `recorded` for what the trainer recorded."""
+    thresholds: dict[str, float]
+    """The run's for the rule of its loss, the usual ones for others; none for `recorded`."""
     tokens: int
     masked: float
     high: float
@@ -38,13 +39,15 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
     Raises `BadQuery` for a query with a group or a filter.
     """
     rows, coverage = whole_steps(run, query, "masked")
-    sums: dict[tuple[str, int, str], MaskedSums] = defaultdict(MaskedSums)
+    sums: dict[tuple[str, int, str, str], MaskedSums] = {}
     for row in rows:
         for rule, one in mask_sums.unpacked(row.values[0]).items():
-            sums[row.split, row.step, rule] = sums[row.split, row.step, rule].plus(one)
+            key = row.split, row.step, rule, str(one.thresholds)
+            sums[key] = sums[key].plus(one) if key in sums else one
     shares = [
         MaskedShares(
-            *key,
+            *key[:3],
+            one.thresholds,
             tokens=one.tokens,
             masked=one.masked / one.tokens,
             high=one.high / one.tokens,

@@ -105,25 +105,28 @@ async def masks(request: Request) -> Response:
 
     def make() -> wire.TokenMasksReply:
         found = query.masked_shares(run, scope)
-        by_rule = defaultdict[str, list[query.MaskedShares]](list)
+        by_rule = defaultdict[tuple[str, str], list[query.MaskedShares]](list)
         for one in found.shares:
-            by_rule[one.rule].append(one)
+            by_rule[one.rule, str(one.thresholds)].append(one)
         loss, rules = query.loss_of(run), {kind.name: kind for kind in tokens.MASK_RULES}
+        places = {name: place for place, name in enumerate(rules)}
         return wire.TokenMasksReply(
             rules=[
                 wire.MaskSteps(
-                    rule=name,
-                    title=rules[name].title if name in rules else RECORDED,
-                    thresholds=rules[name]().thresholds if name in rules else {},
-                    is_of_run=loss is not None and loss.rule == name,
-                    steps=[one.step for one in by_rule[name]],
-                    tokens=[one.tokens for one in by_rule[name]],
-                    masked=[one.masked for one in by_rule[name]],
-                    high=[one.high for one in by_rule[name]],
-                    low=[one.low for one in by_rule[name]],
-                    update_lost=[number(one.update_lost) for one in by_rule[name]],
+                    rule=rule,
+                    title=rules[rule].title if rule in rules else RECORDED,
+                    thresholds=shares[0].thresholds,
+                    is_of_run=loss is not None
+                    and loss.rule == rule
+                    and loss.thresholds.items() <= shares[0].thresholds.items(),
+                    steps=[one.step for one in shares],
+                    tokens=[one.tokens for one in shares],
+                    masked=[one.masked for one in shares],
+                    high=[one.high for one in shares],
+                    low=[one.low for one in shares],
+                    update_lost=[number(one.update_lost) for one in shares],
                 )
-                for name in (*(name for name in by_rule if name not in rules), *(n for n in rules if n in by_rule))
+                for (rule, _), shares in sorted(by_rule.items(), key=lambda one: places.get(one[0][0], -1))
             ],
             coverage=_coverage(found.coverage),
         )
