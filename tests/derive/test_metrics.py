@@ -4,12 +4,14 @@ import gc
 import math
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rolloupe
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
 from rolloupe.derive.blocks import blocks_of
@@ -237,3 +239,24 @@ def test_degenerate_texts_take_time_that_grows_with_them(piece: str) -> None:
 
 def test_a_value_that_is_not_a_number_is_none() -> None:
     assert not any(isinstance(one, float) and math.isnan(one) for one in values_of_sample(row("")).values())
+
+
+def test_the_share_of_tokens_taken_out_is_the_trainers_or_else_that_of_the_runs_rule(tmp_path: Path) -> None:
+    series = {
+        "logprobs": [-1.0] * 4, "trainer_logprobs": [-1.0, -0.5, -1.5, -0.5], "loss_mask": [1, 1, 1, 0],
+        "advantages": [1.0, 1.0, 1.0, 1.0],
+    }  # fmt: skip
+    flags = {"is_masked": [0.0, 1.0, 1.0, 0.0]}
+
+    def shares(name: str, config: dict[str, Any]) -> list[Any]:
+        with rolloupe.Recorder(tmp_path / name, code=None, config=config) as recorder:
+            for more in ({}, flags):
+                recorder.sample(step=0, prompt="p", response="r", reward=1.0, series=series | more)
+        with rolloupe.open(tmp_path / name, index_dir=tmp_path / f"{name}.index") as runs:
+            (run,) = runs
+            items = run.samples(where="derived.masked_share is null or derived.masked_share >= 0")
+            return [item.derived.get("masked_share") for item in items]
+
+    assert shares("ppo", {"clip_low": 0.2, "clip_high": 0.2}) == pytest.approx([1 / 3, 2 / 3])  # exp(0.5) > 1.2
+    assert shares("wide", {"clip_low": 0.2, "clip_high": 0.8}) == pytest.approx([0, 2 / 3])
+    assert shares("unknown", {}) == [None, pytest.approx(2 / 3)]

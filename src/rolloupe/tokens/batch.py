@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.tokens.applicable import loss_inputs
+from rolloupe.model import RunLoss
+from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import MASKS, Floats, counts
 from rolloupe.tokens.complete import MASK, SampleSeries, completed, trained
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
@@ -36,8 +37,8 @@ class Reduced(NamedTuple):
 class TokenBatch:
     """The tokens of some samples that have the same series, without tokens that have no value in any of them.
 
-    `rows` numbers the samples, `places` and `samples` the tokens: the place of each in its sample, and its sample
-    within the batch.
+    `loss` is that of the run, if it is known. `rows` numbers the samples, `places` and `samples` the tokens: the place
+    of each in its sample, and its sample within the batch.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class TokenBatch:
         rows: Sequence[int],
         found: Sequence[SampleTokens],
         advantages: Sequence[float | None],
+        loss: RunLoss | None = None,
     ) -> None:
+        self._loss = loss
         names = list(found[0].series)
         lengths = np.array([one.total for one in found], np.int64)
         flat = {name: np.concatenate([one.series[name] for one in found]) for name in names}
@@ -101,6 +104,18 @@ class TokenBatch:
         """What a loss sees of the tokens; None without logprobs or without advantages."""
         mask = [one for one in self.all if one.name == MASK]
         return loss_inputs([*mask, *self.series.values()])
+
+    @cached_property
+    def masked_by_run(self) -> Flags | None:
+        """The tokens that the rule of the run's loss takes out; None if that is unknown."""
+        inputs, series = self.loss_inputs, list(self.series.values())
+        if inputs is None or self._loss is None:
+            return None
+        rules = mask_rules(series, self._loss)
+        if not rules or rules[0][0].name != self._loss.rule:
+            return None
+        rule, compared = rules[0]
+        return rule.flags_of(self.series[compared].values, inputs.advantages, inputs.loss_mask).masked
 
     @property
     def has_strings(self) -> bool:

@@ -191,7 +191,7 @@ class _TokensOfPart:
     def _flush(self, alike: tuple[object, ...]) -> None:
         waiting = self._waiting.pop(alike)
         del self._sizes[alike]
-        batch = TokenBatch(*waiting)
+        batch = TokenBatch(*waiting, self._loss)
         if not len(batch):
             return
         row = self._rows[waiting.rows[0]]
