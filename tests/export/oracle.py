@@ -27,8 +27,8 @@ DERIVED = {
 
 DERIVED_SERIES = {
     "rl_logging_board": {"log_ratio", "kl"},
-    "prime_rl": {"loss_mask", "advantages", "mismatch_kl", "log_importance_ratio", "importance_ratio", "prob_delta",
-                 "is_masked", "is_masked_high", "is_masked_low"},
+    "prime_rl": {"loss_mask", "advantages", "rewards", "mismatch_kl", "log_importance_ratio", "importance_ratio",
+                 "prob_delta", "is_masked", "is_masked_high", "is_masked_low"},
 }  # fmt: skip
 """Token series that a reader or the trainer's own exporter computes from others."""
 

@@ -356,7 +356,7 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
         "position_ids": list(range(size)),
         "loss_mask": mask.tolist(),
         "advantages": numbers(column("advantages")) if "advantages" in series else _all(sample.row.advantage, size),
-        "rewards": _all(sample.row.reward, size),
+        "rewards": numbers(column("rewards")) if "rewards" in series else _all(sample.row.reward, size),
         "inference_logprobs": numbers(sampler) if sampled else [None] * size,
     }
     computed: dict[str, tokens.Floats] = {}
