@@ -213,7 +213,7 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
             query.word_changes(run, "train", 0, 1, by="kl")
         with pytest.raises(BadQuery, match="no samples at step 7"):
             query.word_changes(run, "train", 0, 7)
-        with pytest.raises(BadQuery, match="leave out the group"):
+        with pytest.raises(BadQuery, match="remove the group"):
             query.step_words(run, SampleQuery(group="g"))
 
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
         with pytest.raises(BadQuery, match=words):
             token_update(sample, choice)
     sample.series = []
-    with pytest.raises(BadQuery, match="has no logprobs, so nothing says"):
+    with pytest.raises(BadQuery, match="is not known: it has no logprobs"):
         token_update(sample, UpdateChoice("ppo"))
     sample.series = made([1.0], [1.0], [1]).series[:2]
     with pytest.raises(BadQuery, match="has no advantage"):

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import html
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -101,12 +101,28 @@ def write_report(
     return WrittenReport(files, count, tokens, size_bytes)
 
 
-def report_pieces(about: Report, samples: Iterable[ReportedSample], *, has_tokens: bool = True) -> Iterator[bytes]:
-    """Yield a report of one file in pieces, with as many of the samples as fit.
+def report_pieces(
+    about: Report, samples: Iterable[ReportedSample], total: int, *, has_tokens: bool = True
+) -> Iterator[bytes]:
+    """Yield a report of one file in pieces, with as many of the samples as fit; it says how many of `total` do not.
 
     Raises `NotFound` if the browser app is not built.
     """
-    return _document(about, _fitting(record for record, _ in _records(samples, has_tokens=has_tokens)))
+    written = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal written
+        for record in _fitting(record for record, _ in _records(samples, has_tokens=has_tokens)):
+            yield record
+            written += 1
+
+    def complete() -> Report:
+        if written >= total:
+            return about
+        missing = f"{total - written:,} of {total:,} samples did not fit into this file."
+        return replace(about, about=f"{about.about} {missing}")
+
+    return _document(about, counted(), complete)
 
 
 def _fitting(records: Iterable[bytes]) -> Iterator[bytes]:
@@ -156,8 +172,8 @@ def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[by
     yield part, True
 
 
-def _document(about: Report, records: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a file in pieces. What it says above the samples follows them."""
+def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Report] | None = None) -> Iterator[bytes]:
+    """Yield a file in pieces. What it says above the samples follows them; `complete` returns it once they are read."""
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (
@@ -170,15 +186,17 @@ def _document(about: Report, records: Iterable[bytes]) -> Iterator[bytes]:
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer"><title>{html.escape(text.clean(about.title))}</title>
 <style>{sheet}</style></head><body><div id="app"></div>
-<noscript>This report is drawn by a script that it holds. Allow scripts, then load it again.</noscript>
+<noscript>This report needs JavaScript. Allow scripts and reload.</noscript>
 <script type="text/plain" id="licenses">{licenses}</script>
 <script type="application/json" id="data">{{"samples":["""
-    return chain(
-        [head.encode()],
-        (b"," + record if number else record for number, record in enumerate(records)),
-        [b"]," + _harmless(encode(about))[1:] + b'</script>\n<script type="module">' + script.encode()],
-        [b"</script></body></html>\n"],
-    )
+
+    def end() -> Iterator[bytes]:
+        above = encode(complete() if complete else about)
+        yield b"]," + _harmless(above)[1:] + b'</script>\n<script type="module">' + script.encode()
+        yield b"</script></body></html>\n"
+
+    listed = (b"," + record if number else record for number, record in enumerate(records))
+    return chain([head.encode()], listed, end())
 
 
 def _app(name: str) -> str:

@@ -97,7 +97,7 @@ def whole_steps(run: OpenRun, query: SampleQuery, column: str) -> tuple[list[Ind
 def of_index(query: SampleQuery) -> None:
     """Raise `BadQuery` for a query of other samples than all those of some steps."""
     if is_read(query):
-        raise BadQuery("this is known of whole steps: leave out the group and the filter")
+        raise BadQuery("only whole steps have this answer: remove the group and the filter")
 
 
 def _is_in(query: SampleQuery, key: StepKey) -> bool:
@@ -132,7 +132,9 @@ def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
     """Read the samples of a query. Raises `BadQuery` for too many, and `SourceChanged`."""
     items = samples(run, replace(query, offset=0, limit=MAX_READ + 1)).samples
     if len(items) > MAX_READ:
-        raise BadQuery(f"more than {MAX_READ:,} samples are not read for one answer: narrow the steps, or filter")
+        raise BadQuery(
+            f"this selects more than {MAX_READ:,} samples, the most that one answer reads: filter, or cut steps"
+        )
     read = Reader(run)
     keys = [item.key for item in items]
     return ReadTotals(totals_of(map(read, keys), series), keys)

@@ -149,7 +149,7 @@ def word_changes(
     """
     _one_of(by, COMPARED)
     if min_tokens < 1:
-        raise BadQuery(f"min_tokens={min_tokens}: from 1 on")
+        raise BadQuery(f"min_tokens must be at least 1, and {min_tokens} was given")
     (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
     coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
     return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)

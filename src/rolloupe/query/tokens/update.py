@@ -170,7 +170,7 @@ def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     found = _inputs_of(sample)
     table = found if isinstance(found, str) else _table_of(found.loss, choice)
     if isinstance(found, str) or isinstance(table, str):
-        raise BadQuery(f"sample {sample.key} has {table}, so nothing says what the step does to it")
+        raise BadQuery(f"the update of sample {sample.key} is not known: it has {table}")
     roles, strings = _PushSums(), _PushSums()
     roles.add(found.roles.known, table.by(found.roles))
     strings.add(found.strings.known, table.by(found.strings))

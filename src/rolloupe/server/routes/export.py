@@ -29,6 +29,7 @@ class Selection(NamedTuple):
     """Samples to write; `notes` if they are bookmarked ones."""
 
     items: Iterable[SampleItem]
+    total: int
     notes: dict[SampleKey, str] | None = None
 
 
@@ -55,7 +56,8 @@ async def export(request: Request) -> Response:
         if kind == HTML:
             notes = notes_of(run, state) if selection.notes is None else selection.notes
             about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
-            return report.report_pieces(about, reported(run, selection.items, notes), has_tokens=has_tokens)
+            samples = reported(run, selection.items, notes)
+            return report.report_pieces(about, samples, selection.total, has_tokens=has_tokens)
         names = query.value_names(run)
         columns = tables.columns_of(
             *names,
@@ -91,8 +93,8 @@ def reported(
 def selected(run: OpenRun, scope: SampleQuery) -> Selection:
     """Return the samples of a query. Raises errors now, not in the middle of the file."""
     scope = query.with_length(run, scope)
-    query.samples(run, replace(scope, limit=0))
-    return Selection(query.every(run, scope))
+    total = query.samples(run, replace(scope, limit=0)).total
+    return Selection(query.every(run, scope), total if scope.limit is None else min(total, scope.limit))
 
 
 def bookmarks(run: OpenRun, state: State) -> Selection:
@@ -107,4 +109,5 @@ def bookmarks(run: OpenRun, state: State) -> Selection:
 
     found = samples()
     first = next(found, None)  # raises errors now, not in the middle of the file
-    return Selection([] if first is None else chain([first], found), notes)
+    total = sum(sample is not None for _, sample in marked_samples(state, run))
+    return Selection([] if first is None else chain([first], found), total, notes)
