@@ -194,18 +194,18 @@ def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, to
 
 def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, token_viewer: Viewer) -> None:
     tokens.goto(token_viewer.address + PRIME_TOKENS)
-    masks = tokens.get_by_role("group", name="Taken out of the loss")
+    masks = tokens.get_by_role("group", name="Masks")
     rule = masks.get_by_role("combobox", name="Mask")
     expect(rule.locator("option:checked")).to_have_text("Recorded flags")
     recorded = tokens.locator("[data-at][class*=first]")
     expect(recorded.first).to_be_visible()
     flagged = recorded.count()
     rule.select_option(label="DPPO")
-    expect(masks).to_contain_text("recorded flags agree 100 %")
+    expect(masks).to_contain_text("agreement with the recorded flags 100 %")
     expect(recorded).to_have_count(flagged)
     recorded.first.hover()
     expect(tokens.get_by_role("tooltip")).to_contain_text(
-        re.compile("DPPOtaken out: Probability change .*(above|below)")
+        re.compile("DPPOmasked: Probability change .*(above|below)")
     )
     masks.get_by_role("spinbutton", name="DPPO: high").fill("0.01")
     masks.get_by_role("spinbutton", name="DPPO: low").fill("0.01")
@@ -216,7 +216,7 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     expect(recorded).not_to_have_count(flagged)
     masks.get_by_role("combobox", name="and").select_option(label="IPO")
     expect(tokens.locator("[data-at][class*=second]").first).to_be_visible()
-    expect(masks).to_contain_text(re.compile(r"they agree \d+(\.\d+)? %"))
+    expect(masks).to_contain_text(re.compile(r"agreement \d+(\.\d+)? %"))
     tokens.reload()
     expect(masks.get_by_role("spinbutton", name="DPPO: high")).to_have_value("0.01")
     masks.get_by_role("button", name="Reset").click()
@@ -314,7 +314,7 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}&as=update")
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_role("status")).to_have_count(1)
-    expect(bar.get_by_role("status")).to_contain_text(re.compile(r"up .*% · down .*% · taken out \d+ of \d+ tokens"))
+    expect(bar.get_by_role("status")).to_contain_text(re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens"))
     expect(bar).to_contain_text("The run's configuration does not name it. Read at the first minibatch of the step")
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
@@ -327,18 +327,18 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     expect(bar.get_by_role("status").first).not_to_have_text(before)
     bar.get_by_role("slider", name="DAPO: low").press("End")
     expect(low).to_have_value("1")
-    expect(bar.get_by_role("status").first).to_contain_text("taken out 0 of")
+    expect(bar.get_by_role("status").first).to_contain_text("masked or clipped 0 of")
     low.fill("0.2")
     expect(bar.get_by_role("status").first).to_have_text(before)
     legend = bar.get_by_role("list", name="What the colours mean").get_by_role("listitem")
     expect(legend).to_have_text([
-        re.compile(r"pushed down *\d+.*pushed up *\d+"), re.compile(r"taken out: clipped or masked *\d"),
+        re.compile(r"pushed down *\d+.*pushed up *\d+"), re.compile(r"masked or clipped *\d"),
         re.compile(r"advantage 0 *\d"), re.compile(r"not trained *\d"), re.compile(r"the second rule differs *[1-9]"),
     ])  # fmt: skip
     expect(tokens.get_by_role("slider", name="Update by DAPO by position")).to_be_visible()
     expect(tokens.get_by_role("region", name="By role")).to_contain_text("assistant")
     tokens.locator("[data-at][class*=first]").first.hover()
-    expect(tokens.get_by_role("tooltip")).to_contain_text("taken out")
+    expect(tokens.get_by_role("tooltip")).to_contain_text("masked or clipped")
     expect(tokens).to_have_url(re.compile("as=update"))
     tokens.get_by_role("group", name="Form").get_by_role("button", name="Text").click()
     expect(bar).to_have_count(0)
@@ -371,7 +371,7 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     tokens.get_by_role("slider", name="PPO, GRPO: high").press("End")
     expect(share).not_to_have_text(before)
     tokens.route("**/update?*", lambda route: route.abort())
-    aside.get_by_label("counts").select_option(label="every sample alike")
+    aside.get_by_label("Weight").select_option(label="samples equally")
     again = aside.get_by_role("alert").get_by_role("button", name="Try again")
     expect(again).to_be_visible()
     tokens.unroute("**/update?*")

@@ -41,7 +41,7 @@ export interface TokenPage {
 /** What the step does to the tokens of a sample under a rule; the arrays have an element for each token. */
 export interface TokenUpdate {
   coefficients: Float64Array;
-  /** 0 not trained, 1 pushed up, 2 pushed down, 3 an advantage of 0, 4 taken out by the rule. */
+  /** 0 not trained, 1 pushed up, 2 pushed down, 3 an advantage of 0, 4 taken out by the rule, 5 unknown. */
   effects: Int32Array;
   sums: SampleUpdate;
 }

@@ -22,7 +22,7 @@ export function ByRule() {
     <section aria-labelledby="tokens-by-rule">
       <div class={style["heading"]}>
         <h2 id="tokens-by-rule">By rule</h2>
-        <small>what each rule takes out of the loss with its usual thresholds, as a share of the trained tokens</small>
+        <small>the share of the trained tokens that each rule masks or clips with its usual thresholds</small>
       </div>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply !== null && <Coverage of={reply.coverage} />}
@@ -67,7 +67,7 @@ function Rule({ rule }: { rule: MaskSteps }) {
         <small>{at < 0 ? "" : `step ${figure(step)}`}</small>
         <Lines
           lines={[
-            { label: "taken out", colour: OUT, value: share(rule.masked) },
+            { label: "masked", colour: OUT, value: share(rule.masked) },
             { label: "moved up", colour: UP, value: share(rule.high) },
             { label: "moved down", colour: DOWN, value: share(rule.low) },
             { label: "of the update", colour: LOST, value: share(rule.update_lost) },
@@ -75,11 +75,11 @@ function Rule({ rule }: { rule: MaskSteps }) {
         />
       </figcaption>
       {rule.masked.every((one) => one === 0) ? (
-        <p class="quiet">It takes out nothing at any step.</p>
+        <p class="quiet">This rule masks no token at any step.</p>
       ) : (
         rule.steps.length > 1 && (
           <CurveChart
-            what={`share of tokens that ${rule.title} takes out`}
+            what={`share of tokens that ${rule.title} masks`}
             curve={masked}
             colour={OUT}
             others={[

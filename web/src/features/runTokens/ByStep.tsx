@@ -60,13 +60,13 @@ export function ByStep({ series }: { series: RunSeriesItem }) {
                 <figcaption>
                   <Lines
                     lines={[
-                      { label: "greatest value", colour },
-                      { label: "least value", colour: besides(colour) },
+                      { label: "highest value", colour },
+                      { label: "lowest value", colour: besides(colour) },
                     ]}
                   />
                 </figcaption>
                 <CurveChart
-                  what={`greatest value of ${series.title}`}
+                  what={`highest value of ${series.title}`}
                   curve={curves.most}
                   colour={colour}
                   others={[{ curve: curves.least, colour: besides(colour) }]}
@@ -105,11 +105,11 @@ function Figures({ reply, at, step }: { reply: TokenStepsReply; at: number; step
   const figures: [string, WireNumber | undefined][] = [
     ["mean over tokens", reply.mean[at]],
     ["mean over samples", reply.sample_mean[at]],
-    ["least", reply.min[at]],
+    ["lowest", reply.min[at]],
     ["10 %", reply.p10[at]],
     ["median", reply.p50[at]],
     ["90 %", reply.p90[at]],
-    ["greatest", reply.max[at]],
+    ["highest", reply.max[at]],
   ];
   const infinite = reply.infinite[at] ?? 0;
   return (

@@ -91,11 +91,11 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
         <thead>
           <tr>
             <th>rule</th>
-            <th>taken out</th>
+            <th>masked</th>
             <th>share</th>
             {ofStep.size > 0 && <th title={OF_STEP}>in the step</th>}
             {first !== undefined && (
-              <th title={`Of the tokens that it or ${first.title} takes out, the share that both take out`}>agrees</th>
+              <th title={`Of the tokens that it or ${first.title} masks, the share that both mask`}>agreement</th>
             )}
           </tr>
         </thead>

@@ -140,13 +140,13 @@ function Verdicts({ tokens, token }: { tokens: TokenSample; token: number }) {
 }
 
 function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Mask): string {
-  if (flags[token] !== 1) return "left in";
+  if (flags[token] !== 1) return "kept";
   const series = rule === null ? null : tokens.named(rule.series);
-  if (series === null) return "taken out";
+  if (series === null) return "masked";
   const value = series.values[token] ?? NaN;
   const bound = exceeded(bounds, value, tokens.named("advantages")?.values[token] ?? null);
   const side = bound?.side === "high" ? "above" : "below";
-  return `taken out: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
+  return `masked: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
 }
 
 const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.slice(0, SHOWN_CHARS)}…` : words);

@@ -10,14 +10,14 @@ import { Threshold } from "./Threshold";
 import { ofRun } from "./ofRun";
 import style from "./Controls.module.css";
 
-const AGREES = "Of the tokens that either takes out, the share that both take out";
+const AGREES = "Of the tokens that either masks, the share that both mask";
 
 export function Masks() {
   const { tokenMasks: masks } = useSession();
   if (masks.all.value.length === 0) return null;
   const [first, second] = masks.chosen.value;
   return (
-    <div class={style["group"]} role="group" aria-label="Taken out of the loss">
+    <div class={style["group"]} role="group" aria-label="Masks">
       <div class={style["group"]}>
         <RuleField place={0} label="Mask" mask={first} />
         {first !== undefined && <Outcome mask={first} mark="first" />}
@@ -28,7 +28,7 @@ export function Masks() {
           {second !== undefined && <Outcome mask={second} mark="second" />}
           {second !== undefined && (
             <span class={style["outcome"]} title={AGREES}>
-              they agree {percent(agreement(first.flags, second.flags))}
+              agreement {percent(agreement(first.flags, second.flags))}
             </span>
           )}
         </div>
@@ -85,7 +85,7 @@ function Outcome({ mask, mark }: { mask: Mask; mark: "first" | "second" }) {
     <span class={style["outcome"]}>
       <i class={style[mark]} />
       {figure(mask.count)} of {figure(trained)} · {percent(mask.count / trained)}
-      {recorded !== null && <span title={AGREES}> · recorded flags agree {percent(recorded)}</span>}
+      {recorded !== null && <span title={AGREES}> · agreement with the recorded flags {percent(recorded)}</span>}
     </span>
   );
 }

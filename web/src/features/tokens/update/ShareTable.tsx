@@ -111,7 +111,7 @@ function Cell({ share, most }: { share: Share; most: number }) {
         <span key={words}>{words}</span>
       ))}
       {share.takenOut > 0 && (
-        <small title={`The rule takes ${figure(share.takenOut)} of ${figure(share.tokens)} tokens out`}>
+        <small title={`The rule masks or clips ${figure(share.takenOut)} of ${figure(share.tokens)} tokens`}>
           lost {percent(share.lost)}
         </small>
       )}
@@ -124,5 +124,5 @@ function effects({ up, down, tokens, unmoved, takenOut }: Share): string[] {
   const words = [up === 0 ? "" : `up ${percent(up)}`, down === 0 ? "" : `down ${percent(down)}`];
   if (up !== 0 || down !== 0) return words.filter((one) => one !== "");
   if (unmoved === tokens) return ["nothing: advantage 0"];
-  return [takenOut === tokens ? "nothing: all taken out" : "nothing"];
+  return [takenOut === tokens ? "nothing: all masked or clipped" : "nothing"];
 }

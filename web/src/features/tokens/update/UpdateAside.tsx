@@ -24,8 +24,8 @@ const SCOPES: readonly { value: UpdateOf; label: string; title: string }[] = [
   { value: "step", label: "step", title: "Of all samples of the step" },
 ];
 const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
-  { value: "token_mean", words: "every token alike" },
-  { value: "sequence_mean", words: "every sample alike" },
+  { value: "token_mean", words: "tokens equally" },
+  { value: "sequence_mean", words: "samples equally" },
 ];
 
 /** The name of a sample has so much of that of its group. */
@@ -68,7 +68,7 @@ function Weights() {
   const { tokenShares: shares, place } = useSession();
   return (
     <label class={style["weights"]}>
-      counts{" "}
+      Weight:{" "}
       <select
         class="field"
         value={shares.weights.value}
@@ -101,7 +101,7 @@ const ROWS: readonly { name: string; title: string; words: (share: Share) => str
   },
   { name: "trained tokens", title: "The tokens under the loss mask", words: ({ tokens }) => figure(tokens) },
   {
-    name: "taken out",
+    name: "masked or clipped",
     title: "The tokens that the rule clips or masks, as a share of the trained ones",
     words: ({ takenOut, tokens }) => some(takenOut, tokens),
   },
@@ -183,7 +183,7 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
       {groups.length > 1 && <ShareTable title="group" rows={groups} rules={rules} nameOf={group} />}
       {samples.length > 0 && (
         <ShareTable title="sample" rows={samples} rules={rules} nameOf={sample}>
-          {samples.length < total && <p class="quiet">The {figure(samples.length)} that it pushes most.</p>}
+          {samples.length < total && <p class="quiet">The {figure(samples.length)} samples with the largest shares.</p>}
         </ShareTable>
       )}
       <ShareTable

@@ -23,7 +23,7 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   if (first === undefined)
     return (
       <p class="quiet">
-        Nothing says what the step does to these tokens: the record of this sample has no logprobs or no advantage.
+        The update needs log-probabilities and an advantage; this sample lacks one of them.
       </p>
     );
   return (
@@ -89,7 +89,7 @@ function Sums({ found }: { found: TokenUpdate | null }) {
   const { up, down, lost, takenOut, tokens } = shareOf(found.sums.whole, found.sums.whole);
   return (
     <p class="hidden" role="status">
-      up {percent(up)} · down {percent(down)} · taken out {figure(takenOut)} of {figure(tokens)} tokens, with{" "}
+      up {percent(up)} · down {percent(down)} · masked or clipped {figure(takenOut)} of {figure(tokens)} tokens, with{" "}
       {percent(lost)} of the update
     </p>
   );

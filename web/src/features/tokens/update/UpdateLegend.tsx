@@ -12,7 +12,7 @@ export function UpdateLegend({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
   const [first, scale, second] = [update.first.value, update.scale.value, update.now.value[1] ?? null];
   if (first === null || scale === null) return null;
-  const [untrained = 0, up = 0, down = 0, unmoved = 0, out = 0] = effectsOf(first, tokens);
+  const [untrained = 0, up = 0, down = 0, unmoved = 0, out = 0, unknown = 0] = effectsOf(first, tokens);
   return (
     <ul class={style["legend"]} aria-label="What the colours mean">
       <li>
@@ -30,9 +30,10 @@ export function UpdateLegend({ tokens }: { tokens: TokenSample }) {
           pushed up <b>{figure(up)}</b>
         </span>
       </li>
-      <Item mark="out" words="taken out: clipped or masked" many={out} />
+      <Item mark="out" words="masked or clipped" many={out} />
       <Item mark="unmoved" words="advantage 0" many={unmoved} />
       <Item mark="untrained" words="not trained" many={untrained} />
+      {unknown > 0 && <Item mark="unknown" words="unknown: a number is missing" many={unknown} />}
       {second !== null && (
         <Item mark="differs" words="the second rule differs" many={differences(first, second, tokens)} />
       )}
@@ -41,7 +42,7 @@ export function UpdateLegend({ tokens }: { tokens: TokenSample }) {
 }
 
 interface Mark {
-  mark: "out" | "unmoved" | "untrained" | "differs";
+  mark: "out" | "unmoved" | "untrained" | "unknown" | "differs";
   words: string;
   many: number;
 }
