@@ -204,9 +204,7 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     expect(masks).to_contain_text("agreement with the recorded flags 100 %")
     expect(recorded).to_have_count(flagged)
     recorded.first.hover()
-    expect(tokens.get_by_role("tooltip")).to_contain_text(
-        re.compile("DPPOmasked: Probability change .*(above|below)")
-    )
+    expect(tokens.get_by_role("tooltip")).to_contain_text(re.compile("DPPOmasked: Probability change .*(above|below)"))
     masks.get_by_role("spinbutton", name="DPPO: high").fill("0.01")
     masks.get_by_role("spinbutton", name="DPPO: low").fill("0.01")
     low = masks.get_by_role("slider", name="DPPO: low")
@@ -314,7 +312,8 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}&as=update")
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_role("status")).to_have_count(1)
-    expect(bar.get_by_role("status")).to_contain_text(re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens"))
+    words = re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens")
+    expect(bar.get_by_role("status")).to_contain_text(words)
     expect(bar).to_contain_text("The run's configuration does not name it. Read at the first minibatch of the step")
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
@@ -364,7 +363,8 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(tokens).to_have_url(re.compile("%253E/1&view=tokens&as=update&of=group&rule=ppo&rule=reinforce$"))
     expect(first).not_to_have_attribute("aria-current", "true")
     aside.get_by_role("button", name="step").click()
-    expect(whole).to_contain_text("Over 3 samples.2 samples left out: no logprobs.1 sample left out: discarded.")
+    expect(whole).to_contain_text("Over 3 samples. Effective sample size: 3.00.")
+    expect(whole).to_contain_text("2 samples left out: no logprobs.1 sample left out: discarded.")
     expect(samples.first.get_by_role("link")).to_have_text(re.compile("^a/b <i>/[01]$"))
     share = samples.first.get_by_role("cell").first
     before = share.inner_text()

@@ -30,7 +30,9 @@ export function ByPosition({ series }: { series: RunSeriesItem }) {
     <section aria-labelledby="tokens-by-position">
       <div class={style["heading"]}>
         <h2 id="tokens-by-position">By position</h2>
-        <small>mean over tokens (beyond position 64 a bucket holds several positions); position 1 is the first trained token</small>
+        <small>
+          mean over tokens (beyond position 64 a bucket holds several positions); position 1 is the first trained token
+        </small>
       </div>
       {here.error !== null && <Missing error={here.error} again={here.again} />}
       {here.value !== null && <Coverage of={here.value.coverage} />}

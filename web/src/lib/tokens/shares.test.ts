@@ -18,7 +18,7 @@ describe("shares of an update", () => {
   const whole = push("", { up: 6, down: 2, lost: 2, taken_out: 3 });
   it("are of all that pushes; what is lost is a share of that and of all that is lost", () => {
     const share = shareOf(push("a", { up: 4, lost: 1, taken_out: 2, unmoved: 5 }), whole);
-    expect(share).toEqual({ up: 0.5, down: 0, lost: 0.1, tokens: 10, takenOut: 2, unmoved: 5 });
+    expect(share).toEqual({ up: 0.5, down: 0, lost: 0.1, tokens: 10, takenOut: 2, unmoved: 5, uncounted: 0 });
   });
   it("are nothing of nothing, and unknown of what is infinite", () => {
     const none = push("", {});

@@ -11,6 +11,7 @@ export interface Share {
   tokens: number;
   takenOut: number;
   unmoved: number;
+  uncounted: number;
 }
 
 export interface ShareRow {
@@ -29,6 +30,7 @@ export function shareOf(push: UpdatePush, whole: UpdatePush): Share {
     tokens: push.tokens,
     takenOut: push.taken_out,
     unmoved: push.unmoved,
+    uncounted: push.uncounted,
   };
 }
 

@@ -20,7 +20,7 @@ const rule = (name: string): UpdateRuleInfo => ({
   about: "",
   thresholds: { high: 0.2 },
   kl_weight: 0.5,
-  aggregation: null,
+  aggregation: "sequence_mean",
   is_of_run: false,
   read_from: "",
 });
@@ -45,7 +45,7 @@ const asked = vi.mocked(api.getUpdateShares);
 
 beforeEach(async () => {
   vi.mocked(api.getTokens).mockResolvedValue(
-    tokenPage({ series: { kl: [1] }, updates: [rule("dapo"), rule("ppo"), rule("ipo")] }),
+    tokenPage({ series: { kl: [1], ref_logprobs: [-1] }, updates: [rule("dapo"), rule("ppo"), rule("ipo")] }),
   );
   asked.mockReset().mockImplementation(async (_run, _scope, { name }) => answer(name));
   shares.again();
@@ -66,10 +66,39 @@ it("asks for the group or the step under each chosen rule, never for the sample 
   ]);
   expect(shares.now.value.map((one) => one?.rule)).toEqual(["ppo", "ipo"]);
   update.choose(1, "");
-  session.place.go({ updateOf: "step", updateWeights: "sequence_mean" });
+  session.place.go({ updateOf: "step" });
   await settled();
   expect(asked.mock.lastCall?.[1]).toEqual({ split: "train", step: 1 });
+});
+
+it("weighs tokens as the loss of the run does, until the reader says otherwise", async () => {
+  session.place.go({ updateOf: "step" });
+  await settled();
   expect(asked.mock.lastCall?.[3]).toBe("sequence_mean");
+  session.place.go({ updateWeights: "token_mean" });
+  await settled();
+  expect(asked.mock.lastCall?.[3]).toBe("token_mean");
+});
+
+it("has the KL penalty of the run under every rule, or another one, and none without a reference", async () => {
+  const [chosen] = update.chosen.value;
+  if (chosen === undefined) throw new Error("no rule is chosen");
+  update.move(chosen, "kl", 0.1);
+  update.choose(1, "dapo");
+  session.place.go({ updateOf: "step" });
+  await settled();
+  expect(asked.mock.calls.map((call) => call[2].klWeight)).toEqual([0.1, 0.5]);
+  expect(session.place.now.value.updateRules).toMatchObject([{ name: "ppo", thresholds: { kl: 0.1 } }, {}]);
+  expect(update.chosen.value.map(({ isMoved }) => isMoved)).toEqual([true, false]);
+  update.move(chosen, "kl", 0.5);
+  expect(session.place.now.value.updateRules?.[0]?.thresholds).toEqual({});
+  vi.mocked(api.getTokens).mockResolvedValue(tokenPage({ series: { kl: [1] }, updates: [rule("ppo")] }));
+  session.tokens.forget();
+  session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
+  await settled();
+  expect(update.chosen.value.map(({ klWeight }) => klWeight)).toEqual([null]);
+  await new Promise((resolve) => setTimeout(resolve, 250)); // longer than the pause of a reader
+  expect(asked.mock.lastCall?.[2].klWeight).toBe(0);
 });
 
 it("keeps an answer until the one about another threshold is there, and asks for one at a time", async () => {

@@ -5,9 +5,15 @@ import { getUpdateShares } from "../../api";
 import type { UpdateWeights } from "../../lib/address/tokensAddress";
 import type { UpdateReply } from "../../api/types.gen";
 import { AnswersStore, type Asked } from "./answers";
+import { askedRule } from "./update";
 
 export class TokenSharesStore extends AnswersStore<UpdateReply> {
-  readonly weights = computed<UpdateWeights>(() => this.session.place.field.updateWeights.value ?? "token_mean");
+  /** How the run's loss weighs tokens; null if its configuration does not say. */
+  readonly ofRun = computed<UpdateWeights | null>(() => this.session.tokenUpdate.rules.value[0]?.aggregation ?? null);
+
+  readonly weights = computed<UpdateWeights>(
+    () => this.session.place.field.updateWeights.value ?? this.ofRun.value ?? "token_mean",
+  );
 
   protected readonly asked = computed<readonly Asked<UpdateReply>[]>(() => {
     const { sample, list, place, tokenUpdate: update } = this.session;
@@ -17,10 +23,10 @@ export class TokenSharesStore extends AnswersStore<UpdateReply> {
     const scope = of === "group" ? { split, step, group } : { split, step };
     // It changes with the samples of the step when the reader brings the list up to date.
     const stamp = list.now.value?.stamp ?? 0;
-    return update.chosen.value.map(({ rule, thresholds }) => ({
+    return update.chosen.value.map(askedRule).map((rule) => ({
       subject: JSON.stringify([run, scope, rule.name, weights]),
-      key: JSON.stringify([run, scope, rule.name, weights, thresholds, stamp]),
-      ask: () => getUpdateShares(run, scope, { name: rule.name, thresholds, klWeight: rule.kl_weight }, weights),
+      key: JSON.stringify([run, scope, rule, weights, stamp]),
+      ask: () => getUpdateShares(run, scope, rule, weights),
     }));
   });
 }

@@ -1,7 +1,7 @@
 /** What a step of training does to the tokens of the sample, under the run's rule or chosen ones. */
 
 import { computed } from "@preact/signals";
-import { getUpdate } from "../../api";
+import { type AskedRule, getUpdate } from "../../api";
 import type { TokenUpdate } from "../../api/tokens";
 import type { UpdateRuleInfo } from "../../api/types.gen";
 import { type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
@@ -14,15 +14,28 @@ import { AnswersStore, type Asked } from "./answers";
 export interface ChosenUpdate {
   rule: UpdateRuleInfo;
   thresholds: Readonly<Record<string, number>>;
-  /** True if the reader moved one. */
+  /** The weight of the KL penalty; null where the record lacks what it needs. */
+  klWeight: number | null;
+  /** True if the reader moved one of them. */
   isMoved: boolean;
 }
+
+/** The name of the weight beside those of thresholds. */
+export const KL_WEIGHT = "kl";
+
+export const askedRule = ({ rule: { name }, thresholds, klWeight }: ChosenUpdate): AskedRule => ({
+  name,
+  thresholds,
+  klWeight: klWeight ?? 0,
+});
 
 /** The rule of a run that names none. */
 const USUAL = "ppo";
 
 export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
   readonly rules = computed(() => this.session.tokens.now.value?.updates ?? []);
+
+  readonly #hasReference = computed(() => (this.session.tokens.now.value?.named("ref_logprobs") ?? null) !== null);
 
   readonly #choices = computed<readonly RuleChoice[]>(() => {
     const usual = this.rules.value.find((one) => one.is_of_run || one.name === USUAL) ?? this.rules.value[0];
@@ -36,7 +49,11 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
       const rule = this.rules.value.find((one) => one.name === name);
       if (rule === undefined) return [];
       const known = Object.entries(moved).filter(([threshold]) => Object.hasOwn(rule.thresholds, threshold));
-      return [{ rule, thresholds: { ...rule.thresholds, ...Object.fromEntries(known) }, isMoved: known.length > 0 }];
+      const thresholds = { ...rule.thresholds, ...Object.fromEntries(known) };
+      const klWeight = this.#hasReference.value ? (moved[KL_WEIGHT] ?? rule.kl_weight) : null;
+      return [
+        { rule, thresholds, klWeight, isMoved: known.length > 0 || (klWeight ?? rule.kl_weight) !== rule.kl_weight },
+      ];
     }),
   );
 
@@ -50,10 +67,10 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     const after = promptAfter.value || undefined;
     if (!this.isShown.value || reply === null) return [];
     const { run, id } = reply;
-    return this.chosen.value.map(({ rule, thresholds }) => ({
+    return this.chosen.value.map(askedRule).map((rule) => ({
       subject: JSON.stringify([run, id, after, rule.name]),
-      key: JSON.stringify([run, id, after, rule.name, thresholds]),
-      ask: () => getUpdate(run, id, { name: rule.name, thresholds, klWeight: rule.kl_weight }, after),
+      key: JSON.stringify([run, id, after, rule]),
+      ask: () => getUpdate(run, id, rule, after),
     }));
   });
 
@@ -83,7 +100,8 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
   }
 
   move({ rule }: ChosenUpdate, threshold: string, value: number): void {
-    const moved = value === rule.thresholds[threshold] ? null : value;
+    const usual = threshold === KL_WEIGHT ? rule.kl_weight : rule.thresholds[threshold];
+    const moved = value === usual ? null : value;
     this.session.place.go({ updateRules: withThreshold(this.#choices.peek(), rule.name, threshold, moved) }, "late");
   }
 }

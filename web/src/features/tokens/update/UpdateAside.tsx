@@ -5,7 +5,7 @@ import { scopeOf } from "../../../lib/address/address";
 import { decoded } from "../../../lib/address/decoded";
 import { groupOf } from "../../../lib/address/groupAddress";
 import type { UpdateOf, UpdateWeights } from "../../../lib/address/tokensAddress";
-import { count, figure } from "../../../lib/numbers/numbers";
+import { count, figure, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { shareOf, shareRows, type Share } from "../../../lib/tokens/shares";
 import { inColumn } from "../../../lib/tokens/sample/readable";
@@ -14,6 +14,7 @@ import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { cut } from "../aside/labels";
+import { ofRun } from "../controls/ofRun";
 import { percent } from "../../../lib/numbers/percent";
 import { Heads, type Named, ShareTable } from "./ShareTable";
 import style from "./Update.module.css";
@@ -27,6 +28,8 @@ const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
   { value: "token_mean", words: "tokens equally" },
   { value: "sequence_mean", words: "samples equally" },
 ];
+
+const EFFECTIVE = "By the ratios of the sequences: as many samples of the current policy would say as much";
 
 /** The name of a sample has so much of that of its group. */
 const GROUP_CHARS = 12;
@@ -79,6 +82,7 @@ function Weights() {
         {WEIGHTS.map(({ value, words }) => (
           <option key={value} value={value}>
             {words}
+            {value === shares.ofRun.value ? ofRun(false) : ""}
           </option>
         ))}
       </select>
@@ -112,18 +116,25 @@ const ROWS: readonly { name: string; title: string; words: (share: Share) => str
   },
 ];
 
+const UNCOUNTED = {
+  name: "infinite",
+  title: "The tokens whose coefficient is infinite: the sums leave them out",
+  words: ({ uncounted, tokens }: Share): string => some(uncounted, tokens),
+};
+
 /** Some tokens of all, and their share. */
 const some = (many: number, all: number): string => (many === 0 ? "0" : `${figure(many)} · ${percent(many / all)}`);
 
 function Summary({ rules, found }: Props) {
   const shares = found.map((sums) => (sums === null ? null : shareOf(sums.whole, sums.whole)));
+  const rows = shares.some((share) => share !== null && share.uncounted > 0) ? [...ROWS, UNCOUNTED] : ROWS;
   return (
     <table class={style["summary"]}>
       <thead>
         <Heads first="rule" rules={rules} />
       </thead>
       <tbody>
-        {ROWS.map(({ name, title, words }) => (
+        {rows.map(({ name, title, words }) => (
           <tr key={name}>
             <th scope="row" title={title}>
               {name}
@@ -145,7 +156,10 @@ function Coverage({ found }: { found: readonly (Sums | null)[] }) {
   if (sums?.samples === undefined) return null;
   return (
     <>
-      <p class="quiet">{`Over ${count(sums.samples, "sample")}.`}</p>
+      <p class="quiet" title={EFFECTIVE}>
+        {`Over ${count(sums.samples, "sample")}.`}
+        {(sums.effective_samples ?? null) !== null && ` Effective sample size: ${score(sums.effective_samples)}.`}
+      </p>
       {Object.entries(sums.left_out ?? {}).map(([reason, many]) => (
         <p key={reason} class="quiet">
           {count(many, "sample")} left out: {harmless(reason)}.

@@ -6,7 +6,7 @@ import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { momentOf } from "../../../lib/tokens/moment";
 import { shareOf } from "../../../lib/tokens/shares";
 import { figure } from "../../../lib/numbers/numbers";
-import type { ChosenUpdate } from "../../../state/tokens/update";
+import { type ChosenUpdate, KL_WEIGHT } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { percent } from "../../../lib/numbers/percent";
@@ -21,11 +21,8 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const [first, second] = update.chosen.value;
   const [found, other] = update.now.value;
   if (first === undefined)
-    return (
-      <p class="quiet">
-        The update needs log-probabilities and an advantage; this sample lacks one of them.
-      </p>
-    );
+    return <p class="quiet">The update needs log-probabilities and an advantage; this sample lacks one of them.</p>;
+  const isWithoutPenalty = first.klWeight === null && first.rule.kl_weight !== 0;
   return (
     <div class={control["group"]} role="group" aria-label="What the step does">
       <RuleField place={0} label="Rule" chosen={first} />
@@ -38,6 +35,7 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
         {first.rule.is_of_run
           ? `The run was trained with it (${harmless(first.rule.read_from)}).`
           : "The run's configuration does not name it."}{" "}
+        {isWithoutPenalty && `Without ref_logprobs, the run's KL penalty of ${first.rule.kl_weight} is left out. `}
         {momentOf(new Set(tokens.series.map(({ name }) => name)))}
       </p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
@@ -79,6 +77,15 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
             choose={(next) => update.move(chosen, name, next)}
           />
         ))}
+      {chosen !== undefined && chosen.klWeight !== null && (
+        <Threshold
+          rule={chosen.rule.title}
+          name="KL penalty"
+          value={chosen.klWeight}
+          usual={chosen.rule.kl_weight}
+          choose={(next) => update.move(chosen, KL_WEIGHT, next)}
+        />
+      )}
     </div>
   );
 }
@@ -89,7 +96,7 @@ function Sums({ found }: { found: TokenUpdate | null }) {
   const { up, down, lost, takenOut, tokens } = shareOf(found.sums.whole, found.sums.whole);
   return (
     <p class="hidden" role="status">
-      up {percent(up)} · down {percent(down)} · masked or clipped {figure(takenOut)} of {figure(tokens)} tokens, with{" "}
+      up {percent(up)} · down {percent(down)} · masked or clipped {figure(takenOut)} of {figure(tokens)} tokens,{" "}
       {percent(lost)} of the update
     </p>
   );

@@ -8,7 +8,14 @@ import type { Paint } from "../flow/tokenFlow";
 
 export const TAKEN_OUT = 4;
 /** By the number of the effect. */
-export const EFFECTS = ["not trained", "pushed up", "pushed down", "nothing: advantage 0", "masked or clipped", "unknown: a number is missing"] as const;
+export const EFFECTS = [
+  "not trained",
+  "pushed up",
+  "pushed down",
+  "nothing: advantage 0",
+  "masked or clipped",
+  "unknown: a number is missing",
+] as const;
 const PLAIN: Paint = { background: () => "", isFirst: () => false, isSecond: () => false };
 
 /** The first rule gives the tints, and marks what it takes out; the second marks where it does something else. */
