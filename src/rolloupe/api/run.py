@@ -327,7 +327,7 @@ class Run:
     ) -> "GroupedUpdate":
         """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
 
-        `whole`, `by_sample`, `by_group`, `by_role` and `by_string` hold sums of absolute coefficients of the update:
+        `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
         `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it. What is not
         given is as in the run's configuration, where that says it.
 

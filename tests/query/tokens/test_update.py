@@ -87,6 +87,7 @@ def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each() ->
     found = grouped_update(update_inputs(samples), UpdateChoice("ppo"))
     assert len(found.by_string) == MOST_STRINGS and next(iter(found.by_string)) == "the"
     assert found.by_string["the"].up == 20
+    assert {one.up for at, one in found.by_position.items() if at < 64} == {20.0} and max(found.by_position) == 117
     assert len(token_update(samples[0], UpdateChoice("ppo")).by_string) == MOST_STRINGS
 
 
@@ -122,7 +123,7 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
         for field in ("tokens", "up", "down", "taken_out", "lost", "unmoved"):
             total = sum(getattr(one.whole, field) for one in updates.values())
             assert getattr(found.whole, field) == pytest.approx(total)
-            for sums in (found.by_sample, found.by_group, found.by_role):
+            for sums in (found.by_sample, found.by_group, found.by_role, found.by_position):
                 assert sum(getattr(one, field) for one in sums.values()) == pytest.approx(total)
         effects = Counter(np.concatenate([one.effects for one in updates.values()]).tolist())
         assert found.whole.taken_out == effects[TAKEN_OUT]

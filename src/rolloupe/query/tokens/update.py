@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
+from rolloupe.index.token_stats.positions import EDGES
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
 from rolloupe.query.tokens.series import series_of
 from rolloupe.query.tokens.spans import spans_of
@@ -261,6 +262,8 @@ class GroupedUpdate(NamedTuple):
     by_group: dict[str, Push]
     by_role: dict[str, Push]
     by_string: dict[str, Push]
+    by_position: dict[int, Push]
+    """By the first position of a bucket: how many tokens in the loss precede a token in its sample."""
     left_out: dict[str, int]
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
     effective_samples: float | None
@@ -270,7 +273,7 @@ class GroupedUpdate(NamedTuple):
 def grouped_update(
     samples: Iterable[UpdateInputs | str], choice: UpdateChoice, weights: Aggregation = "token_mean"
 ) -> GroupedUpdate:
-    """Return the shares of samples, groups, roles and token strings, of what `update_inputs` yields.
+    """Return the shares of samples, groups, roles, token strings and positions, of what `update_inputs` yields.
 
     With `token_mean` each token counts alike; with `sequence_mean` each sample does, however long it is. Raises
     `BadQuery` for an unknown rule.
@@ -278,6 +281,7 @@ def grouped_update(
     rule_of(choice)
     by_sample: dict[SampleKey, tokens.Floats] = {}
     by_group, by_role, by_string = (_PushSums() for _ in range(3))
+    by_bucket = np.zeros((len(Push._fields), len(EDGES)))
     left_out: Counter[str] = Counter()
     ratios = []
     for found in samples:
@@ -288,6 +292,8 @@ def grouped_update(
         scale = np.where(_WEIGHTED, tokens.aggregation_weight(int(table.columns[0].sum()), weights), 1.0)[:, None]
         own = by_sample[found.key] = table.columns.sum(axis=1, keepdims=True) * scale
         by_group.add([found.key.group], own)
+        buckets = np.searchsorted(EDGES, np.arange(len(table.effects)), side="right") - 1
+        by_bucket += np.stack([np.bincount(buckets, column, len(EDGES)) for column in table.columns]) * scale
         by_role.add(found.roles.known, table.by(found.roles) * scale)
         by_string.add(found.strings.known, table.by(found.strings) * scale)
         ratios.append(found.loss.sequence_ratio)
@@ -298,6 +304,7 @@ def grouped_update(
         by_group.pushes(),
         by_role.pushes(),
         _most(by_string.pushes()),
+        {int(EDGES[at]): _push(by_bucket[:, at].tolist()) for at in np.flatnonzero(by_bucket[0])},
         dict(left_out),
         tokens.effective_sample_size(np.array(ratios)),
     )
