@@ -22,7 +22,7 @@ from rolloupe.server.app import App
 from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.wire.views import token_bytes
 from tests.index.support import eventually
-from tests.server.support import Answer, get, lines, opened, row, run_path, served
+from tests.server.support import BEARER, Answer, ask, get, lines, opened, row, run_path, served
 
 GOLDEN = Path(__file__).parents[1] / "data/wire/tokens.bin"
 LONG = 131_072
@@ -255,7 +255,9 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
             other = get(app, f"{run_path(app)}/update?split=train&step=0&rule=importance_sampling").json
             assert other["whole"]["tokens"] == of_step["whole"]["tokens"] and other["whole"] != of_step["whole"]
         monkeypatch.setattr(sample_tokens, "MAX_READ", 20)
-        refused = get(app, f"{run_path(app)}/update?split=train&step=1&rule=ppo")
+        assert get(app, f"{run_path(app)}/update?split=train&step=0&rule=gspo").status == 200  # kept
+        ask(app, "POST", "/api/cache/clear", BEARER)
+        refused = get(app, f"{run_path(app)}/update?split=train&step=0&rule=cispo")
         assert refused.status == 400 and "has 160 samples, and one answer reads at most 20" in refused.json["error"]
         for wrong in ("rule=x", "rule=ppo&threshold.x=1", "rule=ppo&threshold.low=nan", "rule=ppo&weights=x", ""):
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong

@@ -22,6 +22,7 @@ async def clear(request: Request) -> Response:
     context.cache.clear()
     context.samples.clear()
     context.members.clear()
+    context.updates.clear()
     return await context.replies.fresh(request, lambda: figures(context, library))
 
 
