@@ -22,7 +22,7 @@ export function ByRule() {
     <section aria-labelledby="tokens-by-rule">
       <div class={style["heading"]}>
         <h2 id="tokens-by-rule">By rule</h2>
-        <small>the share of the trained tokens that each rule masks or clips with its usual thresholds</small>
+        <small>the share of the trained tokens that each rule masks or clips</small>
       </div>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply !== null && <Coverage of={reply.coverage} />}
@@ -59,12 +59,14 @@ function Rule({ rule }: { rule: MaskSteps }) {
     const value = toNumber(values[at]);
     return value === null ? "–" : percent(value);
   };
+  const thresholds = Object.entries(rule.thresholds).map(([name, value]) => `${name} ${Number(value.toPrecision(4))}`);
+  const here = at < 0 ? [] : [`step ${figure(step)}`];
   if (masked === undefined || high === undefined || low === undefined || lost === undefined) return null;
   return (
     <figure aria-label={rule.title}>
       <figcaption>
-        <b>{rule.title}</b> {rule.is_of_run && <small>the rule of this run</small>}{" "}
-        <small>{at < 0 ? "" : `step ${figure(step)}`}</small>
+        <b>{rule.title}</b>{" "}
+        <small>{[...thresholds, ...(rule.is_of_run ? ["the run's"] : []), ...here].join(" · ")}</small>
         <Lines
           lines={[
             { label: "masked", colour: OUT, value: share(rule.masked) },

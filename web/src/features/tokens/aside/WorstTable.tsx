@@ -54,7 +54,9 @@ function Row({ token: { id, token, text, token_id, value }, isOfRun }: { token: 
       </td>
       <td>{score(value)}</td>
       {isOfRun && <td>{figure(scope?.step)}</td>}
-      <td class={style["where"]}>{harmless(id.split("/").slice(-2).join("/"))}</td>
+      <td class={style["where"]}>
+        <bdi>{harmless(id.split("/").slice(-2).join("/"))}</bdi>
+      </td>
       <td>{figure(token)}</td>
     </tr>
   );
