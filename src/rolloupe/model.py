@@ -364,6 +364,8 @@ class Sample(Struct, kw_only=True):
     top_logprobs: list[list[tuple[str, float]]] = []
     """What the model could have sampled in the places of the last tokens: token strings, or ids, with logprobs."""
     series: list[TokenSeries] = []
+    group_advantage: float | None = None
+    """An advantage computed from the rewards of its group, where the record holds none; see `query.tokens`."""
     extra: dict[str, Any] = {}
     """Every field of the record without a place of its own."""
     facts: dict[str, str | float] = {}

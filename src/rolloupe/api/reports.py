@@ -75,6 +75,6 @@ def _samples(run: "OpenRun", reader: "Reader", wanted: "SampleQuery", advanced: 
     loss, total = query.loss_of(run), query.samples(run, replace(wanted, offset=0, limit=0)).total
     total = total if wanted.limit is None else min(total, wanted.limit)
     for number, item in enumerate(query.every(run, wanted), 1):
-        sample = reader(item.key)
+        (sample,) = query.with_group_advantages(run, [reader(item.key)])
         advanced(number, total)
         yield ReportedSample(run.id, sample, query.neighbours(run, sample.key), loss)

@@ -312,7 +312,8 @@ class Run:
 
         Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
         """
-        return queries.token_page(self._reader()(key_of(id)), start, count, queries.loss_of(self._opened()))
+        (sample,) = queries.with_group_advantages(self._opened(), [self._reader()(key_of(id))])
+        return queries.token_page(sample, start, count, queries.loss_of(self._opened()))
 
     def update(
         self,
@@ -349,7 +350,8 @@ class Run:
         choice = queries.choice_of(loss, rule, thresholds, kl_weight)
         aggregation = queries.aggregation_of(weights or (loss and loss.aggregation) or "token_mean")
         samples = queries.whole(run, split or self._first_split(), step, group)
-        return queries.grouped_update(queries.update_inputs(samples), choice, aggregation)
+        inputs = queries.update_inputs(queries.with_group_advantages(run, samples))
+        return queries.grouped_update(inputs, choice, aggregation)
 
     def worst_tokens(
         self,

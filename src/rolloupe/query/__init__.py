@@ -76,6 +76,7 @@ from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
 from rolloupe.query.tokens.extremes import token_series
+from rolloupe.query.tokens.group_advantages import with_group_advantages
 from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
@@ -246,6 +247,7 @@ __all__ = [
     "value_names",
     "value_of",
     "whole",
+    "with_group_advantages",
     "with_length",
     "without_aliases",
     "word_changes",

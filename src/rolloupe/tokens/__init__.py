@@ -23,6 +23,7 @@ from rolloupe.tokens.arrays import (
 from rolloupe.tokens.batch import Reduced, TokenBatch
 from rolloupe.tokens.complete import ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
 from rolloupe.tokens.facts import facts_of
+from rolloupe.tokens.groups import group_advantages
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.masks import (
     ANY_SIGN,
@@ -120,6 +121,7 @@ __all__ = [
     "facts_of",
     "finite",
     "full_coefficients",
+    "group_advantages",
     "hide_masked",
     "importance_ratio",
     "kind_of",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rolloupe.model import RunLoss
-from rolloupe.tokens.complete import ADVANTAGES, SampleSeries, trained
+from rolloupe.tokens.complete import ADVANTAGES, GROUP_ADVANTAGES, SampleSeries, trained
 from rolloupe.tokens.loss_inputs import LossInputs
 from rolloupe.tokens.masks import ANY_SIGN, MASK_RULES, MaskRule
 from rolloupe.tokens.series import POLICY
@@ -41,17 +41,19 @@ def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> l
 def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
     """Return what a loss sees of a sample; None without logprobs or without advantages.
 
-    The policy's logprobs are the trainer's, else those before the step, else those at sampling.
+    The policy's logprobs are the trainer's, else those before the step, else those at sampling. The advantages are
+    those of the record, else those within the group.
     """
     values = {one.name: one.values for one in series if one.origin != "difference"}
     logprobs = next((values[name] for name in POLICY if name in values), None)
-    if logprobs is None or ADVANTAGES not in values:
+    advantages = values.get(ADVANTAGES, values.get(GROUP_ADVANTAGES))
+    if logprobs is None or advantages is None:
         return None
     sampling = values.get("logprobs", logprobs)
     return LossInputs(
         logprobs=logprobs,
         old_logprobs=values.get("old_logprobs", sampling),
-        advantages=values[ADVANTAGES],
+        advantages=advantages,
         loss_mask=trained(values) & ~np.isnan(logprobs),
         ref_logprobs=values.get("ref_logprobs"),
         inference_logprobs=sampling,

@@ -11,7 +11,7 @@ from rolloupe.tokens.series import DIFFERENCE, POLICY, Starts, computed_series
 
 Origin: TypeAlias = Literal["recorded", "derived", "difference"]
 
-MASK, ADVANTAGES = "loss_mask", "advantages"
+MASK, ADVANTAGES, GROUP_ADVANTAGES = "loss_mask", "advantages", "group_advantages"
 
 
 class SampleSeries(NamedTuple):
@@ -27,16 +27,20 @@ def completed(
     by_framework: Collection[str],
     advantage: float | Floats | None = None,
     starts: Starts | None = None,
+    group_advantage: float | None = None,
 ) -> list[SampleSeries]:
     """Return the recorded series in the order of the record, then derived ones, then differences.
 
     A recorded series wins over the same series, computed; if it is one of those `by_framework`, the difference between
     them is a series of its own. `advantage` is that of the sample, for every trained token. If the arrays hold several
-    samples, one behind the other, `starts` are their first tokens, and `advantage` has a value for each token.
+    samples, one behind the other, `starts` are their first tokens, and `advantage` has a value for each token. Where
+    there is no advantage, `group_advantage` is that of the sample within its group.
     """
     computed = computed_series(recorded, recorded.get(MASK), starts)
     if ADVANTAGES not in recorded and advantage is not None and recorded:
         computed[ADVANTAGES] = np.where(trained(recorded), advantage, np.nan)
+    elif ADVANTAGES not in recorded and group_advantage is not None and recorded:
+        computed[GROUP_ADVANTAGES] = np.where(trained(recorded), group_advantage, np.nan)
     found = [
         SampleSeries(name, "recorded" if name in by_framework else "derived", values)
         for name, values in recorded.items()

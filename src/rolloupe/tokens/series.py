@@ -59,6 +59,11 @@ KINDS: dict[str, SeriesKind] = {
     "value_error": SeriesKind("Value error", "(value - token reward)²", "log"),
     "returns": SeriesKind("Return", "what the critic learns to expect at the token", "symmetric"),
     "advantages": SeriesKind("Advantage", "advantage of the token", "symmetric"),
+    "group_advantages": SeriesKind(
+        "Advantage within the group",
+        "(reward - mean) / (standard deviation + 0.0001) over the group, as the record holds no advantage",
+        "symmetric",
+    ),
     "log_importance_ratio": SeriesKind(
         "Log importance ratio", "logprob of the trainer - logprob at sampling, in nats", "symmetric"
     ),

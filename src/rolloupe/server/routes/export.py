@@ -85,7 +85,7 @@ def reported(
     """Read the samples of a report, each with its note."""
     read, loss = query.Reader(run), query.loss_of(run)
     for item in islice(samples, MAX_REPORTED):
-        sample = read(item.key)
+        (sample,) = query.with_group_advantages(run, [read(item.key)])
         note = notes.get(item.key, "")
         yield report.ReportedSample(run.id, sample, query.neighbours(run, item.key), loss, note)
 

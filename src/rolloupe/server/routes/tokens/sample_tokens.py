@@ -39,7 +39,7 @@ async def tokens(request: Request) -> Response:
     choice = choice_of(parameters) if parameters.get("rule") else None
 
     def make(run: OpenRun, key: SampleKey) -> Reply:
-        sample = loaded(request, run, key)
+        (sample,) = query.with_group_advantages(run, [loaded(request, run, key)])
         update = None if choice is None else (choice.rule, query.token_update(sample, choice))
         page = query.token_page(sample, start, count, query.loss_of(run))
         return Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
@@ -102,7 +102,8 @@ def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str]) -> Iter
         raise BadQuery(
             f"step {step} has {total:,} samples, and one answer reads at most {MAX_READ:,}: choose one of its groups"
         )
-    return _keeping(context, key, query.update_inputs(query.whole(run, split, step, group)))
+    found = query.with_group_advantages(run, query.whole(run, split, step, group))
+    return _keeping(context, key, query.update_inputs(found))
 
 
 def _keeping(
