@@ -21,7 +21,7 @@ from rolloupe.tokens.arrays import (
     unpadded_length,
 )
 from rolloupe.tokens.batch import Reduced, TokenBatch
-from rolloupe.tokens.complete import ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
+from rolloupe.tokens.complete import ADVANTAGES, GROUP_ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
 from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.groups import group_advantages
 from rolloupe.tokens.loss_inputs import Flags, LossInputs
@@ -76,6 +76,7 @@ __all__ = [
     "ANY_SIGN",
     "DIFFERENCE",
     "DPPO",
+    "GROUP_ADVANTAGES",
     "IPO",
     "KINDS",
     "MASK",

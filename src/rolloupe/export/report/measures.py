@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 
+from rolloupe import tokens
 from rolloupe.export.report.document import ReportedSample
 from rolloupe.query import TokenPage, token_page
 
@@ -15,20 +16,17 @@ def mask_disagreement(page: TokenPage) -> float | None:
 
     These are the trainer's recorded flags and the first rule, or without flags the first two rules.
     """
-    mask = page.series.get("loss_mask")
-    advantages = page.series.get("advantages")
+    if not page.series:
+        return None
+    trained = tokens.trained(page.series)
+    advantages = page.series.get(tokens.ADVANTAGES, page.series.get(tokens.GROUP_ADVANTAGES, np.zeros(page.total)))
     flags = []
     if (recorded := page.series.get("is_masked")) is not None:
-        flags.append(recorded == 1)
-    for rule, name in page.rules:
-        values = page.series[name]
-        trained = mask == 1 if mask is not None else ~np.isnan(values)
-        of_token = np.zeros(len(values)) if advantages is None else advantages
-        flags.append(rule.flags_of(values, of_token, trained).masked)
-    trained_count = int(np.count_nonzero(mask == 1)) if mask is not None else page.total
-    if len(flags) < 2 or not trained_count:
+        flags.append(tokens.counts(recorded) & trained)
+    flags += [rule.flags_of(page.series[name], advantages, trained).masked for rule, name in page.rules]
+    if len(flags) < 2 or not trained.any():
         return None
-    return float(np.count_nonzero(flags[0] != flags[1])) / trained_count
+    return float(np.count_nonzero(flags[0] != flags[1])) / int(np.count_nonzero(trained))
 
 
 MEASURES: dict[str, Callable[[TokenPage], float | None]] = {"mask_disagreement": mask_disagreement}

@@ -69,12 +69,13 @@ function described(
   return isPrompt ? { role: "prompt", isModel: false } : { role: "response", isModel: true };
 }
 
-/** Which tokens the update counts: those under the loss mask, or, without one, those that the model wrote. */
-export function trainedOf({ first, count, lossMask }: TokenRun, segments: readonly Segment[]): Uint8Array {
+/** Which tokens the update counts: those under the loss mask, or, without one, those with a value in some series. */
+export function trainedOf({ first, count, lossMask }: TokenRun, series: readonly Float64Array[]): Uint8Array {
   const flags = new Uint8Array(count);
-  if (lossMask !== null)
-    for (let token = first; token < count; token += 1) flags[token] = (lossMask[token] ?? 0) > 0 ? 1 : 0;
-  else for (const { from, stop, isModel } of segments) if (isModel) flags.fill(1, from, stop);
+  for (let token = first; token < count; token += 1) {
+    const isTrained = lossMask === null ? series.some((one) => !Number.isNaN(one[token])) : (lossMask[token] ?? 0) > 0;
+    flags[token] = isTrained ? 1 : 0;
+  }
   return flags;
 }
 

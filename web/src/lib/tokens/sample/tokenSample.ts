@@ -37,6 +37,9 @@ const MASKS: ReadonlySet<string> = new Set(["loss_mask", "attention_mask"]);
 /** What the first choice of a series is, as far as a sample has it. */
 const FIRST = ["kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs"];
 
+/** The log-probabilities of the policy: the first that a sample has says which tokens count without a mask. */
+const POLICY = ["trainer_logprobs", "old_logprobs", "logprobs"];
+
 /** The order of a table's rows, as far as a sample has them; the others follow. */
 const ROWS = [
   "token_rewards",
@@ -86,7 +89,12 @@ export class TokenSample {
     const firstString = this.#firstString();
     const run = { first: this.first, count: this.count, turn, firstString, lossMask };
     this.segments = segmentsOf(run, turns);
-    this.trained = trainedOf(run, this.segments);
+    const policy = POLICY.map((name) => this.named(name)).find((one) => one !== null);
+    const known = policy === undefined ? series : [policy];
+    this.trained = trainedOf(
+      run,
+      known.map(({ values }) => values),
+    );
   }
 
   get hasIds(): boolean {
