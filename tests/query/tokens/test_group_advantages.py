@@ -37,6 +37,17 @@ def test_an_advantage_within_the_group_stands_in_for_one_that_is_not_recorded(tm
         assert found.whole.up == pytest.approx(found.whole.down) == pytest.approx(2 * 0.5 / (0.5**0.5 + 1e-4))
 
 
+def test_a_critic_has_advantages_of_its_own(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run") as recorder:
+        for index, reward in enumerate([0.0, 1.0]):
+            series = {**LOGPROBS, "values": np.array([0.1, 0.2])}
+            recorder.sample(
+                step=0, group="a", index=str(index), prompt="p", response="ab", reward=reward, series=series
+            )
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert "group_advantages" not in runs[0].tokens("train/0/a/0").series
+
+
 def test_a_recorded_advantage_wins(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "run", 3.0, [1.0, 0.0])
     with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:

@@ -14,8 +14,9 @@ from rolloupe.query.samples.pages import every
 def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[Sample]:
     """Yield samples; those with logprobs and without an advantage have one within their group.
 
-    The members that were trained on count: see `tokens.group_advantages`. A group of one has none. One query serves
-    all samples of a group that follow each other.
+    The members that were trained on count: see `tokens.group_advantages`. A group of one has none, and no sample with
+    the values of a critic, which advantages are made of then. One query serves all samples of a group that follow each
+    other.
     """
     known: dict[SampleKey, float] = {}
     of = None
@@ -30,7 +31,8 @@ def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[S
 
 def _lacks_advantage(sample: Sample) -> bool:
     names = {one.name for one in sample.series}
-    return sample.row.advantage is None and tokens.ADVANTAGES not in names and not names.isdisjoint(tokens.POLICY)
+    has_others = sample.row.advantage is not None or not names.isdisjoint((tokens.ADVANTAGES, "values", "returns"))
+    return not has_others and not names.isdisjoint(tokens.POLICY)
 
 
 def _advantages(run: OpenRun, key: SampleKey) -> dict[SampleKey, float]:
