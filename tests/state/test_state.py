@@ -56,13 +56,15 @@ def test_what_is_kept_is_there_after_a_restart(state: State, run: OpenRun, tmp_p
     assert not written.is_conflict
     state.write(Change(kind="run", name="", value=RunMark(name="baseline", colour=3), seen=0), run)
     state.write(Change(kind="setting", name="reading", value={"theme": "dark"}, seen=0))
+    state.write(Change(kind="layout", name="metrics", value={"charts": ["reward"]}, seen=0), run)
     state.close()
     again = State(tmp_path / "state")
     held = again.items()
-    assert [(item.kind, item.version) for item in held.items] == [("sample", 1), ("run", 2), ("setting", 3)]
-    assert held.version == 3
+    kinds = [(item.kind, item.version) for item in held.items]
+    assert kinds == [("sample", 1), ("run", 2), ("setting", 3), ("layout", 4)]
+    assert held.version == 4
     assert held.items[0] == written.item
-    assert again.owner(run) == held.items[0].owner == held.items[1].owner
+    assert {held.items[at].owner for at in (0, 1, 3)} == {again.owner(run)}
     assert [item.name for item in again.of(held.items[0].owner)] == [SAMPLE]
     again.close()
 
@@ -388,6 +390,8 @@ def test_what_is_too_long_or_unknown_is_refused(state: State, run: OpenRun) -> N
         Change(kind="sample", name="", value=SampleMark(), seen=0),
         Change(kind="sample", name="x", value=RunMark(), seen=0),
         Change(kind="setting", name="x", value={"x": "x" * 40_000}, seen=0),
+        Change(kind="layout", name="x", value={"x": "x" * 40_000}, seen=0),
+        Change(kind="layout", name="", value={"x": []}, seen=0),
         Change(kind="other", name="x", value={}, seen=0),
     ):
         with pytest.raises(BadQuery):

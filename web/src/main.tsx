@@ -19,7 +19,6 @@ import { startScroll } from "./state/place/scrollPositions";
 import { startLogin } from "./state/browser/login";
 import { startSettings } from "./state/browser/settings";
 import { startListView } from "./state/browser/listView";
-import { startMetricChoice } from "./state/browser/metricChoice";
 import { startTokenView } from "./state/browser/tokenView";
 import { startVisible } from "./state/browser/visibility";
 
@@ -28,7 +27,6 @@ async function draw(root: Element): Promise<void> {
   startSettings();
   startRender();
   startTokenView();
-  startMetricChoice();
   startPersonal();
   session.place.start();
   startScroll(session);
@@ -42,6 +40,7 @@ async function draw(root: Element): Promise<void> {
   session.columns.start();
   startListView();
   session.view.start();
+  session.layout.start();
   session.charts.start();
   session.sample.start();
   session.tokens.start();

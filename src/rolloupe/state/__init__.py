@@ -1,4 +1,4 @@
-"""What a person adds: names, colours and notes of runs, bookmarks and notes on samples, settings.
+"""What a person adds: names, colours and notes of runs, bookmarks and notes on samples, layouts of pages, settings.
 
 Owns one small SQLite database in the user's data directory. The index, which may be deleted at any time, is
 separate, and looking at a run never needs the state. A change that cannot be stored is refused and may be tried again.

@@ -35,18 +35,18 @@ class SampleMark(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Value: TypeAlias = RunMark | SampleMark | dict[str, Any]
-KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "setting": dict}
+KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "layout": dict, "setting": dict}
 
 
 class Mark(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a person added. Each change of anything gets a new, higher `version`."""
 
     kind: str
-    """`run`, `sample` or `setting`."""
+    """`run`, `sample`, `layout` or `setting`."""
     owner: str
     """The key of its run; empty for a setting."""
     name: str
-    """The id of the sample, the name of the setting; empty for a run."""
+    """The id of the sample, the name of the setting, the page of the layout; empty for a run."""
     value: Value | None
     """None if it was removed."""
     version: int
@@ -85,7 +85,7 @@ def check(change: Change) -> None:
     if kind is None or not (change.value is None or isinstance(change.value, kind)):
         raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")
     if len(change.name) > MAX_ID_CHARS or (change.kind == "run") != (change.name == ""):
-        raise BadQuery("a sample is named by its id, a setting by a name, a run by nothing")
+        raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     value = change.value
     if isinstance(value, RunMark):
         _short("the name of a run", value.name, MAX_NAME_CHARS)

@@ -153,15 +153,15 @@ class State:
     # Writing
 
     def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
-        """Change the marks of a run (open, or named by its key), or a setting.
+        """Change the marks of a run (open, or named by its key), the layout of one of its pages, or a setting.
 
         Raises `BadQuery` for an invalid change, and `NotWritable` if the file cannot be written or another process
         holds it for long. Nothing changes then, and the caller may try again.
         """
         check(change)
         value = None if change.value is None else _encoded(change.value)
-        if change.kind == "setting" and value is not None and len(value) > MAX_SETTING_CHARS:
-            raise BadQuery(f"a setting may have {MAX_SETTING_CHARS:,} characters: keep less in it")
+        if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
+            raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
 
         with self._lock:

@@ -59,6 +59,10 @@ def test_a_conflict_answers_what_the_other_wrote(folder: Path, tmp_path: Path) -
     assert mine.json.keys() == {"error", "next", "item"} and mine.json["item"] == theirs
     kept = put(app, kind="run", run=run, run_mark={"name": "mine"}, seen=theirs["version"])
     assert (kept.status, kept.json["run_mark"]["name"]) == (200, "mine")
+    layout = {"kind": "layout", "run": run, "name": "metrics"}
+    assert put(other, **layout, setting={"charts": ["reward"]}).status == 200
+    late = put(app, **layout, setting={"charts": []})
+    assert (late.status, late.json["item"]["setting"]) == (409, {"charts": ["reward"]})
 
 
 def test_a_run_that_is_not_open_is_named_by_its_key(folder: Path, tmp_path: Path) -> None:

@@ -1317,11 +1317,11 @@ export interface SampleMarkView {
 
 /** One item of a person's own data. A removed item has neither mark nor setting. */
 export interface StateItem {
-  /** `run`, `sample` or `setting`. */
+  /** `run`, `sample`, `layout` or `setting`. */
   kind: string;
   /** The key of its run; empty for a setting. */
   owner: string;
-  /** The id of the sample or the name of the setting; empty for a run. */
+  /** The id of the sample, the page of the layout or the name of the setting; empty for a run. */
   name: string;
   version: number;
   /** Seconds since the epoch. */

@@ -70,6 +70,12 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "End", words: "to the last" },
 ];
 
+/** Keys on the page of metrics, while a chart has the focus. */
+export const CHART_KEYS: readonly { label: string; words: string }[] = [
+  { label: "Alt ←", words: "move the chart back" },
+  { label: "Alt →", words: "move the chart on" },
+];
+
 /**
  * The action of a pressed key; null for none. Keys with Ctrl, Alt or Meta belong to the browser, except for signs: many
  * keyboards type brackets with AltGr (Ctrl and Alt on Windows) or Option.

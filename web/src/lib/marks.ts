@@ -6,7 +6,7 @@ import { isRecord } from "./data/record";
 export const NO_RUN_MARK: RunMarkView = { name: "", colour: 0, hidden: false, note: "" };
 export const NO_SAMPLE_MARK: SampleMarkView = { bookmarked: false, note: "", uid: "", excerpt: "" };
 
-export type Kind = "run" | "sample" | "setting";
+export type Kind = "run" | "sample" | "layout" | "setting";
 
 /** The subject of a mark: an open run, by its id, or a closed one, by its key. */
 export interface Subject {

@@ -76,6 +76,8 @@ export function markValue(subject: Subject): MarkValue {
 
 export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
 export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
+/** The layout of a page of a run. */
+export const ofLayout = (run: string, page: string): Subject => ({ kind: "layout", run, owner: "", name: page });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
 export function runMark(run: string): RunMarkView {
@@ -88,8 +90,10 @@ export function sampleMark(run: string, id: string): SampleMarkView {
   return isSampleMark(value) ? value : NO_SAMPLE_MARK;
 }
 
-export function settingOf(name: string): Record<string, unknown> | null {
-  const value = markValue(ofSetting(name));
+export const settingOf = (name: string): Record<string, unknown> | null => recordAt(ofSetting(name));
+
+export function recordAt(subject: Subject): Record<string, unknown> | null {
+  const value = markValue(subject);
   return isRecord(value) ? value : null;
 }
 
@@ -230,7 +234,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
   const { kind, run, owner, name } = subject;
   const stored = itemOf(subject);
   const seen = stored?.version ?? 0;
-  const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
+  const field = { run: "run_mark", sample: "sample_mark", layout: "setting", setting: "setting" }[kind];
   try {
     const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
     unsavedMarks.value = without(unsavedMarks.peek(), localKey(subject));

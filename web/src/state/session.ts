@@ -14,6 +14,7 @@ import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
 import { ColumnsStore } from "./run/columns";
 import { ChartsStore } from "./run/defaultCharts";
+import { LayoutStore } from "./run/layout";
 import { LiveStore } from "./run/live";
 import { OverlaysStore } from "./run/overlays";
 import { RangesStore } from "./run/ranges";
@@ -44,6 +45,7 @@ export class Session {
   readonly ranges = new RangesStore(this);
   readonly live = new LiveStore(this);
   readonly charts = new ChartsStore(this);
+  readonly layout = new LayoutStore(this);
   readonly list = new ListStore(this);
   readonly browse = new BrowseStore(this);
   readonly filter = new FilterStore(this);

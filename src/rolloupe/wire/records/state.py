@@ -30,11 +30,11 @@ class StateItem(Struct, kw_only=True):
     """One item of a person's own data. A removed item has neither mark nor setting."""
 
     kind: str
-    """`run`, `sample` or `setting`."""
+    """`run`, `sample`, `layout` or `setting`."""
     owner: str
     """The key of its run; empty for a setting."""
     name: str
-    """The id of the sample or the name of the setting; empty for a run."""
+    """The id of the sample, the page of the layout or the name of the setting; empty for a run."""
     version: int
     changed_s: float
     """Seconds since the epoch."""

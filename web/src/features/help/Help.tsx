@@ -1,6 +1,6 @@
 /** The map of keys. */
 
-import { KEYS, LIST_KEYS } from "../../lib/keymap";
+import { CHART_KEYS, KEYS, LIST_KEYS } from "../../lib/keymap";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { helpOpen } from "./helpOpen";
 import style from "./Help.module.css";
@@ -22,6 +22,8 @@ export function Help() {
         <Map entries={KEYS} />
         <h3>In a list</h3>
         <Map entries={LIST_KEYS} />
+        <h3>On a chart of the metrics</h3>
+        <Map entries={CHART_KEYS} />
       </div>
     </Dialog>
   );

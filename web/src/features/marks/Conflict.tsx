@@ -1,6 +1,8 @@
 /** Two conflicting changes: the one made here, the other one, and the choice between them. */
 
-import { isRunMark, isSampleMark, valueOf, type MarkValue } from "../../lib/marks";
+import { chartsIn } from "../../lib/charts/layout";
+import { isRecord } from "../../lib/data/record";
+import { isRunMark, isSampleMark, valueOf, type MarkValue, type Subject } from "../../lib/marks";
 import { conflict, resolve } from "../../state/marks";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { announce } from "../../ui/overlay/announce";
@@ -18,11 +20,7 @@ export function Conflict() {
     <Dialog label="Changed in two places" isOpen={both !== null} close={keepTheirs}>
       {both !== null && (
         <div class={style["body"]}>
-          <h2>
-            {both.subject.kind === "run"
-              ? "This run was changed in two places"
-              : `${both.subject.name} was marked in two places`}
-          </h2>
+          <h2>{changed(both.subject)}</h2>
           <p>Another tab or viewer changed it first. Which version do you want to keep?</p>
           <div class={style["two"]}>
             <section aria-label="Here">
@@ -46,6 +44,11 @@ export function Conflict() {
   );
 }
 
+function changed({ kind, name }: Subject): string {
+  if (kind === "run") return "This run was changed in two places";
+  return kind === "layout" ? "The charts of this run were changed in two places" : `${name} was marked in two places`;
+}
+
 function Words({ value }: { value: MarkValue }) {
   return (
     <dl class={style["words"]}>
@@ -61,6 +64,8 @@ function Words({ value }: { value: MarkValue }) {
 
 function entries(value: MarkValue): [string, string][] {
   if (value === null) return [["Removed", ""]];
+  const charts = isRecord(value) ? chartsIn(value) : null;
+  if (charts !== null) return [["Charts", charts.map(({ title, name, source }) => title || name || source).join("\n")]];
   const result: [string, string][] = [];
   if (isSampleMark(value)) result.push(["Bookmark", value.bookmarked ? "yes" : "no"]);
   if (isRunMark(value)) {

@@ -26,5 +26,7 @@ export function UnsavedMarks() {
   );
 }
 
-const named = ({ kind, name }: Subject): string =>
-  kind === "run" ? "What you added to the run" : `Bookmarks and notes on ${name}`;
+function named({ kind, name }: Subject): string {
+  if (kind === "layout") return "The layout of the charts";
+  return kind === "run" ? "What you added to the run" : `Bookmarks and notes on ${name}`;
+}

@@ -8,7 +8,7 @@ import { useState } from "preact/hooks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import { explained } from "./ChartCard";
-import { setOption, show } from "./choice";
+import { type Layout, setOption } from "./choice";
 import style from "./Metrics.module.css";
 
 /** More entries of a section take long to draw; the search finds the others. */
@@ -16,11 +16,11 @@ const MOST_ENTRIES = 200;
 
 interface Props {
   entries: readonly CatalogueEntry[];
-  shown: readonly CatalogueEntry[];
+  layout: Layout;
   leftOut: number;
 }
 
-export function Catalogue({ entries, shown, leftOut }: Props) {
+export function Catalogue({ entries, layout, leftOut }: Props) {
   const session = useSession();
   const text = session.place.now.value.ask["find"] ?? "";
   const pattern = patternOf(text);
@@ -49,8 +49,8 @@ export function Catalogue({ entries, shown, leftOut }: Props) {
           key={`${isSearched} ${name}`}
           name={name}
           entries={all}
-          shown={shown}
-          isOpenAtFirst={isSearched || all.some((one) => shown.includes(one))}
+          layout={layout}
+          isOpenAtFirst={isSearched || all.some(layout.has)}
         />
       ))}
       {leftOut > 0 && <p class={style["note"]}>{figure(leftOut)} more metrics are left out.</p>}
@@ -61,16 +61,13 @@ export function Catalogue({ entries, shown, leftOut }: Props) {
 interface SectionProps {
   name: string;
   entries: readonly CatalogueEntry[];
-  shown: readonly CatalogueEntry[];
+  layout: Layout;
   isOpenAtFirst: boolean;
 }
 
-function Section({ name, entries, shown, isOpenAtFirst }: SectionProps) {
-  const session = useSession();
+function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const isFull = shown.length >= MAX_METRICS;
-  const toggle = (entry: CatalogueEntry): void =>
-    show(session, shown.includes(entry) ? shown.filter((one) => one !== entry) : [...shown, entry]);
+  const isFull = layout.placed.length + layout.missing.length >= MAX_METRICS;
   return (
     <details class={style["section"]} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -86,9 +83,9 @@ function Section({ name, entries, shown, isOpenAtFirst }: SectionProps) {
               <label title={explained(entry)}>
                 <input
                   type="checkbox"
-                  checked={shown.includes(entry)}
-                  disabled={isFull && !shown.includes(entry)}
-                  onChange={() => toggle(entry)}
+                  checked={layout.has(entry)}
+                  disabled={isFull && !layout.has(entry)}
+                  onChange={() => layout.toggle(entry)}
                 />
                 <span class="clip">
                   <Text text={entry.title} />

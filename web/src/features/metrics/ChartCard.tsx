@@ -10,8 +10,8 @@ import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { Text } from "../../ui/text/Text";
 import { type Bounds, boundsOf, type Curve, CurveChart, kindOf } from "../charts";
+import { type ChartTools, ChartTitle } from "./ChartTitle";
 import { hasBand, isLog } from "./choice";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
@@ -20,13 +20,13 @@ interface Props {
   entry: CatalogueEntry;
   /** Of the run, then of those drawn over it; undefined until they are loaded. */
   curves: readonly Drawn[] | undefined;
-  remove: () => void;
+  tools: ChartTools;
 }
 
 /** The meaning of the numbers, where the title leaves it open. */
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
 
-export function ChartCard({ entry, curves, remove }: Props) {
+export function ChartCard({ entry, curves, tools }: Props) {
   const session = useSession();
   const [pointed, point] = useState<number | null>(null);
   const band = hasBand(session);
@@ -44,9 +44,7 @@ export function ChartCard({ entry, curves, remove }: Props) {
   return (
     <section class={style["chart"]} aria-label={`${title} by step`}>
       <h3>
-        <span class="clip" title={explained(entry)}>
-          <Text text={entry.title} />
-        </span>
+        <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
         <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
         {step === undefined || !hasRollouts ? (
           <b>{step === undefined ? "" : score(curve?.mean[at], "none")}</b>
@@ -66,7 +64,7 @@ export function ChartCard({ entry, curves, remove }: Props) {
           class={`action ${style["remove"]}`}
           aria-label={`Take ${title} away`}
           title="Take away"
-          onClick={remove}
+          onClick={tools.remove}
         >
           ×
         </button>

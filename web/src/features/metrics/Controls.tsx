@@ -1,5 +1,6 @@
 /** How all curves are drawn, and which runs they are of. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { SPAN } from "../../lib/charts/chart";
 import { colourOf, nameOf } from "../../state/marks";
@@ -8,7 +9,7 @@ import { Text } from "../../ui/text/Text";
 import { hasBand, isLog, MOST_SPAN, setOption, spanOf } from "./choice";
 import style from "./Metrics.module.css";
 
-export function Controls() {
+export function Controls({ children }: { children: ComponentChildren }) {
   const session = useSession();
   const span = spanOf(session);
   // The page asks for another average once the slider rests.
@@ -75,6 +76,7 @@ export function Controls() {
           ))}
         </ul>
       )}
+      {children}
     </header>
   );
 }

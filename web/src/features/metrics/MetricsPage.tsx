@@ -1,9 +1,11 @@
 /** The metrics of a run: a catalogue, the chosen curves, and what stands out in them. */
 
 import { getCatalogue } from "../../api/metrics";
-import type { CatalogueEntry } from "../../api/types.gen";
 import { sectionsOf } from "../../lib/charts/catalogue";
+import { keyOf } from "../../lib/charts/layout";
 import { count } from "../../lib/numbers/numbers";
+import { harmless } from "../../lib/text/invisible";
+import { areMarksLoaded, marksError } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
@@ -12,9 +14,12 @@ import { Text } from "../../ui/text/Text";
 import { Alarms } from "./Alarms";
 import { Catalogue } from "./Catalogue";
 import { ChartCard } from "./ChartCard";
-import { isUsual, show, shownOf } from "./choice";
+import { type Layout, layoutOf } from "./choice";
 import { Controls } from "./Controls";
+import { LayoutMenu } from "./LayoutMenu";
 import { useCurves } from "./useCurves";
+import { type Drag, useMoves } from "./useMoves";
+import layoutStyle from "./Layout.module.css";
 import style from "./Metrics.module.css";
 
 export function MetricsPage() {
@@ -28,7 +33,7 @@ export function MetricsPage() {
     getCatalogue(run?.id ?? "", split ?? ""),
   );
   const reply = loaded.value;
-  if (reply === null)
+  if (reply === null || !(areMarksLoaded.value || marksError.value !== null))
     return (
       <Alone heading="Metrics">
         {loaded.error === null ? <Loading /> : <Failure error={loaded.error} what="The metrics" again={loaded.again} />}
@@ -43,15 +48,17 @@ export function MetricsPage() {
       </Alone>
     );
   const { entries } = reply;
-  const shown = shownOf(session, entries);
-  const catalogue = <Catalogue entries={entries} shown={shown} leftOut={reply.left_out} />;
+  const layout = layoutOf(session, entries);
+  const catalogue = <Catalogue entries={entries} layout={layout} leftOut={reply.left_out} />;
   return (
     <main class={style["page"]} aria-label="Metrics">
-      <Controls />
+      <Controls>
+        <LayoutMenu entries={entries} />
+      </Controls>
       {isSlim ? (
         <details class={style["choose"]}>
           <summary>
-            Choose charts: {shown.length} of {count(entries.length, "metric")}
+            Choose charts: {layout.placed.length} of {count(entries.length, "metric")}
           </summary>
           {catalogue}
         </details>
@@ -62,7 +69,7 @@ export function MetricsPage() {
       )}
       <div class={style["middle"]} data-scroll="metrics">
         {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
-        <Shown shown={shown} all={entries} />
+        <Shown layout={layout} />
       </div>
       <aside class={style["right"]} aria-label="Worth a look">
         <Alarms />
@@ -72,54 +79,77 @@ export function MetricsPage() {
 }
 
 /** The charts by section, from one request. */
-function Shown({ shown, all }: { shown: readonly CatalogueEntry[]; all: readonly CatalogueEntry[] }) {
-  const session = useSession();
-  const { curvesOf, error, again } = useCurves(shown);
-  if (shown.length === 0)
-    return (
-      <State title="No chart is chosen">
-        <p>Choose metrics from the list.</p>
-        <Usual />
-      </State>
-    );
+function Shown({ layout }: { layout: Layout }) {
+  const { placed, missing } = layout;
+  const { curvesOf, error, again } = useCurves(placed);
+  const { drag, grab } = useMoves(layout);
+  const place = new Map(placed.map((one, at) => [one, at]));
   return (
     <>
       {error !== null && <Missing error={error} again={again} />}
+      {placed.length === 0 && (
+        <State title={missing.length > 0 ? "This run has none of the charts of the layout" : "No chart is chosen"}>
+          <p>Choose metrics from the list.</p>
+          <Usual />
+        </State>
+      )}
       <div class={style["sections"]}>
-        {sectionsOf(shown).map(({ name, entries }) => (
+        {sectionsOf(placed).map(({ name, entries }) => (
           <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>
             <h2>
               <Text text={name} />
             </h2>
             <div class={style["charts"]}>
-              {entries.map((entry) => (
-                <ChartCard
-                  key={`${entry.kind} ${entry.name} ${entry.source} ${entry.stat}`}
-                  entry={entry}
-                  curves={curvesOf(entry)}
-                  remove={() =>
-                    show(
-                      session,
-                      shown.filter((one) => one !== entry),
-                    )
-                  }
-                />
-              ))}
+              {entries.map((entry) => {
+                const at = place.get(entry) ?? 0;
+                return (
+                  <div key={keyOf(entry.chart)} data-place={at} class={cardClass(drag, at)}>
+                    <ChartCard
+                      entry={entry}
+                      curves={curvesOf(entry)}
+                      tools={{
+                        remove: () => layout.toggle(entry),
+                        grab: (event) => grab(at, event),
+                        rename: (title) => layout.rename(at, title),
+                      }}
+                    />
+                  </div>
+                );
+              })}
             </div>
           </section>
         ))}
       </div>
-      {!isUsual(session) && shown.length < all.length && <Usual />}
+      {placed.length > 0 && missing.length > 0 && (
+        <p
+          class={style["quiet"]}
+          title={harmless(missing.map(({ title, name, source }) => title || name || source).join(", "))}
+        >
+          This run has no curve for {count(missing.length, "other chart")} of the layout.
+        </p>
+      )}
     </>
   );
 }
 
+function cardClass(drag: Drag | null, at: number): string {
+  const mark =
+    drag === null || drag.over === drag.from
+      ? ""
+      : at === drag.from
+        ? (layoutStyle["dragged"] ?? "")
+        : at === drag.over
+          ? (layoutStyle[drag.over < drag.from ? "before" : "after"] ?? "")
+          : "";
+  return `${layoutStyle["card"]} ${mark}`;
+}
+
 function Usual() {
-  const session = useSession();
-  if (isUsual(session)) return null;
+  const { layout } = useSession();
+  if (layout.charts.value === null) return null;
   return (
     <p>
-      <button type="button" class="button" onClick={() => show(session, null)}>
+      <button type="button" class="button" onClick={() => layout.keep(null)}>
         The usual charts
       </button>
     </p>

@@ -1,32 +1,46 @@
-/** What the page of metrics shows: charts, smoothing, scale. The address holds it, and this browser the charts. */
+/** What the page of metrics shows: charts, smoothing, scale. The address holds it, and the server a person's charts. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
-import { MAX_METRICS } from "../../lib/address/address";
 import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
-import { isSame, SPAN } from "../../lib/charts/chart";
+import { type Chart, SPAN } from "../../lib/charts/chart";
+import { added, keyOf, movedBy, movedTo, type Placed, placedOf, renamed } from "../../lib/charts/layout";
 import { whole } from "../../lib/numbers/numbers";
-import { chooseMetrics, chosenMetrics } from "../../state/browser/metricChoice";
 import type { Session } from "../../state/session";
 
 export const MOST_SPAN = 50;
 
-/** Entries with a chart: those of the address, else the reader's own, else the usual ones. */
-export function shownOf(session: Session, entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
-  const { charts, run } = session.place.now.value;
-  const chosen = charts ?? chosenMetrics(run ?? "");
-  if (chosen === null) return usualMetrics(entries);
-  return entries.filter((entry) => chosen.some((one) => isSame(one, chartOfEntry(entry)))).slice(0, MAX_METRICS);
+/** The charts of the page, and the ways to change them. */
+export interface Layout {
+  /** The charts to draw, in their order. */
+  placed: readonly Placed[];
+  /** Charts of which the run has no curve: they stay in the layout. */
+  missing: readonly Chart[];
+  has: (entry: CatalogueEntry) => boolean;
+  toggle: (entry: CatalogueEntry) => void;
+  /** A chart takes the place of another. */
+  moveTo: (from: number, to: number) => void;
+  moveBy: (from: number, by: 1 | -1) => void;
+  /** An empty title is that of the catalogue. */
+  rename: (at: number, title: string) => void;
 }
 
-/** True while the page chooses the charts. */
-export const isUsual = (session: Session): boolean =>
-  session.place.now.value.charts === null && chosenMetrics(session.place.now.value.run ?? "") === null;
-
-/** Show these charts from now on; null for the usual ones. */
-export function show(session: Session, entries: readonly CatalogueEntry[] | null): void {
-  const charts = entries?.slice(0, MAX_METRICS).map(chartOfEntry) ?? null;
-  chooseMetrics(session.place.now.peek().run ?? "", charts);
-  session.place.go({ charts }, "replace");
+export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]): Layout {
+  const chosen = layout.charts.value ?? usualMetrics(entries).map(chartOfEntry);
+  const placed = placedOf(chosen, entries);
+  const known = new Set(placed.map((one) => keyOf(one.chart)));
+  const missing = chosen.filter((one) => !known.has(keyOf(one)));
+  const change = (charts: readonly Chart[]): void => layout.change([...charts, ...missing]);
+  const has = (entry: CatalogueEntry): boolean => known.has(keyOf(chartOfEntry(entry)));
+  const without = (key: string): Chart[] => placed.map((one) => one.chart).filter((one) => keyOf(one) !== key);
+  return {
+    placed,
+    missing,
+    has,
+    toggle: (entry) => change(has(entry) ? without(keyOf(chartOfEntry(entry))) : added(placed, entry, entries)),
+    moveTo: (from, to) => change(movedTo(placed, from, to)),
+    moveBy: (from, by) => change(movedBy(placed, from, by)),
+    rename: (at, title) => change(renamed(placed, at, title, entries)),
+  };
 }
 
 /** The span of the moving average in steps; 0 for none. */

@@ -10,6 +10,9 @@ export interface Chart {
   readonly name: string;
   readonly source: string;
   readonly stat: string;
+  /** The person's own title and section; empty for those of the catalogue. */
+  readonly title: string;
+  readonly section: string;
   readonly options: Options | null;
 }
 
@@ -18,9 +21,14 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
   name,
   source: "",
   stat: "",
+  title: "",
+  section: "",
   options: null,
   ...more,
 });
+
+/** The longest title that a person may give. */
+export const TITLE_CHARS = 100;
 
 /** The texts of most charts, which addresses have used from the start. */
 const TRAINER = "trainer.";
@@ -40,7 +48,8 @@ const LONG = "?";
 
 export function textOf(of: Chart): string {
   const short = shortText(of);
-  if (!short.startsWith(LONG) && isSame(ofShortText(short), of)) return short;
+  const isPlain = of.title === "" && of.section === "" && isSame(ofShortText(short), of);
+  if (!short.startsWith(LONG) && isPlain) return short;
   const { options, ...fields } = of;
   const all = Object.entries({ ...fields, ...options }).filter(([, value]) => value !== "" && value !== null);
   return LONG + new URLSearchParams(all.map(([name, value]) => [name, String(value)])).toString();
@@ -49,10 +58,12 @@ export function textOf(of: Chart): string {
 /** The chart of a text; null for an invalid one. */
 export function chartOf(text: string): Chart | null {
   if (!text.startsWith(LONG)) return text === "" ? null : ofShortText(text);
-  const { kind, name = "", source = "", stat = "", ...rest } = Object.fromEntries(new URLSearchParams(text.slice(1)));
+  const fields = Object.fromEntries(new URLSearchParams(text.slice(1)));
+  const { kind, name = "", source = "", stat = "", title = "", section = "", ...rest } = fields;
   if (kind === undefined || kind === "") return null;
   const options = optionsOf(rest);
-  return chart(kind, name, { source, stat, options: Object.keys(options).length === 0 ? null : options });
+  const own = { title: title.slice(0, TITLE_CHARS), section: section.slice(0, TITLE_CHARS) };
+  return chart(kind, name, { source, stat, ...own, options: Object.keys(options).length === 0 ? null : options });
 }
 
 function optionsOf({ spread, smooth, threshold, k, reason }: Record<string, string>): Options {
@@ -67,23 +78,28 @@ function optionsOf({ spread, smooth, threshold, k, reason }: Record<string, stri
 
 const sortedText = (of: Chart): string => JSON.stringify([of.kind, of.name, of.source, of.stat, of.options ?? {}]);
 
+/** True for charts of the same curve, whatever they are called. */
 export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) === sortedText(other);
 
 /** The stored charts: records, or texts of an older version. Invalid ones are left out. */
 export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   const all = stored.flatMap((one): Chart[] => {
-    const text = typeof one === "string" ? one : isChart(one) ? textOf(one) : "";
+    const text = typeof one === "string" ? one : isChart(one) ? textOf({ ...BLANK, ...one }) : "";
     const result = chartOf(text);
     return result === null ? [] : [result];
   });
   return all.filter((one, i) => all.findIndex((other) => isSame(one, other)) === i).slice(0, most);
 }
 
-function isChart(value: unknown): value is Chart {
+const BLANK = { source: "", stat: "", title: "", section: "", options: null };
+
+type Stored = Pick<Chart, "kind" | "name"> & Partial<Chart>;
+
+function isChart(value: unknown): value is Stored {
   if (typeof value !== "object" || value === null) return false;
-  const fields = { source: "", stat: "", options: null, ...value } as Partial<Record<keyof Chart, unknown>>;
-  const { kind, name, source, stat, options } = fields;
-  return [kind, name, source, stat].every((one) => typeof one === "string") && typeof options === "object";
+  const { options, ...fields } = { kind: null, name: null, ...BLANK, ...value };
+  const texts = [fields.kind, fields.name, fields.source, fields.stat, fields.title, fields.section];
+  return texts.every((one) => typeof one === "string") && typeof options === "object";
 }
 
 /** The usual span of the smoothed line, in steps. */

@@ -1,0 +1,83 @@
+/** The title of a chart: a handle to move it, and a name that a press makes a field. */
+
+import { useState } from "preact/hooks";
+import { TITLE_CHARS } from "../../lib/charts/chart";
+import { harmless } from "../../lib/text/invisible";
+import { Text } from "../../ui/text/Text";
+import style from "./Layout.module.css";
+
+/** What a card may do with its chart. */
+export interface ChartTools {
+  remove: () => void;
+  /** Dragging begins. */
+  grab: (event: PointerEvent) => void;
+  rename: (title: string) => void;
+}
+
+interface Props {
+  title: string;
+  about: string;
+  tools: ChartTools;
+}
+
+export function ChartTitle({ title, about, tools }: Props) {
+  const [isWriting, write] = useState(false);
+  const name = harmless(title);
+  if (isWriting) return <Field title={title} rename={tools.rename} close={() => write(false)} />;
+  return (
+    <>
+      <button
+        type="button"
+        class={style["handle"]}
+        aria-label={`Move ${name}`}
+        title="Drag to another place, or press Alt with an arrow key"
+        aria-keyshortcuts="Alt+ArrowLeft Alt+ArrowRight"
+        onPointerDown={tools.grab}
+      >
+        ⠿
+      </button>
+      <button
+        type="button"
+        class={`clip ${style["title"]}`}
+        title={`${about}\nPress to rename`}
+        onClick={() => write(true)}
+      >
+        <span class="hidden">Rename </span>
+        <Text text={title} />
+      </button>
+    </>
+  );
+}
+
+interface FieldProps {
+  title: string;
+  rename: (title: string) => void;
+  close: () => void;
+}
+
+/** Enter and leaving the field rename, Escape does not. */
+function Field({ title, rename, close }: FieldProps) {
+  const [text, setText] = useState(title);
+  const done = (): void => {
+    if (text !== title) rename(text);
+    close();
+  };
+  return (
+    <input
+      class={`field ${style["field"]}`}
+      aria-label={`Title of ${harmless(title)}`}
+      placeholder="empty: the name as logged"
+      maxLength={TITLE_CHARS}
+      value={text}
+      ref={(field) => {
+        if (field !== null && document.activeElement !== field) field.select();
+      }}
+      onInput={(event) => setText(event.currentTarget.value)}
+      onBlur={done}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") done();
+        if (event.key === "Escape") close();
+      }}
+    />
+  );
+}

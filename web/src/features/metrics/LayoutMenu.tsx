@@ -1,0 +1,108 @@
+/** The layout of the page as a whole: whose it is, the usual one, and layouts as files. */
+
+import { useRef, useState } from "preact/hooks";
+import type { CatalogueEntry } from "../../api/types.gen";
+import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
+import { chartsInFile, fileOf } from "../../lib/charts/layout";
+import { nameOf } from "../../state/marks";
+import { useSession } from "../../state/useSession";
+import { announce } from "../../ui/overlay/announce";
+import { Popover } from "../../ui/overlay/Popover";
+import style from "./Layout.module.css";
+
+const WORDS = {
+  usual: "The page chose these charts. Add, move or rename one, and the layout is yours.",
+  mine: "Your layout of this run. It is kept with your notes and is the same in every browser.",
+  link: "The layout of the link that you followed. Your own stays as it is.",
+};
+
+export function LayoutMenu({ entries }: { entries: readonly CatalogueEntry[] }) {
+  const { layout } = useSession();
+  const whose = layout.isOfLink.value ? "link" : layout.own.value === null ? "usual" : "mine";
+  return (
+    <div class={style["menu"]}>
+      <Popover
+        label="Layout of the charts"
+        button={`Layout: ${whose === "link" ? "of the link" : whose} ▾`}
+        buttonClass="action"
+        align="right"
+      >
+        {(close) => (
+          <div class={style["panel"]}>
+            <p>{WORDS[whose]}</p>
+            <Choices entries={entries} whose={whose} close={close} />
+          </div>
+        )}
+      </Popover>
+    </div>
+  );
+}
+
+interface Props {
+  entries: readonly CatalogueEntry[];
+  whose: keyof typeof WORDS;
+  close: () => void;
+}
+
+function Choices({ entries, whose, close }: Props) {
+  const session = useSession();
+  const { layout } = session;
+  const file = useRef<HTMLInputElement>(null);
+  const [trouble, setTrouble] = useState("");
+  const charts = layout.charts.value ?? usualMetrics(entries).map(chartOfEntry);
+  const item = session.run.now.value;
+  const then = (act: () => void) => (): void => {
+    act();
+    close();
+  };
+  const load = async (chosen: File | undefined): Promise<void> => {
+    if (chosen === undefined) return;
+    const read = chartsInFile(await chosen.text().catch(() => ""));
+    if (read === null) {
+      setTrouble(`${chosen.name} is not a layout. Choose a file that this page saved.`);
+      return;
+    }
+    layout.keep(read);
+    announce(`Layout of ${chosen.name}`);
+    close();
+  };
+  return (
+    <>
+      {whose === "link" && (
+        <>
+          <button type="button" class="action" onClick={then(() => layout.keep(charts))}>
+            Keep it as mine
+          </button>
+          <button type="button" class="action" onClick={then(() => layout.back())}>
+            {layout.own.value === null ? "The usual charts" : "Back to mine"}
+          </button>
+        </>
+      )}
+      {whose === "mine" && (
+        <button type="button" class="action" onClick={then(() => layout.keep(null))}>
+          The usual charts
+        </button>
+      )}
+      <a
+        class="action"
+        href={`data:application/json;charset=utf-8,${encodeURIComponent(fileOf(charts))}`}
+        download={`${item === null ? "run" : nameOf(item)}-layout.json`}
+        onClick={close}
+      >
+        Save as a file
+      </a>
+      <button type="button" class="action" onClick={() => file.current?.click()}>
+        Load a file …
+      </button>
+      <input
+        ref={file}
+        type="file"
+        accept=".json,application/json"
+        aria-label="A file with a layout"
+        hidden
+        onChange={(event) => void load(event.currentTarget.files?.[0])}
+      />
+      {trouble !== "" && <p role="alert">{trouble}</p>}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { beforeEach, expect, it, vi } from "vitest";
+import * as api from "../../api";
+import type { StateChange, StateItem } from "../../api/types.gen";
+import { START } from "../../lib/address/address";
+import { chart, textOf } from "../../lib/charts/chart";
+import { settled } from "../../testing/page";
+import { conflict, dropUnsaved, items, loadMarks, resolve } from "../marks";
+import { createSession, type Session } from "../session";
+
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  getState: vi.fn<typeof api.getState>(),
+  changeState: vi.fn<typeof api.changeState>(),
+}));
+
+const [REWARD, KL, LOSS] = ["reward", "trainer.kl", "trainer.loss"] as const;
+const charts = (...names: string[]) =>
+  names.map((name) => (name.startsWith("trainer.") ? chart("trainer", name.slice(8)) : chart("sample", name)));
+
+/** What the server keeps: a change must have seen the newest version. */
+let item: StateItem | null = null;
+
+function kept(setting: unknown): StateItem {
+  const version = (item?.version ?? 0) + 1;
+  const fixed = { kind: "layout", owner: "o", name: "metrics", changed_s: 0, run_mark: null, sample_mark: null };
+  item = { ...fixed, version, setting };
+  return item;
+}
+
+async function change(body: Pick<StateChange, "seen"> & Partial<StateChange>): Promise<StateItem> {
+  if (body.seen === (item?.version ?? 0)) return kept(body.setting ?? null);
+  throw new api.ApiError(409, "somebody was first", "", { item });
+}
+
+let session: Session = createSession();
+const shown = (): string[] | undefined => session.layout.charts.value?.map(textOf);
+const inAddress = (): string[] | undefined => session.place.now.value.charts?.map(textOf);
+
+beforeEach(() => {
+  session.end();
+  dropUnsaved();
+  item = null;
+  items.value = new Map();
+  vi.mocked(api.changeState).mockImplementation(change);
+  vi.mocked(api.getState).mockImplementation(async () => ({
+    version: item?.version ?? 0,
+    more: false,
+    items: item === null ? [] : [item],
+    owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
+    place: "",
+    trouble: "",
+  }));
+});
+
+async function opened(names: string[] | null): Promise<void> {
+  session = createSession({ ...START, page: "metrics", run: "r", charts: names && charts(...names) });
+  session.layout.start();
+  await loadMarks();
+}
+
+it("is kept by the server, and the address repeats it", async () => {
+  await opened(null);
+  expect([session.layout.own.value, inAddress()]).toEqual([null, undefined]);
+  session.layout.change(charts(REWARD, KL));
+  await settled();
+  expect([item?.setting, inAddress()]).toEqual([{ charts: [REWARD, KL] }, [REWARD, KL]]);
+  kept({ charts: [LOSS] }); // in another browser
+  await loadMarks();
+  expect([shown(), inAddress(), session.layout.isOfLink.value]).toEqual([[LOSS], [LOSS], false]);
+  session.layout.change(null);
+  await settled();
+  expect([item?.setting, shown(), inAddress()]).toEqual([null, undefined, undefined]);
+});
+
+it("of a link leaves the person's own alone until it is kept", async () => {
+  kept({ charts: [REWARD] });
+  await opened([KL]);
+  session.layout.change(charts(KL, LOSS));
+  await settled();
+  expect([shown(), session.layout.isOfLink.value, item?.setting]).toEqual([[KL, LOSS], true, { charts: [REWARD] }]);
+  session.layout.back();
+  expect([shown(), session.layout.isOfLink.value]).toEqual([[REWARD], false]);
+  session.place.go({ charts: charts(KL) });
+  session.layout.keep(charts(KL));
+  await settled();
+  expect([item?.setting, session.layout.isOfLink.value]).toEqual([{ charts: [KL] }, false]);
+});
+
+it("asks which of two stays where another browser was first", async () => {
+  kept({ charts: [REWARD] });
+  await opened(null);
+  kept({ charts: [LOSS] }); // elsewhere, and not known here yet
+  session.layout.change(charts(REWARD, KL));
+  await settled();
+  expect([item?.setting, conflict.value?.mine]).toEqual([{ charts: [LOSS] }, { charts: [REWARD, KL] }]);
+  await resolve("theirs");
+  expect([shown(), inAddress(), session.layout.isOfLink.value]).toEqual([[LOSS], [LOSS], false]);
+  kept({ charts: [REWARD] });
+  session.layout.change(charts(KL));
+  await settled();
+  await resolve("mine");
+  await settled();
+  expect([item?.setting, shown(), inAddress()]).toEqual([{ charts: [KL] }, [KL], [KL]]);
+});

@@ -1,0 +1,69 @@
+/**
+ * The layout of the page of metrics: the charts of the address, else the person's own for the run, which the server
+ * keeps, else the usual ones.
+ *
+ * The address repeats the person's own charts, so that a link shows what its sender saw. A link with other charts shows
+ * those, and leaves the person's own as they are until they are replaced.
+ */
+
+import { computed, untracked } from "@preact/signals";
+import { type Chart, textOf } from "../../lib/charts/chart";
+import { chartsIn } from "../../lib/charts/layout";
+import { ofLayout, put, recordAt } from "../marks";
+import { Store } from "../store";
+
+const PAGE = "metrics";
+
+const wordsOf = (charts: readonly Chart[] | null): string => JSON.stringify(charts?.map(textOf) ?? null);
+
+export class LayoutStore extends Store {
+  /** The person's own charts for the run; null for the usual ones. */
+  readonly own = computed<readonly Chart[] | null>(() => {
+    const { run } = this.session.place.now.value;
+    return run === null ? null : chartsIn(recordAt(ofLayout(run, PAGE)));
+  });
+
+  /** The charts to show; null for the usual ones. */
+  readonly charts = computed<readonly Chart[] | null>(() => this.session.place.now.value.charts ?? this.own.value);
+
+  /** True for the charts of a link that are not the person's own. */
+  readonly isOfLink = computed(() => {
+    const { charts } = this.session.place.now.value;
+    return charts !== null && wordsOf(charts) !== wordsOf(this.own.value);
+  });
+
+  /** What this page put into the address, and for which run. */
+  #written = { run: "", words: "" };
+
+  /** Show other charts; null for the usual ones. Those of a link stay in the address. */
+  change(charts: readonly Chart[] | null): void {
+    if (this.isOfLink.peek()) this.session.place.go({ charts }, "replace");
+    else this.keep(charts);
+  }
+
+  /** Make these charts the person's own. */
+  keep(charts: readonly Chart[] | null): void {
+    const run = this.session.place.now.peek().run ?? "";
+    this.#written = { run, words: wordsOf(charts) };
+    void put(ofLayout(run, PAGE), charts === null ? null : { charts: charts.map(textOf) });
+    this.session.place.go({ charts }, "replace");
+  }
+
+  /** Show the person's own charts instead of those of the link. */
+  back(): void {
+    this.session.place.go({ charts: this.own.peek() }, "replace");
+  }
+
+  start(): void {
+    this.effect(() => {
+      const own = this.own.value;
+      const { page, run, charts } = this.session.place.now.value;
+      if (page !== PAGE || run === null) return;
+      const words = wordsOf(own);
+      const isOwn = [words, this.#written.run === run ? this.#written.words : words].includes(wordsOf(charts));
+      if (charts !== null && !isOwn) return;
+      this.#written = { run, words };
+      if (wordsOf(charts) !== words) untracked(() => this.session.place.go({ charts: own }, "replace"));
+    });
+  }
+}
