@@ -1,11 +1,14 @@
 """The page of a run's metrics, in a real browser."""
 
+import csv
 import re
+import xml.etree.ElementTree as ET
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, expect
 
 from rolloupe import Recorder
 from tests.page.support import viewing
@@ -21,6 +24,15 @@ def recorded(folder: Path) -> None:
                 reward = float(index <= step // 4)
                 run.sample(step=step, group="0", index=index, prompt="?", response="!" * (step + 1), reward=reward)
             run.metrics(step, {"actor/loss": float("nan") if step == 4 else 0.5, "actor/kl": 0.01 * (step + 1)})
+
+
+def saved_as(page: Page, chart: Locator, kind: str) -> Path:
+    """What the menu of a chart saves."""
+    chart.get_by_role("button", name="Save").click()
+    with page.expect_download() as download:
+        chart.get_by_text(kind).click()
+    expect(chart.get_by_role("dialog")).to_have_count(0)
+    return download.value.path()
 
 
 def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
@@ -49,6 +61,16 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         kl.get_by_role("img").hover(position={"x": 48, "y": 40})
         expect(charts.get_by_text("step 0", exact=True)).to_have_count(6)
         expect(kl.get_by_role("link")).to_have_text("0.0100")
+
+        save = partial(saved_as, page, kl)
+        table = list(csv.DictReader(save("Data as CSV").read_text().splitlines()))
+        assert list(table[0]) == ["step", "value", "ema"] and [float(row["value"]) for row in table] == [
+            pytest.approx(0.01 * (step + 1)) for step in range(12)
+        ]
+        svg = ET.parse(save("Picture as SVG")).getroot()
+        words = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"kl", "step", "0", "11", "run"} <= set(words) and "EMA over 10 steps · train" in words
+        assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
 
         find = page.get_by_role("searchbox", name="Find a metric")
         find.fill("loss(")

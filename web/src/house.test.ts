@@ -90,7 +90,8 @@ describe("the house", () => {
     expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
   });
   it("names no address but its own", () => {
-    expect(offenders(/https?:\/\//)).toEqual([]);
+    // Every file of SVG begins with the name of its language, which nobody loads.
+    expect(offenders(/https?:\/\/(?!www\.w3\.org\/2000\/svg")/)).toEqual([]);
   });
   it("says in each file what it owns", () => {
     expect(sources.filter(([, text]) => !text.startsWith("/**")).map(([path]) => path)).toEqual([]);

@@ -27,6 +27,7 @@ from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
     cache,
+    curve_csv,
     curves,
     evals,
     events,
@@ -92,6 +93,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
     (f"{RUN}/same", prompt.same),
+    ("/api/curve.csv", curve_csv.curve_csv),
     ("/api/cache/stats", cache.stats),
     ("/api/state", state.state),
     ("/api/events", events.events),

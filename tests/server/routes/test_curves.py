@@ -1,8 +1,11 @@
 """`POST /api/curves`: the same numbers as the queries, bounds, and what hostile bodies get."""
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -117,6 +120,44 @@ def test_a_run_that_is_not_there_and_a_request_that_a_page_could_forge(app: App)
     body = json.dumps({"runs": [run_id(app)], "curves": ONE}).encode()
     assert ask(app, "POST", "/api/curves", {"content-type": "text/plain", "cookie": "x"}, body).status in (401, 403)
     assert ask(app, "POST", "/api/curves", BEARER | WRITE, b" " * 300_000).status == 413
+
+
+def file_of(app: App, asked: dict[str, Any]) -> list[dict[str, str]]:
+    """The rows of a curve's file."""
+    reply = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked))}")
+    assert reply.status == 200 and reply.headers["content-disposition"].startswith("attachment"), reply.body
+    return list(csv.DictReader(io.StringIO(reply.body.decode())))
+
+
+def test_a_curve_as_csv_has_all_points_of_the_range(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        with Recorder(tmp_path / "runs" / name, code=None) as recorder:
+            for step in range(40):
+                recorder.sample(step=step, prompt="p", response="r", reward=step / 7)
+                if name == "a":
+                    recorder.metrics(step, {"actor/loss": float("nan") if step == 4 else 1 / (step + 1)})
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        app = served(library)
+        a, b = sorted(run.id for run in library.runs)
+        loss = {"kind": "trainer", "name": "actor/loss", "options": {"smooth": 10}}
+        rows = file_of(app, {"runs": [a], "curves": [loss], "points": 5, "step_min": 3, "step_max": 30})
+        assert list(rows[0]) == ["step", "value", "ema"] and [int(row["step"]) for row in rows] == list(range(3, 31))
+        assert rows[1]["value"] == "NaN" and float(rows[4]["value"]) == 1 / 8
+        drawn = post(app, {"runs": [a], "curves": [loss], "step_min": 3, "step_max": 30}).json["curves"][0]
+        assert [row["ema"] for row in rows] == [str(one) for one in drawn["smooth"]]
+        both = file_of(app, {"runs": [a, b], "curves": [curve("sample", "reward", options={"spread": True})]})
+        assert list(both[0]) == ["run", "step", "value", "std"] and len(both) == 80
+        assert [float(row["value"]) for row in both if row["run"] == b] == [step / 7 for step in range(40)]
+        assert {row["run"] for row in file_of(app, {"runs": [a, b], "curves": [loss]})} == {a}
+        for asked, message in (
+            ({"runs": [b], "curves": [loss]}, "no trainer metric"),
+            ({"runs": [a], "curves": [loss, loss]}, "one curve; 2"),
+            ({"runs": [], "curves": [loss]}, "at least one run"),
+            ([], "not a CurvesRequest"),
+        ):
+            reply = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked))}")
+            assert reply.status == 400 and message in reply.json["error"], reply.body
+        assert "not a CurvesRequest" in get(app, "/api/curve.csv").json["error"]
 
 
 def test_every_curve_of_the_catalogue_is_answered_as_it_is_named_there(app: App) -> None:

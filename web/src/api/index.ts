@@ -76,6 +76,8 @@ export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply
 /** The names of the trainer's metrics. */
 export const getMetricNames = (run: string): Promise<MetricNamesReply> => get(["runs", run, "metrics"]);
 /** A number of samples by step, or a metric of the trainer's: a name that begins with `trainer.`. */
+/** The address of all points of one curve, as a file. */
+export const curveCsv = (request: CurvesRequest): string => address(["curve.csv"], { ask: JSON.stringify(request) });
 /** Some curves of every run, in at most `points` points that keep the extremes. */
 export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(["curves"], request);
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> =>

@@ -4,10 +4,9 @@ import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { shrinking, shrunk } from "../../lib/numbers/curves";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
-import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS, positive } from "./curvesOf";
+import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
@@ -52,19 +51,11 @@ export function CurveChart({
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
-  const curves = useMemo(
-    () => {
-      const all = curvesOf(curve, drawn, bounds);
-      return isLog ? positive(all) : all;
-    },
+  const { columns: data, digits } = useMemo(
+    () => drawnOf(curve, drawn, bounds, isLog),
     // Compares the overlaid runs one by one: their list is another object each time.
     // oxlint-disable-next-line react/exhaustive-deps
     [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
-  );
-  const digits = useMemo(() => shrinking(curves.slice(1)), [curves]);
-  const data = useMemo<Columns>(
-    () => (digits === 0 ? curves : [curves[0], ...shrunk(curves.slice(1), digits)]),
-    [curves, digits],
   );
   const now = useRef({ current, data, digits, bounds, open });
   now.current = { current, data, digits, bounds, open };

@@ -4,7 +4,7 @@
 
 import type { CurveData, StepsReply, WireNumber } from "../../api/types.gen";
 import { SPAN } from "../../lib/charts/chart";
-import { smoothed } from "../../lib/numbers/curves";
+import { shrinking, shrunk, smoothed } from "../../lib/numbers/curves";
 import { finite } from "../../lib/numbers/numbers";
 
 export type Column = (number | null | undefined)[];
@@ -92,6 +92,19 @@ export function positive([steps, ...columns]: Columns): Columns {
       }),
     ),
   ];
+}
+
+/** The columns as they are drawn, with so many digits dropped from values whose distance would overflow. */
+export function drawnOf(
+  curve: Curve,
+  others: readonly (Curve | null)[],
+  bounds: Bounds,
+  isLog: boolean,
+): { columns: Columns; digits: number } {
+  const all = curvesOf(curve, others, bounds);
+  const columns = isLog ? positive(all) : all;
+  const digits = shrinking(columns.slice(1));
+  return { columns: digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)], digits };
 }
 
 /** A column of some steps, spread over all steps. */

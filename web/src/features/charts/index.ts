@@ -1,6 +1,7 @@
 /** The parts of this feature that others may use. */
 
 export { Charts } from "./Charts";
+export { type Charted, pictureOfChart, pngBlob, svgBlob } from "./chartPicture";
 export { CurveChart } from "./CurveChart";
 export { type Bounds, boundsOf, type Curve, curveOf } from "./curvesOf";
 export { kindOf } from "./kinds";

@@ -24,6 +24,8 @@ export interface Inks {
   grid: string;
   label: string;
   mark: string;
+  page: string;
+  strong: string;
   /** The colours of the overlaid runs. */
   others: readonly string[];
 }
@@ -64,6 +66,8 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),
     mark: ink("var(--ink-2)"),
+    page: ink("var(--surface-page)"),
+    strong: ink("var(--ink-1)"),
   };
   probe.remove();
   return inks;
@@ -103,7 +107,7 @@ export function optionsOf({
       },
       y: {
         distr: isLog ? 3 : 1,
-        range: (_, low, high) => (isLog ? powerRange(low, high) : roundRange(low, high, bounds())),
+        range: (_, low, high) => rangeOf(low, high, bounds(), isLog),
       },
     },
     axes: [
@@ -126,7 +130,7 @@ export function optionsOf({
         grid: { stroke: inks.grid, width: 1 },
         size: AXIS_PX,
         gap: 4,
-        splits: (_, __, low, high) => (isLog ? logTicks(low, high) : roundTicks(low, high)),
+        splits: (_, __, low, high) => ticksOf(low, high, isLog),
         filter: (_, ticks) => ticks,
         values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())),
       },
@@ -152,8 +156,16 @@ export function optionsOf({
   };
 }
 
+/** The range of the values that are drawn, from one tick to another. */
+export const rangeOf = (low: number | null, high: number | null, bounds: Bounds, isLog: boolean): [number, number] =>
+  isLog ? powerRange(low, high) : roundRange(low, high, bounds);
+
+/** The labelled values of a range. */
+export const ticksOf = (low: number, high: number, isLog: boolean): number[] =>
+  isLog ? logTicks(low, high) : roundTicks(low, high);
+
 /** A number on an axis, in little room; `digits` more than drawn. */
-function tickOf(tick: number, digits: number): string {
+export function tickOf(tick: number, digits: number): string {
   if (digits > 0 && tick !== 0) {
     const [mantissa, exponent] = tick.toExponential(1).split("e");
     return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");

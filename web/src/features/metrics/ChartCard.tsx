@@ -5,14 +5,15 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import { nearest } from "../../lib/numbers/nearest";
-import { figure, finite, score } from "../../lib/numbers/numbers";
+import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { type Bounds, boundsOf, type Curve, CurveChart, kindOf } from "../charts";
+import { ChartMenu } from "./ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
-import { hasBand, isLog } from "./choice";
+import { hasBand, isLog, spanOf } from "./choice";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
 
@@ -20,13 +21,15 @@ interface Props {
   entry: CatalogueEntry;
   /** Of the run, then of those drawn over it; undefined until they are loaded. */
   curves: readonly Drawn[] | undefined;
+  /** The address of all points, as a file. */
+  csv: string;
   tools: ChartTools;
 }
 
 /** The meaning of the numbers, where the title leaves it open. */
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
 
-export function ChartCard({ entry, curves, tools }: Props) {
+export function ChartCard({ entry, curves, csv, tools }: Props) {
   const session = useSession();
   const [pointed, point] = useState<number | null>(null);
   const band = hasBand(session);
@@ -41,6 +44,30 @@ export function ChartCard({ entry, curves, tools }: Props) {
   const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
   const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
   const title = harmless(entry.title);
+  const hasLine = curve !== null && (curve.steps.length > 1 || over.length > 0);
+  const others = over.map((one, i) => ({
+    curve: curves?.[i + 1]?.curve ?? null,
+    colour: colourOf(one.id),
+    name: harmless(nameOf(one)),
+  }));
+  const bounds = boundsIn(session, entry);
+  const span = spanOf(session);
+  const charted =
+    run === null || !hasLine
+      ? null
+      : {
+          title,
+          note: [figures, span > 0 ? `EMA over ${count(span, "step")}` : "", session.place.field.split.value ?? ""]
+            .filter((one) => one !== "")
+            .join(" · "),
+          across: "step",
+          curve,
+          name: harmless(nameOf(run)),
+          colour: colourOf(run.id),
+          others,
+          bounds,
+          isLog: isLog(session),
+        };
   return (
     <section class={style["chart"]} aria-label={`${title} by step`}>
       <h3>
@@ -59,9 +86,10 @@ export function ChartCard({ entry, curves, tools }: Props) {
             {score(curve?.mean[at], "none")}
           </a>
         )}
+        <ChartMenu title={title} csv={csv} drawn={charted} />
         <button
           type="button"
-          class={`action ${style["remove"]}`}
+          class={`action ${style["tool"]}`}
           aria-label={`Take ${title} away`}
           title="Take away"
           onClick={tools.remove}
@@ -75,15 +103,15 @@ export function ChartCard({ entry, curves, tools }: Props) {
         </p>
       ) : curve === null ? (
         <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : "No step has this number."}</p>
-      ) : curve.steps.length === 1 && over.length === 0 ? (
+      ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>
       ) : (
         <CurveChart
           what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
           curve={curve}
-          bounds={boundsIn(session, entry)}
+          bounds={bounds}
           colour={colourOf(run.id)}
-          others={over.map((one, i) => ({ curve: curves[i + 1]?.curve ?? null, colour: colourOf(one.id) }))}
+          others={others}
           current={session.place.field.step.value}
           hover={point}
           together="metrics"

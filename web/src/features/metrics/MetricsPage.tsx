@@ -81,7 +81,7 @@ export function MetricsPage() {
 /** The charts by section, from one request. */
 function Shown({ layout }: { layout: Layout }) {
   const { placed, missing } = layout;
-  const { curvesOf, error, again } = useCurves(placed);
+  const { curvesOf, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const place = new Map(placed.map((one, at) => [one, at]));
   return (
@@ -107,6 +107,7 @@ function Shown({ layout }: { layout: Layout }) {
                     <ChartCard
                       entry={entry}
                       curves={curvesOf(entry)}
+                      csv={csvOf(entry)}
                       tools={{
                         remove: () => layout.toggle(entry),
                         grab: (event) => grab(at, event),

@@ -2,14 +2,14 @@
 
 import { useMemo } from "preact/hooks";
 import type { ApiError } from "../../api";
-import { getCurves } from "../../api";
-import type { CatalogueEntry, CurveData } from "../../api/types.gen";
+import { curveCsv, getCurves } from "../../api";
+import type { CatalogueEntry, CurveData, CurvesRequest } from "../../api/types.gen";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import { recordOf, textOf } from "../../lib/charts/chart";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
-import { spanOf } from "./choice";
+import { hasBand, spanOf } from "./choice";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
@@ -23,6 +23,8 @@ export interface Drawn {
 interface Curves {
   /** The curves of an entry, of the run first; undefined until they are loaded. */
   curvesOf: (entry: CatalogueEntry) => readonly Drawn[] | undefined;
+  /** The address of all their points, as a file. */
+  csvOf: (entry: CatalogueEntry) => string;
   error: ApiError | null;
   again: () => void;
 }
@@ -36,15 +38,21 @@ export function useCurves(shown: readonly CatalogueEntry[]): Curves {
   const ids = runs.map(({ id }) => id);
   const smooth = spanOf(session);
   const texts = shown.map(textOfEntry);
+  const requestOf = (entries: readonly CatalogueEntry[], spread: boolean): CurvesRequest => ({
+    runs: ids,
+    curves: entries.map((entry) => {
+      const one = { ...chartOfEntry(entry), options: { spread, smooth } };
+      return recordOf(one, entry.kind === "trainer" ? "" : split);
+    }),
+    points: POINTS,
+    step_min: null,
+    step_max: null,
+  });
   const loaded = useFollowed(
     shown.length === 0 ? null : JSON.stringify([ids, split]),
     runs.map(({ version }) => version).join(" "),
     async () => {
-      const curves = shown.map((entry) => {
-        const one = { ...chartOfEntry(entry), options: { spread: true, smooth } };
-        return recordOf(one, entry.kind === "trainer" ? "" : split);
-      });
-      const reply = await getCurves({ runs: ids, curves, points: POINTS, step_min: null, step_max: null });
+      const reply = await getCurves(requestOf(shown, true));
       return { texts, curves: reply.curves };
     },
     JSON.stringify([smooth, texts]),
@@ -59,5 +67,10 @@ export function useCurves(shown: readonly CatalogueEntry[]): Curves {
       (answer?.texts ?? []).map((text, at): [string, Drawn[]] => [text, all.filter(({ data }) => data.curve === at)]),
     );
   }, [answer]);
-  return { curvesOf: (entry) => drawn.get(textOfEntry(entry)), error: loaded.error, again: loaded.again };
+  return {
+    curvesOf: (entry) => drawn.get(textOfEntry(entry)),
+    csvOf: (entry) => curveCsv(requestOf([entry], hasBand(session))),
+    error: loaded.error,
+    again: loaded.again,
+  };
 }
