@@ -30,7 +30,7 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests collected browser web wheel docs pages pictures install dev clean
+.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests browser web wheel docs pages pictures install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -61,7 +61,7 @@ test-frameworks: build/frameworks/.made  ## the integrations with the real PyTor
 
 # The tests of the browser app mostly wait, so they run beside those in Python, which print as they go.
 check:
-	@$(TWO) lint types contracts collected
+	@$(TWO) lint types contracts
 	@$(MAKE) --no-print-directory -j2 web-tests python-tests
 
 lint: dev  ## ruff, oxlint and prettier
@@ -82,10 +82,6 @@ web-tests: dev  ## unit tests of the browser app
 
 python-tests: dev browser  ## pytest, which opens the page in Chromium as well; MARKS= runs the slow tests too
 	ROLLOUPE_BROWSER=required $(PY) -m pytest -n $(WORKERS) --dist worksteal -m '$(MARKS)' $(ARGS)
-
-# Compile the tests once, which each of the processes that run them would do anew.
-collected: dev
-	@$(PY) -m pytest --collect-only --quiet --quiet >/dev/null
 
 format: dev  ## put the code into its form: ruff for Python, prettier for the browser app
 	$(PY) -m ruff check --fix .

@@ -28,7 +28,10 @@ export function Dialog({ label, isOpen, close, children, class: className = "", 
       ref={dialog}
       class={`${style["dialog"]} ${isHigh ? style["high"] : ""} ${className}`}
       aria-label={label}
-      onClose={close}
+      // The event comes a moment later, when the card may be open again.
+      onClose={() => {
+        if (dialog.current?.open === false) close();
+      }}
       onPointerDown={(event) => event.target === dialog.current && close()}
     >
       {isOpen && children}

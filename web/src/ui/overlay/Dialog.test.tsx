@@ -1,0 +1,20 @@
+import { expect, it, vi } from "vitest";
+import { createSession } from "../../state/session";
+import { drawn } from "../../testing/page";
+import { Dialog } from "./Dialog";
+
+it("stays open when the event of an earlier closing arrives", async () => {
+  const close = vi.fn<() => void>();
+  const host = await drawn(
+    <Dialog label="Card" isOpen close={close}>
+      Text
+    </Dialog>,
+    createSession(),
+  );
+  const dialog = host.querySelector("dialog");
+  dialog?.dispatchEvent(new Event("close"));
+  expect(close).not.toHaveBeenCalled();
+  dialog?.close();
+  dialog?.dispatchEvent(new Event("close"));
+  expect(close).toHaveBeenCalled();
+});
