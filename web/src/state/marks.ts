@@ -261,7 +261,8 @@ const isConflict = (reply: unknown): reply is ConflictReply => isRecord(reply) &
 /** The fields in which a value differs from the previous one. */
 function changes(before: MarkValue, value: MarkValue): object {
   const old = new Map(Object.entries(before ?? {}));
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => old.get(key) !== one));
+  const isOther = (key: string, one: unknown): boolean => JSON.stringify(old.get(key)) !== JSON.stringify(one);
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => isOther(key, one)));
 }
 
 function take(item: StateItem): void {

@@ -9,8 +9,7 @@ import { getMetricNames } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
-import { choose } from "../../state/browser/settings";
-import { view } from "../../state/browser/listView";
+import { choose, ownCharts } from "../../state/browser/settings";
 import { CurveChart } from "./CurveChart";
 import { boundsOf, type Curve, rewardOf } from "./curvesOf";
 import { KINDS } from "./kinds";
@@ -160,7 +159,7 @@ function More() {
             ),
         )}
       </select>
-      {view.value.charts !== null && (
+      {ownCharts.value !== null && (
         <button type="button" class="action" onClick={() => session.view.chooseCharts(null)}>
           The usual charts
         </button>

@@ -1,8 +1,6 @@
 /** The reader's preferences for lists, stored in this browser: columns, row previews, and widths of table columns. */
 
 import { signal } from "@preact/signals";
-import { type Chart, chartsOf } from "../../lib/charts/chart";
-import { MAX_CHARTS } from "../../lib/address/address";
 import { fields, store, stored } from "./storage";
 
 /** The preview of a row: the beginning of the response, its end, or the prompt. */
@@ -13,8 +11,6 @@ export interface ListView {
   columns: readonly string[] | null;
   /** Columns of the table, besides the id, which includes step and group. */
   table: readonly string[];
-  /** Charts below the reward; null for the default. */
-  charts: readonly Chart[] | null;
   preview: Preview;
   hasTooltips: boolean;
   /** The widths of the table's columns in pixels, by name. */
@@ -24,7 +20,6 @@ export interface ListView {
 export const USUAL: ListView = {
   columns: null,
   table: ["reward", "advantage", "status", "response_tokens", "turns"],
-  charts: null,
   preview: "response",
   hasTooltips: true,
   widths: {},
@@ -50,7 +45,6 @@ export function restored(text: string | null): ListView {
   return {
     columns: names(values.columns, USUAL.columns),
     table: names(values.table, USUAL.table),
-    charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS) : null,
     preview: values.preview === "prompt" || values.preview === "end" ? values.preview : "response",
     hasTooltips: values.hasTooltips !== false,
     widths: Object.fromEntries(

@@ -6,20 +6,34 @@ describe("what was kept of the settings", () => {
   it("comes back", () => {
     expect(
       restored(
-        JSON.stringify({ theme: "dark", rewardColours: "safe", openAtEnd: false, padToken: "<pad>", leftWidth: 400 }),
+        JSON.stringify({
+          theme: "dark",
+          rewardColours: "safe",
+          openAtEnd: false,
+          padToken: "<pad>",
+          charts: ["turns", 7, "?kind=group&name=mixed"],
+          leftWidth: 400,
+        }),
       ),
     ).toMatchObject({
       theme: "dark",
       rewardColours: "safe",
       openAtEnd: false,
       padToken: "<pad>",
+      charts: ["turns", "?kind=group&name=mixed"],
       leftWidth: 400,
       rightOpen: true,
     });
   });
   it("may be anything", () => {
     for (const text of [null, "", "null", "[]", "7", "{", '{"theme":"x","leftWidth":"9","openAtEnd":1,"padToken":0}']) {
-      expect(restored(text)).toMatchObject({ theme: "system", leftWidth: LEFT.usual, openAtEnd: true, padToken: "" });
+      expect(restored(text)).toMatchObject({
+        theme: "system",
+        leftWidth: LEFT.usual,
+        openAtEnd: true,
+        padToken: "",
+        charts: null,
+      });
     }
     expect(restored('{"leftWidth":1e9}').leftWidth).toBe(LEFT.most);
   });

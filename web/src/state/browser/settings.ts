@@ -1,6 +1,8 @@
 /** The reader's settings, stored in this browser. */
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+import { MAX_CHARTS } from "../../lib/address/address";
+import { type Chart, chartsOf, textOf } from "../../lib/charts/chart";
 import { fields, share } from "./storage";
 
 export interface Settings {
@@ -10,6 +12,8 @@ export interface Settings {
   openAtEnd: boolean;
   /** The pad token of records that name none: an id or a token as text; empty for none. */
   padToken: string;
+  /** The texts of the charts below the reward; null for the usual ones. */
+  charts: readonly string[] | null;
   leftWidth: number;
   rightWidth: number;
   leftOpen: boolean;
@@ -29,6 +33,7 @@ const USUAL: Settings = {
   rewardColours: "usual",
   openAtEnd: true,
   padToken: "",
+  charts: null,
   leftWidth: LEFT.usual,
   rightWidth: RIGHT.usual,
   leftOpen: true,
@@ -52,6 +57,12 @@ export function choose(change: Partial<Settings>): void {
   unsent.value = { ...unsent.peek(), ...change };
 }
 
+/** The reader's own charts below the reward; null for the usual ones. */
+export const ownCharts = computed<readonly Chart[] | null>(() => {
+  const { charts } = settings.value;
+  return charts === null ? null : chartsOf(charts, MAX_CHARTS);
+});
+
 /** Switch from light to dark, and back. */
 export function turnTheme(): void {
   const { theme } = settings.peek();
@@ -69,6 +80,7 @@ export function restored(text: string | null): Settings {
     rewardColours: values.rewardColours === "safe" ? "safe" : "usual",
     openAtEnd: values.openAtEnd !== false,
     padToken: typeof values.padToken === "string" ? values.padToken.slice(0, PAD_CHARS) : "",
+    charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS).map(textOf) : null,
     leftWidth: width(values.leftWidth, LEFT),
     rightWidth: width(values.rightWidth, RIGHT),
     leftOpen: values.leftOpen !== false,

@@ -59,9 +59,16 @@ describe("settings that follow the person", () => {
     expect(settings.value).toMatchObject({ theme: "dark", leftWidth: 400 });
 
     keep({ theme: "system", rewardColours: "safe" }); // elsewhere, unknown here so far
+    choose({ openAtEnd: false, charts: ["turns"] });
+    await settled();
+    expect(item?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false, charts: ["turns"] });
+
+    keep({ theme: "system", charts: ["turns", "?kind=group&name=mixed"] }); // elsewhere, unknown here so far
+    choose({ openAtEnd: true });
+    await settled();
     choose({ openAtEnd: false });
     await settled();
-    expect(item?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false });
+    expect(settings.value.charts).toEqual(["turns", "?kind=group&name=mixed"]);
     expect(settings.value).toMatchObject({ theme: "system", rewardColours: "safe", openAtEnd: false });
   });
 });

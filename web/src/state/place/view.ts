@@ -1,9 +1,10 @@
 /** The current columns, charts and kind of list: those of the address, else the reader's preferences. */
 
 import { computed, signal } from "@preact/signals";
-import type { Chart } from "../../lib/charts/chart";
+import { type Chart, textOf } from "../../lib/charts/chart";
 import type { Mode } from "../../lib/address/address";
 import { chooseView, USUAL, view } from "../browser/listView";
+import { choose, ownCharts } from "../browser/settings";
 import { Store } from "../store";
 
 /** The columns that the reader chose for a mode; null for the default. */
@@ -24,7 +25,7 @@ export class ViewStore extends Store {
 
   /** Show these charts from now on; null for the default. */
   chooseCharts(charts: readonly Chart[] | null): void {
-    chooseView({ charts });
+    choose({ charts: charts?.map(textOf) ?? null });
     this.session.place.go({ charts: null }, "replace");
   }
 
@@ -46,14 +47,9 @@ export class ViewStore extends Store {
   start(): void {
     this.effect(() => {
       const { page, charts, sample } = this.session.place.now.value;
-      if (
-        page === "rollouts" &&
-        charts === null &&
-        sample !== null &&
-        view.value.charts !== null &&
-        view.value.charts.length > 0
-      )
-        this.session.place.go({ charts: view.value.charts }, "replace");
+      const own = ownCharts.value;
+      if (page === "rollouts" && charts === null && sample !== null && own !== null && own.length > 0)
+        this.session.place.go({ charts: own }, "replace");
     });
     this.effect(() => {
       const { page, columns, sample, mode } = this.session.place.now.value;

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { getMetricNames } from "../../api";
 import type { Chart } from "../../lib/charts/chart";
 import { usualCharts } from "../../lib/charts/defaultCharts";
-import { view } from "../browser/listView";
+import { ownCharts } from "../browser/settings";
 import { Store } from "../store";
 
 /** They are read from the trainer's files: more urgent requests come first. */
@@ -22,7 +22,7 @@ export class ChartsStore extends Store {
 
   /** The current charts below the reward: those of the address, else the reader's own choice, else the default. */
   readonly shown = computed<readonly Chart[]>(() =>
-    (this.session.place.now.value.charts ?? view.value.charts ?? this.#usual.value).map((one) => this.#known(one)),
+    (this.session.place.now.value.charts ?? ownCharts.value ?? this.#usual.value).map((one) => this.#known(one)),
   );
 
   /** Addresses name token series as they name columns. */
@@ -53,7 +53,7 @@ export class ChartsStore extends Store {
       const isWanted =
         this.session.place.now.value.page === "rollouts" &&
         (this.session.columns.all.value.length > 0 || this.#isBare()) &&
-        view.value.charts === null &&
+        ownCharts.value === null &&
         this.session.place.now.value.charts === null;
       const logged = this.#logged.peek();
       // The trainer of an empty run may have written since.

@@ -1,0 +1,23 @@
+/** Shares of the groups of a step by the rewards in them. */
+
+import { chart } from "../../../lib/charts/chart";
+import type { ChartKind } from "./kind";
+
+const TITLES: Readonly<Record<string, string>> = {
+  all_best: "All right",
+  all_worst: "All wrong",
+  without_spread: "Without spread",
+  mixed: "Mixed",
+};
+
+export const group: ChartKind = {
+  group: "Shares of the groups",
+  offered: (session) =>
+    session.run.split.value === null ? [] : Object.keys(TITLES).map((name) => chart("group", name)),
+  words: ({ name }) => `Groups: ${(TITLES[name] ?? name).toLowerCase()}`,
+  short: ({ name }) => TITLES[name] ?? name,
+  figure: "share of groups",
+  bounds: () => [0, 1],
+  isOfSplit: true,
+  none: "No group of this run has several rewards.",
+};
