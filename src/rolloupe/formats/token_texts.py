@@ -49,7 +49,7 @@ def turns_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str], first: in
         return []
     starts = [0, *accumulate(map(len, strings))]
     special = set(compress(starts, map(decoder.special.__contains__, ids)))
-    edge = starts[first]
+    edge = starts[min(first, len(ids))]
     prompt, response = "".join(strings[:first]), "".join(strings[first:])
     of_prompt = {at for at in special if at < edge}
     of_response = {at - edge for at in special if at >= edge}

@@ -156,6 +156,17 @@ def test_a_text_that_is_too_long_is_shown_as_ids(run: Path, qwen: Path, monkeypa
     assert second.prompt_text == "the theory "
 
 
+@pytest.mark.parametrize("ids", [[], 5, "abc", {}], ids=repr)
+def test_a_record_without_ids_is_shown_and_hides_no_other(tmp_path: Path, qwen: Path, ids: object) -> None:
+    lacking = record(SPEECH, 1, token_ids=ids)
+    first, second = decoded(write(tmp_path / "run", record(SPEECH), lacking), qwen)
+    assert first.prompt_text == HEADER
+    assert second.row.metrics["trainer_logprobs"] == -0.5
+    assert "".join(map(text.verbatim, second.turns)) == second.prompt_text + second.response_text == ""
+    assert [note for note in second.notes if "no token_ids" in note]
+    assert token_page(second).total == len(lacking["loss_mask"])
+
+
 @given(ids=st.lists(st.integers(-2, 600), max_size=40), data=st.data())
 def test_any_ids_and_masks_lose_nothing(
     tmp_path_factory: pytest.TempPathFactory, ids: list[int], data: st.DataObject

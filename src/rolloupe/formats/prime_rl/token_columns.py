@@ -68,6 +68,8 @@ class TokenColumns:
         self.length, self.notes = tokens.aligned(lengths)
         if not len(flags) and self.length:
             self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
+        if not ids and self.length:
+            self.notes.append("no token_ids: values are shown without text")
         self.ids = ids[: self.length]
         self._floats: dict[str, tokens.Floats | None] = {}
         self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
