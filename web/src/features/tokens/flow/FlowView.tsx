@@ -10,7 +10,8 @@ import { announce } from "../../../ui/overlay/announce";
 import { Card } from "../card/Card";
 import { words } from "../card/words";
 import { updatePaint } from "../update/updatePaint";
-import { type Paint, type Stretches, TokenFlow, tokenAt } from "./tokenFlow";
+import { tokenAt } from "./pieces";
+import { type Paint, type Stretches, TokenFlow } from "./tokenFlow";
 import style from "./Flow.module.css";
 
 interface Props {

@@ -3,6 +3,9 @@
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import style from "./Flow.module.css";
 
+/** The attribute with the place of a token. */
+export const AT = "data-at";
+
 /** The size of tokens without elements is estimated from so many. */
 const MEASURED_TOKENS = 300;
 
@@ -20,4 +23,10 @@ export function chip(words: string): HTMLElement {
   element.className = style["chip"] ?? "";
   element.textContent = words;
   return element;
+}
+
+/** The token that an element shows; null for another element. */
+export function tokenAt(target: EventTarget | null): number | null {
+  const element = target instanceof Element ? target.closest(`[${AT}]`) : null;
+  return element === null ? null : Number(element.getAttribute(AT));
 }

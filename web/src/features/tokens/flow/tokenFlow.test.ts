@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { settled } from "../../../testing/page";
 import { tokenSample } from "../../../testing/tokens";
-import { TokenFlow, tokenAt } from "./tokenFlow";
+import { tokenAt } from "./pieces";
+import { TokenFlow } from "./tokenFlow";
 
 const TURNS = [
   { role: "user", origin: "prompt" },
@@ -41,6 +42,18 @@ const colours = (host: HTMLElement): Set<string> =>
   new Set([...host.querySelectorAll<HTMLElement>("[data-at]")].map((one) => one.style.backgroundColor));
 
 describe("the flow of tokens", () => {
+  it("is laid out once, however many turns there are", () => {
+    const host = document.createElement("div");
+    const width = vi.fn<() => number>(() => 800);
+    Object.defineProperty(host, "clientWidth", { get: width });
+    const text = Array.from({ length: 400 }, (_, token) => ` ${token}`);
+    const tokens = tokenSample({ text, turn: text.map((_, token) => token % 2) }, TURNS);
+    const flow = new TokenFlow(host, host, tokens, { ...NO_MARKS, background: () => "red" });
+    expect(width).toHaveBeenCalledTimes(1);
+    flow.turnAll(true);
+    expect(width).toHaveBeenCalledTimes(2);
+    expect(host.querySelectorAll("[class*=chunk]")).toHaveLength(400);
+  });
   it("has elements for the chunks near the screen alone", () => {
     const { host, flow } = drawn();
     expect(host.querySelectorAll("[data-at]")).toHaveLength(0);

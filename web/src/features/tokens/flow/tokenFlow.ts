@@ -6,7 +6,7 @@
 import { cutsOf, type Segment } from "../../../lib/tokens/sample/segments";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { count } from "../../../lib/numbers/numbers";
-import { chip, meanLength } from "./pieces";
+import { AT, chip, meanLength } from "./pieces";
 import style from "./Flow.module.css";
 
 /** How tokens look now: a background, empty for none, and whether the first and the second rule take them out. */
@@ -47,7 +47,6 @@ const NEAR_PX = 1200;
 const CHUNKS_OF_FRAME = 3;
 const CHAR_PX = 7.2;
 const LINE_PX = 26;
-const AT = "data-at";
 const FIRST = style["first"] ?? "first";
 const SECOND = style["second"] ?? "second";
 
@@ -85,7 +84,7 @@ export class TokenFlow {
     const isModelThere = tokens.segments.some(({ isModel }) => isModel);
     this.#sections = segments.map((segment) => this.#section(segment, segment.isModel || !isModelThere));
     host.replaceChildren(...this.#sections.map(({ element }) => element));
-    for (const section of this.#sections) if (section.isOpen) this.#fill(section);
+    this.#fill(this.#sections.filter(({ isOpen }) => isOpen));
   }
 
   /** Paint tokens in another way: those near the screen now, others when they come near. */
@@ -97,14 +96,15 @@ export class TokenFlow {
 
   /** Open or fold all sections that can be folded. */
   turnAll(isOpen: boolean): void {
-    for (const section of this.#sections) if (section.button !== null) this.#turn(section, isOpen);
+    const foldable = this.#sections.filter(({ button }) => button !== null);
+    this.#turn(foldable, isOpen);
   }
 
   /** The element of a token, which is drawn first if it has none; null outside the sample. */
   elementOf(token: number): HTMLElement | null {
     const section = this.#sections.find(({ segment }) => segment.from <= token && token < segment.stop);
     if (section === undefined) return null;
-    this.#turn(section, true);
+    this.#turn([section], true);
     const chunk = section.chunks.find(({ from, stop }) => from <= token && token < stop);
     if (chunk === undefined) return null;
     this.#draw(chunk);
@@ -137,9 +137,7 @@ export class TokenFlow {
   }
 
   /** The first or the last token that is not folded. */
-  outermost(way: 1 | -1): number {
-    return way === -1 ? this.following(-1, 1) : this.following(this.#tokens.count, -1);
-  }
+  outermost = (way: 1 | -1): number => this.following(way === -1 ? -1 : this.#tokens.count, way === -1 ? 1 : -1);
 
   end(): void {
     cancelAnimationFrame(this.#frame);
@@ -159,7 +157,7 @@ export class TokenFlow {
     const button = document.createElement("button");
     button.type = "button";
     button.className = style["fold"] ?? "";
-    button.addEventListener("click", () => this.#turn(section, !section.isOpen));
+    button.addEventListener("click", () => this.#turn([section], !section.isOpen));
     section.button = button;
     element.append(button);
     this.#label(section);
@@ -175,18 +173,26 @@ export class TokenFlow {
     button.title = isOpen ? "Fold these tokens" : "Show these tokens";
   }
 
-  #turn(section: Section, isOpen: boolean): void {
-    if (section.isOpen === isOpen) return;
-    section.isOpen = isOpen;
-    this.#label(section);
-    if (isOpen && section.chunks.length === 0) this.#fill(section);
-    for (const { element } of section.chunks) element.hidden = !isOpen;
+  #turn(sections: readonly Section[], isOpen: boolean): void {
+    const others = sections.filter((section) => section.isOpen !== isOpen);
+    for (const section of others) {
+      section.isOpen = isOpen;
+      this.#label(section);
+    }
+    if (isOpen) this.#fill(others.filter(({ chunks }) => chunks.length === 0));
+    for (const { chunks } of others) for (const { element } of chunks) element.hidden = !isOpen;
   }
 
-  #fill(section: Section): void {
+  #fill(sections: readonly Section[]): void {
+    if (sections.length === 0) return;
+    // Once for all of them: between two changes of the page, each reading of a width lays out all of it.
+    const width = Math.max(200, this.#host.clientWidth);
+    for (const section of sections) this.#fillOne(section, width);
+  }
+
+  #fillOne(section: Section, width: number): void {
     const { from, stop } = section.segment;
     const cuts = cutsOf(from, stop, (token) => this.#tokens.endsLine(token));
-    const width = Math.max(200, this.#host.clientWidth);
     for (let i = 0; i + 1 < cuts.length; i += 1) {
       const [begin = 0, end = 0] = [cuts[i], cuts[i + 1]];
       const element = document.createElement("div");
@@ -269,10 +275,4 @@ export class TokenFlow {
     element.classList.toggle(FIRST, this.#paint.isFirst(token));
     element.classList.toggle(SECOND, this.#paint.isSecond(token));
   }
-}
-
-/** The token that an element shows; null for another element. */
-export function tokenAt(target: EventTarget | null): number | null {
-  const element = target instanceof Element ? target.closest(`[${AT}]`) : null;
-  return element === null ? null : Number(element.getAttribute(AT));
 }
