@@ -1,5 +1,7 @@
 """The turns of token ids have the roles of each common chat template, by its special tokens."""
 
+import base64
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,17 @@ def test_roles_are_those_of_the_template(tmp_path: Path, name: str) -> None:
 def test_markers_in_ordinary_tokens_are_text(tmp_path: Path, name: str) -> None:
     prompt, response, _, _ = TEMPLATES[name]
     assert turns(tmp_path, prompt, response, [])[0] == []
+
+
+def test_a_text_that_is_too_long_is_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(b"%b 0\n%b 1\n" % (base64.b64encode(b"a"), base64.b64encode(b"\xff" * 4096)))
+    run = RunInfo(name="r", root="/", format="prime_rl", reason="", parts=(), tokenizer=tokenizer.load(path).file)
+    monkeypatch.setattr(token_texts, "MAX_CHARS", 10_000)
+    assert token_texts.strings_of(run, [0, 1, 0]) == ["a", "\ufffd" * 4096, "a"]
+    tracemalloc.start()
+    try:
+        assert token_texts.strings_of(run, [1] * 1000) is None
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

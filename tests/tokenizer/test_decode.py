@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.tokenizer import decode_tokens
+from rolloupe.tokenizer import decode_tokens, most_chars
 from tests.tokenizer.built import CORPUS, KINDS, SPECIAL, Built, built
 
 words = st.sampled_from([*CORPUS, *SPECIAL, "🎉", "日本", "\n", " ", "  ", "é", "\u0301", "a", "▁", "Ġ"])
@@ -21,6 +21,7 @@ def one(request: pytest.FixtureRequest) -> Built:
 def joined(one: Built, ids: list[int]) -> str:
     found = decode_tokens(one.ours, ids)
     assert len(found) == len(ids)
+    assert len("".join(found[1:])) <= most_chars(one.ours, ids)
     return "".join(found)
 
 

@@ -20,10 +20,9 @@ def tokenizer_of(run: RunInfo) -> Tokenizer | None:
 def strings_of(run: RunInfo, ids: Sequence[int]) -> list[str] | None:
     """Return the text that each token adds; None without a tokenizer, and for a text that is too long."""
     decoder = tokenizer_of(run)
-    if decoder is None:
+    if decoder is None or tokenizer.most_chars(decoder, ids) > MAX_CHARS:
         return None
-    strings = tokenizer.decode_tokens(decoder, ids)
-    return strings if sum(map(len, strings)) <= MAX_CHARS else None
+    return tokenizer.decode_tokens(decoder, ids)
 
 
 def add_strings(run: RunInfo, sample: Sample) -> None:

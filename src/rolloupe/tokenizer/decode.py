@@ -1,6 +1,7 @@
 """From token ids to the text that each token adds, in one pass."""
 
 import codecs
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder, text_of
@@ -25,6 +26,12 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     texts = completed(found, lambda at: tokenizer.piece(ids[at], is_first=at < beginning) or b"")
     _strip(texts, *tokenizer.vocabulary.strip)
     return texts
+
+
+def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
+    """Return how many characters `decode_tokens` makes of a sequence at most, the first token aside. Makes none."""
+    found = ((count, token, tokenizer.texts[token]) for token, count in Counter(ids).items())
+    return sum(count * len(text or tokenizer.piece(token, is_first=False) or b"") for count, token, text in found)
 
 
 def text_of_token(tokenizer: Tokenizer, token: int) -> str:
