@@ -5,11 +5,17 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 import re
+import sys
 from array import array
+from math import isfinite, isnan
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
+
+LARGEST = sys.float_info.max
+"""The largest finite number."""
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
@@ -405,12 +411,19 @@ class RunLoss(Struct, frozen=True, kw_only=True):
     rule: str
     """A name of `rolloupe.tokens.UPDATES`."""
     thresholds: dict[str, float] = {}
+    """Finite: an infinite bound is the largest number, and one that is not a number is left out."""
     kl_weight: float = 0.0
-    """The weight of a KL penalty to the reference in the loss."""
+    """The weight of a KL penalty to the reference in the loss; 0 if it is not finite."""
     aggregation: Aggregation | None = None
     """None if the configuration does not say."""
     read_from: str
     """The settings that say so, for a person."""
+
+    def __post_init__(self) -> None:
+        """Replace numbers that no loss can have."""
+        bounds = {name: max(-LARGEST, min(LARGEST, one)) for name, one in self.thresholds.items() if not isnan(one)}
+        force_setattr(self, "thresholds", bounds)
+        force_setattr(self, "kl_weight", self.kl_weight if isfinite(self.kl_weight) else 0.0)
 
 
 class Checkpoint(Struct, kw_only=True):

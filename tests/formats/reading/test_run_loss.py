@@ -8,7 +8,7 @@ import pytest
 import rolloupe
 from rolloupe import query, tokens
 from rolloupe.formats.reading.run_loss import run_loss_of
-from rolloupe.model import RunLoss
+from rolloupe.model import LARGEST, RunLoss
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,15 @@ def test_the_settings_of_frameworks_name_a_rule(
 )  # fmt: skip
 def test_what_names_no_known_loss_is_none(config: dict[str, Any]) -> None:
     assert run_loss_of(config) is None
+
+
+def test_a_number_that_no_loss_can_have_is_a_finite_one() -> None:
+    loss = run_loss_of({"clip_low": 0.2, "clip_high": float("inf"), "kl_weight": float("nan")})
+    assert loss is not None
+    assert (loss.rule, loss.thresholds, loss.kl_weight) == ("dapo", {"low": 0.2, "high": LARGEST}, 0.0)
+    loss = run_loss_of({"loss_type": "cispo", "epsilon": 0.2, "epsilon_high": float("nan"), "beta": float("inf")})
+    assert loss is not None
+    assert (loss.rule, loss.thresholds, loss.kl_weight) == ("cispo", {}, 0.0)
 
 
 def test_a_huge_or_deep_configuration_ends() -> None:
