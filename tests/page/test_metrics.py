@@ -35,6 +35,11 @@ def saved_as(page: Page, chart: Locator, kind: str) -> Path:
     return download.value.path()
 
 
+def menu_button(page: Page) -> Locator:
+    """The button of the menu of points."""
+    return page.get_by_role("button", name="Points of the charts")
+
+
 def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
     recorded(tmp_path / "run")
     asked: list[dict[str, Any]] = []
@@ -71,6 +76,27 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         words = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
         assert {"kl", "step", "0", "11", "run"} <= set(words) and "EMA over 10 steps · train" in words
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
+
+        menu_button(page).click()
+        menu = page.get_by_role("dialog", name="Points of the charts")
+        menu.get_by_role("checkbox", name="Ignore outliers").check()
+        menu.get_by_role("spinbutton").fill("0.1")
+        menu.get_by_role("checkbox", name="Ignore the first step").check()
+        menu.get_by_role("textbox", name="Last step").fill("9")
+        page.keyboard.press("Escape")
+        expect(kl.get_by_text("4 outliers left out")).to_be_visible()
+        expect(page).to_have_url(re.compile(r"outliers=0\.1&first=0&last=9"))
+        assert "without outliers, without the first step, up to step 9" in menu_button(page).inner_text()
+        rows = list(csv.DictReader(save("Data as CSV").read_text().splitlines()))
+        assert [int(row["step"]) for row in rows] == list(range(3, 8)), "the file has what is drawn"
+        page.reload()
+        expect(kl.get_by_text("4 outliers left out")).to_be_visible()
+        menu_button(page).click()
+        menu.get_by_role("checkbox", name="Ignore outliers").uncheck()
+        menu.get_by_role("checkbox", name="Ignore the first step").uncheck()
+        menu.get_by_role("textbox", name="Last step").fill("")
+        page.keyboard.press("Escape")
+        expect(kl.get_by_role("link")).to_have_text("0.120")
 
         find = page.get_by_role("searchbox", name="Find a metric")
         find.fill("loss(")

@@ -181,6 +181,12 @@ export interface CurveOptionsView {
   k: number;
   /** For the share `discarded`: count only this reason. */
   reason: string;
+  /** Leave out the first step of the curve. */
+  skip_first: boolean;
+  /** Leave out values further beyond the quartiles of the range than so many times their distance; 0 keeps all. */
+  outliers: number;
+  /** Subtract the first finite value of the range from all values. */
+  from_zero: boolean;
 }
 
 /**
@@ -229,6 +235,8 @@ export interface CurveData {
   smooth: WireNumber[] | null;
   /** The number of points; for a long curve, `steps` holds fewer. */
   points: number;
+  /** The number of outliers left out of the range; they are not among the points. */
+  left_out: number;
   /** Why this run has no such curve, with the nearest names; empty if it has one. */
   error: string;
 }

@@ -4,18 +4,21 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.query.curves.decimation import LEAST_POINTS, places
 from rolloupe.query.curves.moving_average import smoothed
+from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
-from rolloupe.query.curves.records import STATS, Curve, CurveQuery
+from rolloupe.query.curves.records import STATS, Curve, CurveQuery, Floats
 from rolloupe.query.near_names import unknown
 
 MAX_SPAN_STEPS = 1_000_000
 MAX_K = 10_000
+MAX_OUTLIERS = 1000
 
 
 def curve(
@@ -29,25 +32,34 @@ def curve(
     """Return one curve, of the steps from `step_min` to `step_max`, in at most `most` points.
 
     The extremes of a longer curve survive: see `decimation`. A moving average covers all points, including those before
-    `step_min`, so that zooming in does not change it.
+    `step_min`, so that zooming in does not change it. The quartiles for outliers are those of the range.
 
     Raises `BadQuery` for unknown names and for invalid options, `NotFound` for an unknown evaluation.
     """
     check_curve(query)
     if most is not None and most < LEAST_POINTS:
         raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
+    options = query.options
     points = points_of(run, query)
-    span = query.options.smooth
-    smooth = smoothed(points.steps, points.values, span) if span else None
+    if options.skip_first:
+        points = _at(points, points.steps > points.steps[0]) if len(points.steps) else points
     first, stop = _between(points, step_min, step_max)
+    count = stop - first
+    if options.outliers:
+        low, high = inlier_bounds(points.values[first:stop], options.outliers)
+        points = _at(points, ~((points.values < low) | (points.values > high)))
+        first, stop = _between(points, step_min, step_max)
+    smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
     chosen = np.arange(first, stop) if most is None else first + places(points.values[first:stop], most)
+    start = _start(points.values[first:stop]) if options.from_zero else 0.0
     return Curve(
         query=query,
         steps=points.steps[chosen],
-        values=points.values[chosen],
+        values=points.values[chosen] - start,
         spread=None if points.spread is None else points.spread[chosen],
-        smooth=None if smooth is None else smooth[chosen],
+        smooth=None if smooth is None else smooth[chosen] - start,
         points=stop - first,
+        left_out=count - (stop - first),
     )
 
 
@@ -64,12 +76,26 @@ def check_curve(query: CurveQuery) -> None:
         raise BadQuery(f"k is {options.k}; the k of pass@k is a whole number from 1 to {MAX_K:,}")
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise BadQuery(f"threshold is {options.threshold}; it must be a finite number")
+    if not 0 <= options.outliers <= MAX_OUTLIERS:
+        raise BadQuery(
+            f"outliers is {options.outliers}; a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
+        )
 
 
 def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:
     """Return several curves. Raises as `curve` does."""
     with listing_once():  # each asks which files hold the trainer's metrics
         return [curve(run, query, most=most) for query in queries]
+
+
+def _at(points: Points, chosen: NDArray[np.bool_]) -> Points:
+    spread = None if points.spread is None else points.spread[chosen]
+    return Points(points.steps[chosen], points.values[chosen], spread)
+
+
+def _start(values: Floats) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite[0]) if len(finite) else 0.0
 
 
 def _between(points: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:

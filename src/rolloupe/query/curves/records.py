@@ -37,6 +37,13 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     """For an evaluation: the k of pass@k and pass^k."""
     reason: str = ""
     """For the share `discarded`: count this reason only."""
+    skip_first: bool = False
+    """Leave out the first step of the curve."""
+    outliers: float = 0.0
+    """Leave out values that are further below the first or above the third quartile of the range than so many times
+    their distance (Tukey's rule, usually 1.5); 0 keeps all."""
+    from_zero: bool = False
+    """Subtract the first finite value of the range from all values."""
 
 
 class CurveQuery(Struct, frozen=True, kw_only=True):
@@ -77,3 +84,5 @@ class Curve(NamedTuple):
     smooth: Floats | None
     points: int
     """Number of points; `steps` may hold fewer."""
+    left_out: int = 0
+    """Number of outliers left out of the range; they are not among the points."""

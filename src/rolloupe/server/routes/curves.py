@@ -118,6 +118,9 @@ def curve_query(record: wire.CurveRecord) -> CurveQuery:
             threshold=options.threshold,
             k=options.k,
             reason=options.reason,
+            skip_first=options.skip_first,
+            outliers=options.outliers,
+            from_zero=options.from_zero,
         ),
     )
 
@@ -136,7 +139,15 @@ def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesReque
         )  # fmt: skip
     except (BadQuery, NotFound) as error:
         return wire.CurveData(
-            run=run.id, curve=place, steps=[], values=[], spread=None, smooth=None, points=0, error=str(error)
+            run=run.id,
+            curve=place,
+            steps=[],
+            values=[],
+            spread=None,
+            smooth=None,
+            points=0,
+            left_out=0,
+            error=str(error),
         )
     return curve_data(run.id, place, found)
 
@@ -151,5 +162,6 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         spread=None if curve.spread is None else [number(value) for value in curve.spread.tolist()],
         smooth=None if curve.smooth is None else [number(value) for value in curve.smooth.tolist()],
         points=curve.points,
+        left_out=curve.left_out,
         error="",
     )

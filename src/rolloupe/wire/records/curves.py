@@ -18,6 +18,12 @@ class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
     """For an evaluation: the k of pass@k and pass^k."""
     reason: str = ""
     """For the share `discarded`: count only this reason."""
+    skip_first: bool = False
+    """Leave out the first step of the curve."""
+    outliers: float = 0.0
+    """Leave out values further beyond the quartiles of the range than so many times their distance; 0 keeps all."""
+    from_zero: bool = False
+    """Subtract the first finite value of the range from all values."""
 
 
 class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -68,6 +74,8 @@ class CurveData(Struct, kw_only=True):
     smooth: list[Number] | None
     points: int
     """The number of points; for a long curve, `steps` holds fewer."""
+    left_out: int
+    """The number of outliers left out of the range; they are not among the points."""
     error: str
     """Why this run has no such curve, with the nearest names; empty if it has one."""
 

@@ -3,5 +3,5 @@
 export { Charts } from "./Charts";
 export { type Charted, pictureOfChart, pngBlob, svgBlob } from "./chartPicture";
 export { CurveChart } from "./CurveChart";
-export { type Bounds, boundsOf, type Curve, curveOf } from "./curvesOf";
+export { type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS } from "./curvesOf";
 export { kindOf } from "./kinds";

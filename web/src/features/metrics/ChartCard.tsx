@@ -10,10 +10,11 @@ import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { type Bounds, boundsOf, type Curve, CurveChart, kindOf } from "../charts";
+import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from "../charts";
 import { ChartMenu } from "./ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
 import { hasBand, isLog, spanOf } from "./choice";
+import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
 
@@ -44,20 +45,28 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
   const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
   const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
   const title = harmless(entry.title);
+  const which = pointsOf(session);
+  const leftOut = (curves ?? []).reduce((sum, { data }) => sum + data.left_out, 0);
   const hasLine = curve !== null && (curve.steps.length > 1 || over.length > 0);
   const others = over.map((one, i) => ({
     curve: curves?.[i + 1]?.curve ?? null,
     colour: colourOf(one.id),
     name: harmless(nameOf(one)),
   }));
-  const bounds = boundsIn(session, entry);
+  const bounds = which.from_zero ? NO_BOUNDS : boundsIn(session, entry);
   const span = spanOf(session);
   const charted =
     run === null || !hasLine
       ? null
       : {
           title,
-          note: [figures, span > 0 ? `EMA over ${count(span, "step")}` : "", session.place.field.split.value ?? ""]
+          note: [
+            figures,
+            span > 0 ? `EMA over ${count(span, "step")}` : "",
+            session.place.field.split.value ?? "",
+            ...wordsOf(which),
+            leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+          ]
             .filter((one) => one !== "")
             .join(" · "),
           across: "step",
@@ -119,6 +128,7 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
           open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
         />
       )}
+      {leftOut > 0 && <p class={style["others"]}>{count(leftOut, "outlier")} left out</p>}
       {over.length > 0 && curves !== undefined && (
         <p class={style["others"]}>
           {over.map((one, i) => {

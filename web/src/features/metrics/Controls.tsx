@@ -7,6 +7,7 @@ import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import { hasBand, isLog, MOST_SPAN, setOption, spanOf } from "./choice";
+import { PointsMenu } from "./points/PointsMenu";
 import style from "./Metrics.module.css";
 
 export function Controls({ children }: { children: ComponentChildren }) {
@@ -53,6 +54,7 @@ export function Controls({ children }: { children: ComponentChildren }) {
         />
         log
       </label>
+      <PointsMenu />
       {over.length > 0 && run !== null && (
         <ul class={style["runs"]} aria-label="Runs in the charts">
           {[run, ...over].map((one) => (

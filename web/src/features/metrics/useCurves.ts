@@ -10,6 +10,7 @@ import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
 import { hasBand, spanOf } from "./choice";
+import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
@@ -37,16 +38,17 @@ export function useCurves(shown: readonly CatalogueEntry[]): Curves {
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
   const ids = runs.map(({ id }) => id);
   const smooth = spanOf(session);
+  const { last, ...which } = pointsOf(session);
   const texts = shown.map(textOfEntry);
   const requestOf = (entries: readonly CatalogueEntry[], spread: boolean): CurvesRequest => ({
     runs: ids,
     curves: entries.map((entry) => {
-      const one = { ...chartOfEntry(entry), options: { spread, smooth } };
+      const one = { ...chartOfEntry(entry), options: { spread, smooth, ...which } };
       return recordOf(one, entry.kind === "trainer" ? "" : split);
     }),
     points: POINTS,
     step_min: null,
-    step_max: null,
+    step_max: last,
   });
   const loaded = useFollowed(
     shown.length === 0 ? null : JSON.stringify([ids, split]),
@@ -55,7 +57,7 @@ export function useCurves(shown: readonly CatalogueEntry[]): Curves {
       const reply = await getCurves(requestOf(shown, true));
       return { texts, curves: reply.curves };
     },
-    JSON.stringify([smooth, texts]),
+    JSON.stringify([smooth, which, last, texts]),
   );
   const answer = loaded.value;
   const drawn = useMemo(() => {

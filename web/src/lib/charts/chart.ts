@@ -105,7 +105,16 @@ function isChart(value: unknown): value is Stored {
 /** The usual span of the smoothed line, in steps. */
 export const SPAN = 10;
 
-const USUAL: CurveOptionsView = { spread: true, smooth: SPAN, threshold: null, k: 1, reason: "" };
+const USUAL: CurveOptionsView = {
+  spread: true,
+  smooth: SPAN,
+  threshold: null,
+  k: 1,
+  reason: "",
+  skip_first: false,
+  outliers: 0,
+  from_zero: false,
+};
 
 /** The curve to request; `split` is that of the page. */
 export const recordOf = ({ kind, name, source, stat, options }: Chart, split: string): CurveRecord => ({
