@@ -11,11 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rolloupe
+from rolloupe.formats import by_name
 from rolloupe.formats.native import token_parts
 from rolloupe.formats.native.token_parts import PartUnreadable, read_row
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet_footer import row_groups
 from rolloupe.record.files.token_parts import write_part
+from rolloupe.tokens import SampleTokens, tokens_of
+from tests.formats.support import only_run, samples
 from tests.thoroughness import amount, slow_unless
 
 ROWS = 8
@@ -71,21 +75,41 @@ def test_a_damaged_part_has_a_reason_and_ends_no_process(tmp_path: Path, seed: i
 @pytest.mark.parametrize(
     ("columns", "found"),
     [
-        ({"uid": [1]}, ("1", [], {})), ({"a": [[1.0]]}, ("", [], {"a": [1.0]})),
-        ({"uid": ["u"], "a": [["x"]]}, ("u", [], {})),
-        ({"uid": ["u"], "a": [[[1.0]]]}, ("u", [], {})), ({"uid": ["u"], "a": [{"b": [1]}]}, ("u", [], {})),
-        ({"uid": ["u"], "token_ids": [[1.5]], "a": [None]}, ("u", [1], {})),
-        ({"uid": ["u"], "token_ids": [[2**60]], "a": [[None, 2]]}, ("u", [], {"a": [np.nan, 2.0]})),
+        ({"uid": [1]}, ("1", [], {}, [])), ({"a": [[1.0]]}, ("", [], {"a": [1.0]}, [])),
+        ({"uid": ["u"], "a": [["x"]]}, ("u", [], {}, ["a"])),
+        ({"a": [[True, None, False]]}, ("", [], {"a": [1.0, np.nan, 0.0]}, [])),
+        ({"uid": ["u"], "a": [[[1.0]]]}, ("u", [], {}, ["a"])),
+        ({"uid": ["u"], "a": [{"b": [1]}]}, ("u", [], {}, ["a"])),
+        ({"uid": ["u"], "token_ids": [[1.5]], "a": [None]}, ("u", [1], {}, [])),
+        ({"uid": ["u"], "token_ids": [[2**60]], "a": [[None, 2]]}, ("u", [], {"a": [np.nan, 2.0]}, ["token_ids"])),
+        ({"token_ids": [[np.nan, 2.0]]}, ("", [], {}, ["token_ids"])),
     ],
 )  # fmt: skip
 def test_of_another_schema_what_can_be_read_is_read(
-    tmp_path: Path, columns: dict[str, Any], found: tuple[str, list[int], dict[str, list[float]]]
+    tmp_path: Path, columns: dict[str, Any], found: tuple[str, list[int], dict[str, list[float]], list[str]]
 ) -> None:
     pq.write_table(pa.table(columns), tmp_path / "000001.parquet")
     row = read_row(alone(tmp_path / "000001.parquet"), 0)
-    assert (row.uid, row.token_ids) == found[:2]
+    assert (row.uid, row.token_ids, row.unread) == (*found[:2], found[3])
     assert row.series.keys() == found[2].keys()
     assert all(np.array_equal(row.series[name], values, equal_nan=True) for name, values in found[2].items())
+
+
+def test_a_mask_of_truths_hides_values_and_columns_of_texts_are_named(tmp_path: Path) -> None:
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        recorder.sample(step=0, group="g", prompt="p", response="r", series={"logprobs": [-1.0, -2.0]})
+    (path,) = (tmp_path / "run/tokens").rglob("*.parquet")
+    table = pq.read_table(path)
+    table = table.append_column("loss_mask", pa.array([[True, False]])).append_column("tags", pa.array([["x", "y"]]))
+    pq.write_table(table, path)
+    info = only_run(tmp_path / "run")
+    (sample,) = samples(info)
+    assert [note for note in sample.notes if "no lists of numbers: tags" in note]
+    (source,) = (one for one in by_name(info.format).sources(info) if one.name == sample.locator.source)
+    (found,) = by_name(info.format).token_arrays(info, source, [sample.locator])
+    assert isinstance(found, SampleTokens)
+    for values in (tokens_of(sample).series["logprobs"], found.series["logprobs"]):
+        assert np.array_equal(values, [-1.0, np.nan], equal_nan=True)
 
 
 def test_what_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -478,6 +478,9 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     if found.uid != sample.row.uid:
         sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
         return
+    if found.unread:
+        listed = ", ".join(name[:60] for name in found.unread[:20])
+        sample.notes.append(f"columns of {path.name} that are no lists of numbers: {listed}")
     _place(sample, found.token_ids, found.series)
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.formats.native.token_parts import place_of, reading
+from rolloupe.formats.native.token_parts import holds_numbers, numbers_of, place_of, reading
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.lru import Lru
 from rolloupe.model import Location
@@ -24,8 +24,7 @@ class ListColumn:
     def __init__(self, column: pa.ListArray) -> None:
         self._offsets = column.offsets.to_numpy().tolist()
         self._is_null = column.is_null().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
-        with np.errstate(all="ignore"):  # a signalling NaN
-            self.values: Floats = np.asarray(column.values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        self.values = numbers_of(column.values)
 
     def row(self, row: int) -> Floats | None:
         """The list of a row, None for null; a null element is NaN."""
@@ -40,7 +39,7 @@ class DecodedGroup:
 
     def __init__(self, table: pa.Table) -> None:
         columns = {name: table[name].combine_chunks() for name in table.column_names}
-        lists = {name: one for name, one in columns.items() if pa.types.is_list(one.type) and _holds_numbers(one.type)}
+        lists = {name: one for name, one in columns.items() if holds_numbers(one.type)}
         self.uids: list[str | None] = columns["uid"].to_pylist() if "uid" in columns else [""] * len(table)
         self._lists = {name: ListColumn(one) for name, one in lists.items()}
         self._ids = self._lists.pop("token_ids", None)
@@ -83,7 +82,3 @@ class PartReader:
                     group = DecodedGroup(file.read_row_group(number, use_threads=False))
                 self._groups.put((location, number), group, group.nbytes)
             return group, at
-
-
-def _holds_numbers(kind: pa.ListType) -> bool:
-    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.model import Location
 from rolloupe.storage import open_file
+from rolloupe.tokens import Floats
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; a part that claims much larger ones is not read."""
@@ -33,7 +33,9 @@ class TokenRow(NamedTuple):
 
     uid: str
     token_ids: list[int]
-    series: dict[str, NDArray[np.float64]]
+    series: dict[str, Floats]
+    unread: list[str]
+    """The columns whose value in this row is no list of numbers."""
 
 
 def part_path(run_root: str, producer: str, part: int) -> Path:
@@ -64,13 +66,16 @@ def reading(location: Location) -> Iterator[None]:
 
 
 def _row(table: pa.Table) -> TokenRow:
-    columns = dict(zip(table.column_names, table.columns, strict=True))
-    found = {name: _array(column) for name, column in columns.items() if pa.types.is_list(column.type)}
-    arrays = {name: values for name, values in found.items() if values is not None}
-    ids = arrays.pop("token_ids", None)
-    is_whole = ids is not None and bool((np.abs(ids) < 2**53).all())
-    uid = columns["uid"][0].as_py() if "uid" in columns else ""
-    return TokenRow(str(uid), ids.astype(np.int64).tolist() if ids is not None and is_whole else [], arrays)
+    cells = {name: column[0] for name, column in zip(table.column_names, table.columns, strict=True)}
+    uid = str(cells.pop("uid").as_py()) if "uid" in cells else ""
+    cells = {name: cell for name, cell in cells.items() if cell.is_valid}
+    arrays = {name: numbers_of(cell.values) for name, cell in cells.items() if holds_numbers(cell.type)}
+    unread = [name for name in cells if name not in arrays]
+    ids = arrays.pop("token_ids", np.zeros(0))
+    if not (np.abs(ids) < 2**53).all():
+        ids = np.zeros(0)
+        unread.append("token_ids")
+    return TokenRow(uid, ids.astype(np.int64).tolist(), arrays, unread)
 
 
 def place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
@@ -87,11 +92,15 @@ def place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
     raise ValueError(f"it has no row {row}")
 
 
-def _array(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """The numbers of a list, None for null or a list without numbers; a null element is NaN."""
-    (cell,) = column
-    values = cell.values
-    if values is None or not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
-        return None
+def holds_numbers(kind: pa.DataType) -> bool:
+    """True for the type of lists of numbers; true and false are 1 and 0."""
+    if not pa.types.is_list(kind):
+        return False
+    of = kind.value_type
+    return bool(pa.types.is_floating(of) or pa.types.is_integer(of) or pa.types.is_boolean(of))
+
+
+def numbers_of(values: pa.Array) -> Floats:
+    """The numbers of a list; a null element is NaN."""
     with np.errstate(all="ignore"):  # a signalling NaN
         return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
