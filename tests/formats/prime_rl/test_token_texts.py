@@ -1,6 +1,7 @@
 """Token exports of prime-rl with a tokenizer: texts, turns and the places of tokens, in lists, searches and metrics."""
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe import UnreadablePath, text, tokenizer
 from rolloupe.formats import discover, token_texts
+from rolloupe.formats.prime_rl.token_columns import columns_of
 from rolloupe.index import Library
 from rolloupe.model import Reading, Sample
 from rolloupe.query.tokens.page import token_page
@@ -179,6 +181,16 @@ def test_any_ids_and_masks_lose_nothing(
     assert "".join(sample.token_strings) == sample.prompt_text + sample.response_text
     assert "".join(map(text.verbatim, sample.turns)) == sample.prompt_text + sample.response_text
     assert sum(turn.tokens or 0 for turn in sample.turns) == len(ids)
+
+
+def test_keys_of_tokens_that_are_unknown_take_no_memory() -> None:
+    tokens = [{"id": n, "loss_mask": True, f"k{n}": 1} for n in range(1000)]
+    tracemalloc.start()
+    try:
+        assert columns_of({"tokens": tokens}).ids == [*range(1000)]
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 # Which tokenizer is used.

@@ -113,7 +113,7 @@ def columns_of(record: Record) -> TokenColumns:
     if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
         return TokenColumns(record)
     rows = [one if isinstance(one, dict) else {} for one in objects]
-    keys = dict.fromkeys(key for row in rows for key in row)
+    keys = dict.fromkeys(key for row in rows for key in row if key in OF_THE_FIRST or key in ARRAYS)
     return TokenColumns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
 
 
