@@ -11,7 +11,8 @@ PY     := .venv/bin/python
 # Python keeps what it has compiled, even where the environment forbids it: else each of many processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Two targets at once; each prints when it is done, where this make can do so.
-TWO     = $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+SYNC    = $(if $(filter output-sync,$(.FEATURES)),--output-sync=$(or $(1),target))
+TWO     = $(MAKE) --no-print-directory -j2 $(SYNC)
 # What is never imported need not be compiled.
 INSTALL = $(PY) -m pip install --quiet --no-compile
 NPM     = $(PY) hatch_build.py npm
@@ -30,7 +31,7 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests browser web wheel docs pages pictures install dev clean
+.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests pytest web-tests browser web wheel docs pages pictures install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -59,10 +60,10 @@ test-all:  ## everything, without a limit of time: what make test does, the slow
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
 
-# The tests of the browser app mostly wait, so they run beside those in Python, which print as they go.
+# All at once, the longest first: some of it waits, and some has one process. Each prints when it is done, but the tests
+# in Python as they go.
 check:
-	@$(TWO) lint types contracts
-	@$(MAKE) --no-print-directory -j2 web-tests python-tests
+	@$(MAKE) --no-print-directory -j3 $(SYNC) python-tests types lint contracts web-tests
 
 lint: dev  ## ruff, oxlint and prettier
 	$(PY) -m ruff check .
@@ -81,6 +82,9 @@ web-tests: dev  ## unit tests of the browser app
 	$(NPM) test --silent
 
 python-tests: dev browser  ## pytest, which opens the page in Chromium as well; MARKS= runs the slow tests too
+	@$(MAKE) --no-print-directory $(call SYNC,none) pytest
+
+pytest:
 	ROLLOUPE_BROWSER=required $(PY) -m pytest -n $(WORKERS) --dist worksteal -m '$(MARKS)' $(ARGS)
 
 format: dev  ## put the code into its form: ruff for Python, prettier for the browser app
