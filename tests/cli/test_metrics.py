@@ -53,3 +53,10 @@ def test_a_run_without_metrics_says_what_to_do_next_and_a_tracker_has_them(run: 
     assert (done.code, done.out) == (1, "") and "--metrics PATH" in done.err
     (tmp_path / "curves.csv").write_text("step,loss\n3,0.25\n")
     assert rolloupe("metrics", run, "--metrics", tmp_path / "curves.csv", "--json").lines == [{"step": 3, "loss": 0.25}]
+
+
+def test_a_run_with_metrics_alone_says_so(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.metrics(0, {"loss": 0.5})
+    for command in ("ls", "doctor"):
+        assert "no samples, 2 metrics by step" in rolloupe(command, tmp_path / "run").out

@@ -107,6 +107,9 @@ def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page,
             record.metrics(step, {"time/step": 2.0, "actor/grad_norm": step / 4, "env/reward/mean": step / 8})
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.goto(viewer.link)
+        expect(page).to_have_url(re.compile("runs/run/metrics"))
+        expect(page.get_by_role("region", name="grad_norm by step").get_by_role("img")).to_be_visible()
+        page.get_by_role("link", name="Rollouts").click()
         expect(page.get_by_text("No samples yet")).to_be_visible()
         charts = page.get_by_role("complementary", name="Charts")
         for name in ("env/reward/mean", "actor/grad_norm", "time/step"):

@@ -52,6 +52,8 @@ class Findings:
     missing_bytes: int
     """Bytes of the run's files that were not looked at in time."""
     total_bytes: int
+    metrics: int = 0
+    """Number of the trainer's metrics, counted for a run without samples."""
     is_counted: bool = True
     """False if there was no time to count the run's contents."""
 
@@ -168,8 +170,10 @@ def _recognised(run: "Run") -> Findings:
 
 def _findings(run: "Run") -> Findings:
     indexed, total = run.indexed_bytes()
+    splits = list(run.splits())
     return Findings(
-        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=list(run.splits()), judges=run.judges(),
+        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=splits, judges=run.judges(),
         problem_count=run.problem_count(), problems=run.problems(),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
+        metrics=0 if splits else len(run.metric_names()),
     )  # fmt: skip

@@ -57,6 +57,11 @@ def line(text: str, style: str = "") -> "Text":
     return Text(visible_line(text), style=style)
 
 
+def without_samples(metrics: int) -> str:
+    """Say what a run without samples has."""
+    return f"no samples, {metrics:,} metric{'' if metrics == 1 else 's'} by step" if metrics else "no samples"
+
+
 def number(value: float | None) -> str:
     """Return a number in readable form; a dash if missing."""
     if value is None:

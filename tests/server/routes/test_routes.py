@@ -311,7 +311,8 @@ def test_head_gives_the_headers_alone(app: App) -> None:
 
 def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     app = served(opened(Path(__file__).parents[2] / "data/tinker/flat_run", tmp_path / "index"))
-    assert get(app, "/api/runs").json["runs"][0]["may_report"] is True
+    (item,) = get(app, "/api/runs").json["runs"]
+    assert (item["may_report"], item["has_metrics_alone"]) == (True, False)
     silent = tmp_path / "silent"
     silent.mkdir()
     shutil.copy(

@@ -84,6 +84,8 @@ export interface RunItem {
   problems: number;
   /** False if no step has a report. */
   may_report: boolean;
+  /** True if its files are read, and hold no sample but the trainer's metrics. */
+  has_metrics_alone: boolean;
   progress: ProgressView;
   version: string;
   /** True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`. */

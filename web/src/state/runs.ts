@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
 import type { NoteView, RunItem } from "../api/types.gen";
+import type { Place } from "../lib/address/address";
 import { asApiError } from "./browser/login";
 
 export const runs = signal<readonly RunItem[] | null>(null);
@@ -41,6 +42,12 @@ export function changedS(item: RunItem): number | null {
   if (item.changed_s === null) return null;
   return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
 }
+
+/** The place that a run opens at: its rollouts, or its metrics if it has nothing else. */
+export const placeOf = (item: RunItem): Pick<Place, "page" | "run"> => ({
+  page: item.has_metrics_alone ? "metrics" : "rollouts",
+  run: item.id,
+});
 
 /** The number of samples in a run, in all splits. */
 export function samplesOf(item: RunItem): number {

@@ -120,6 +120,7 @@ export function runItem(more: Partial<RunItem> = {}): RunItem {
     path: "/r",
     problems: 0,
     may_report: false,
+    has_metrics_alone: false,
     version: "1",
     live: true,
     has_grown: true,

@@ -10,7 +10,7 @@ from rolloupe.cli import options, progress
 from rolloupe.cli.diagnosis import Diagnosis, Findings, examine
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import line, output, tell
+from rolloupe.cli.terminal import line, output, tell, without_samples
 from rolloupe.errors import IncompleteIndex
 
 if TYPE_CHECKING:
@@ -146,6 +146,8 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
         if split.name in judges:
             console.print(line(f"      {_criterion(judges[split.name])}", "dim"), soft_wrap=True)
+    if not (run.splits or run.missing_bytes):
+        console.print(line(f"    {without_samples(run.metrics)}", "yellow"), soft_wrap=True)
     if run.missing_bytes:
         missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
         console.print(line(f"    {missing}", "yellow"))

@@ -7,7 +7,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import number, print_table, tell
+from rolloupe.cli.terminal import number, print_table, tell, without_samples
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -74,5 +74,5 @@ def _print(runs: "list[Run]") -> None:
             head = ["", "", ""] if place else [run.id, run.format, problems]
             rows.append([*head, *map(number, counts), *map(number, reward), split.name])
         if not splits:
-            rows.append([run.id, run.format, problems, *["-"] * 8])
+            rows.append([run.id, run.format, problems, *["-"] * 7, without_samples(len(run.metric_names()))])
     print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)

@@ -54,6 +54,8 @@ class RunItem(Struct, kw_only=True):
     problems: int
     may_report: bool
     """False if no step has a report."""
+    has_metrics_alone: bool
+    """True if its files are read, and hold no sample but the trainer's metrics."""
     progress: ProgressView
     version: str
     live: bool

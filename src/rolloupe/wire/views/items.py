@@ -21,15 +21,17 @@ MAX_RANGES = 1000
 def run_item(run: OpenRun) -> wire.RunItem:
     """A run in the list."""
     version, progress, changed_s, quiet_s = run.version, run.progress(), run.changed_s(), run.quiet_s()
+    splits = split_items(run)
     return wire.RunItem(
         id=run.id,
         name=run.info.name,
         format=run.info.format,
         reason=run.info.reason,
         path=run.info.root,
-        splits=split_items(run),
+        splits=splits,
         problems=query.problem_count(run),
         may_report=query.may_report(run),
+        has_metrics_alone=not splits and progress.phase == "ready" and bool(query.metric_names(run)),
         progress=wire.ProgressView(
             done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
         ),

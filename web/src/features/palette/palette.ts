@@ -10,7 +10,7 @@ import { nameOfSplit } from "../../lib/address/splits";
 import { count, figure, score, whole } from "../../lib/numbers/numbers";
 import { actionEntries } from "../../state/actions";
 import { nameOf, runMark, sampleMarks } from "../../state/marks";
-import { runs, samplesOf } from "../../state/runs";
+import { placeOf, runs, samplesOf } from "../../state/runs";
 import { pages } from "../pages";
 
 export const paletteOpen = signal(false);
@@ -127,7 +127,7 @@ function choices(session: Session): Choice[] {
       kind: "run",
       words: nameOf(item),
       more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
-      act: () => session.place.go(item.id === here.run ? { page: "rollouts" } : { page: "rollouts", run: item.id }),
+      act: () => session.place.go(placeOf(item)),
     })),
     ...(run === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
       key: `metric ${name}`,

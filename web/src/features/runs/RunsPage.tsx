@@ -6,7 +6,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
-import { notes, program, runs } from "../../state/runs";
+import { notes, placeOf, program, runs } from "../../state/runs";
 import { Text } from "../../ui/text/Text";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { differingOf, type Sort, sortable, sorted } from "./table/columns";
@@ -55,7 +55,7 @@ export function RunsPage() {
   const items = shown.flatMap((id) => byId.get(id) ?? []);
   const openFirst = (): void => {
     const [first] = items;
-    if (first !== undefined) session.place.go({ page: "rollouts", run: first.id });
+    if (first !== undefined) session.place.go(placeOf(first));
   };
   const toFirst = (): void => {
     scroller.current?.scrollTo(0, 0);

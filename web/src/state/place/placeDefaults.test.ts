@@ -1,7 +1,8 @@
 import { createSession } from "../session";
 import { expect, it } from "vitest";
 import { type Place, START } from "../../lib/address/address";
-import { item, listing, reply } from "../../testing/records";
+import { item, listing, reply, runItem } from "../../testing/records";
+import { runs } from "../runs";
 import { startComplete } from "./placeDefaults";
 
 const session = createSession();
@@ -65,4 +66,23 @@ it("opens the first sample of a list, but of none that is another run's", () => 
     return session.place.now.peek().sample;
   };
   expect([opened("r"), opened("empty")]).toEqual([item(0).id, null]);
+});
+
+it("opens the only run at its rollouts, or at its metrics once it is known to have nothing else", () => {
+  const progress = { done_bytes: 0, total_bytes: 1, phase: "scalars" };
+  const pages = [
+    [runItem()],
+    [runItem({ splits: [], has_metrics_alone: true })],
+    [runItem({ splits: [], progress })],
+    [runItem({ splits: [], has_metrics_alone: true })],
+  ].map((all, at) => {
+    runs.value = null;
+    if (at < 3) session.place.now.value = START;
+    runs.value = all;
+    return session.place.now.peek().page;
+  });
+  expect(pages).toEqual(["rollouts", "metrics", "rollouts", "metrics"]);
+  session.place.go({ page: "rollouts" });
+  runs.value = [runItem({ splits: [], has_metrics_alone: true, version: "2" })];
+  expect(session.place.now.peek().page).toBe("rollouts");
 });

@@ -3,18 +3,23 @@
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import { hasStep, type Page } from "../../lib/address/address";
-import { runs } from "../runs";
+import { placeOf, runs } from "../runs";
 
 /** Pages that need a step. */
 const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
 
 export function startComplete(session: Session): void {
+  // Whether a run has metrics alone is known once its files are read.
+  let unread = "";
   session.effect(() => {
     const all = runs.value;
     const only = all?.[0];
-    if (session.place.now.value.page === "runs" && all?.length === 1 && only !== undefined) {
-      untracked(() => session.place.go({ page: "rollouts", run: only.id }, "replace"));
-    }
+    const { page, run } = session.place.now.value;
+    if (all?.length !== 1 || only === undefined) return;
+    if (page === "runs" || (page === "rollouts" && run === unread && only.has_metrics_alone)) {
+      unread = only.progress.phase === "ready" ? "" : only.id;
+      untracked(() => session.place.go(placeOf(only), "replace"));
+    } else if (page !== "rollouts") unread = "";
   });
   session.effect(() => {
     const { page, split, step } = session.place.now.value;

@@ -7,6 +7,7 @@ import { count } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { colourOf, nameOf, runMark } from "../../../state/marks";
 import { isPlainPress } from "../../../state/place/place";
+import { placeOf } from "../../../state/runs";
 import { Icon } from "../../../ui/controls/Icon";
 import { Text } from "../../../ui/text/Text";
 import { Cell } from "./Cell";
@@ -61,7 +62,7 @@ export function RunTableRow({
   const whole = useRef<HTMLDivElement>(null);
   const name = nameOf(item);
   const { note, hidden } = runMark(item.id);
-  const to = { page: "rollouts", run: item.id } as const;
+  const to = placeOf(item);
   const tabIndex = isStop ? 0 : -1;
   // A value is above the link of the row, so that it can have its own title; a press on it follows the link.
   const press = (event: MouseEvent): void => {
