@@ -52,6 +52,27 @@ def test_what_cannot_be_answered_says_what_can(short_grpo: Path, tmp_path: Path)
     assert rolloupe("tokens").code == 2 and rolloupe("tokens", tmp_path).code == 2
 
 
+def test_an_infinite_kl_is_the_largest(tmp_path: Path) -> None:
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        for logprobs in ([-1.0, -1000.0, -3.0], [-1.0, -2.0, -3.0], [-1000.0]):
+            recorder.sample(
+                step=0, prompt="p", response="r", tokens=["t"] * len(logprobs),
+                series={"logprobs": logprobs, "ref_logprobs": [-1.0] * len(logprobs)},
+            )  # fmt: skip
+    with library.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        run = runs[0]
+        assert run.wait(60, texts=True)
+        first, second, third = [one.id for one in run.samples()]
+        assert [one.id for one in run.samples(where="max_kl > 10")] == [first, third]
+        assert [one.id for one in run.samples(sort="max_kl", limit=1)] == [second]
+        for one_a_sample in (False, True):
+            found = run.worst_tokens("kl_k3", one_a_sample=one_a_sample, limit=3).tokens
+            assert [(str(one.key), one.token) for one in found[:2]] == [(first, 1), (third, 0)]
+            assert [math.isinf(one.value) for one in found] == [True, True, False]
+    (line,) = rolloupe("tokens", tmp_path, third, "--worst", "kl_k3", "--json").lines
+    assert line["kl_k3"] == "Infinity"
+
+
 @pytest.mark.parametrize("text", ["\x1b[2J", '"\n\t', "\u202e", "\ud800"])
 def test_hostile_tokens_are_shown_as_text(text: str, tmp_path: Path) -> None:
     with library.Recorder(tmp_path / "run", code=None) as recorder:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rolloupe.model import LARGEST
 from rolloupe.tokens import Floats, Reduced, TokenBatch
 
 KL = ("kl", "kl_k3")
@@ -17,15 +18,14 @@ def of_series(names: Sequence[str], value: Callable[[Reduced], Floats]) -> Calla
         name = next((one for one in names if one in batch.series), None)
         if name is None:
             return np.full(len(batch.rows), np.nan)
-        reduced = batch.reduced(name)
-        return np.where(reduced.counts > 0, value(reduced), np.nan)
+        return value(batch.reduced(name))
 
     return of_tokens
 
 
 def largest(reduced: Reduced) -> Floats:
-    """Return the largest value of each sample."""
-    return reduced.maxima
+    """Return the largest value of each sample; an infinite one is the largest number, which columns can sort."""
+    return np.clip(reduced.maxima, -LARGEST, LARGEST)
 
 
 def mean(reduced: Reduced) -> Floats:

@@ -18,14 +18,16 @@ Numbers = NDArray[np.int64]
 
 
 class Reduced(NamedTuple):
-    """A series of a batch, sample by sample, over its finite values; each array has the shape (N,), N samples."""
+    """A series of a batch, sample by sample; each array has the shape (N,), N samples.
+
+    Counts and sums are those of the finite values.
+    """
 
     counts: Numbers
     sums: Floats
     minima: Floats
-    """Infinity for a sample without a value."""
+    """Of all values, infinite ones too; NaN for a sample without a value."""
     maxima: Floats
-    """Minus infinity for a sample without a value."""
 
     @property
     def means(self) -> Floats:
@@ -150,8 +152,8 @@ class TokenBatch:
             return Reduced(
                 np.add.reduceat(finite, self.starts, dtype=np.int64),
                 np.add.reduceat(np.where(finite, values, 0.0), self.starts),
-                np.minimum.reduceat(np.where(finite, values, np.inf), self.starts),
-                np.maximum.reduceat(np.where(finite, values, -np.inf), self.starts),
+                np.fmin.reduceat(values, self.starts),
+                np.fmax.reduceat(values, self.starts),
             )
 
     def _picked(self, arrays: Sequence[Numbers]) -> Numbers:

@@ -81,8 +81,8 @@ def _chosen(table: "pa.Table", names: tuple[str, ...], worst: str | None) -> "pa
             raise BadQuery(f"no token series {name!r}; the sample has: {', '.join(series) or 'none'}")
     table = table.add_column(0, "position", pa.array(range(len(table))))
     if worst:
-        finite = table.filter(pc.is_finite(table[worst]))
-        table = finite.sort_by([(worst, "descending"), ("position", "ascending")])
+        known = table.filter(pc.invert(pc.is_nan(table[worst])))
+        table = known.sort_by([(worst, "descending"), ("position", "ascending")])
     shown = dict.fromkeys((*names, *([worst] if worst else ()))) if names else dict.fromkeys(series)
     return table.select([*OWN, *shown])
 

@@ -29,7 +29,7 @@ from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
-VERSION = 6
+VERSION = 7
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING

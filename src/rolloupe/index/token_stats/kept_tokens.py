@@ -57,7 +57,7 @@ class KeptTokens:
         self._last_row = max(self._last_row, int(batch.rows[-1]))
         if len(self._values) == MAX_KEPT:
             limit = self._sign * float(self._values[-1])
-        samples = np.flatnonzero((extremes > limit if is_later else extremes >= limit) & np.isfinite(extremes))
+        samples = np.flatnonzero((extremes > limit if is_later else extremes >= limit) & (extremes > -np.inf))
         if not len(samples):
             return
         if self._one_a_sample:
@@ -76,10 +76,9 @@ class KeptTokens:
         """The places of the tokens of a batch that may be among the most extreme ones."""
         limit = limit if limit > -np.inf else _bound(values, self._sign)
         beyond = np.flatnonzero(values > limit if self._sign > 0 else values < -limit)
-        beyond = beyond[np.isfinite(values[beyond])]
         if len(beyond) >= MAX_KEPT:
             return beyond[largest(self._sign * values[beyond], MAX_KEPT)]
-        same = np.flatnonzero(values == self._sign * limit) if np.isfinite(limit) else beyond[:0]
+        same = np.flatnonzero(values == self._sign * limit) if limit > -np.inf else beyond[:0]
         return np.concatenate([beyond, same[: MAX_KEPT - len(beyond)]])
 
 
@@ -88,7 +87,7 @@ def _bound(values: Floats, sign: float) -> float:
     pieces = np.arange(0, len(values), PIECE)
     with np.errstate(invalid="ignore"):
         ends = np.maximum.reduceat(values, pieces) if sign > 0 else -np.minimum.reduceat(values, pieces)
-    ends = ends[np.isfinite(ends)]
+    ends = ends[~np.isnan(ends)]
     return float(np.partition(ends, -MAX_KEPT)[-MAX_KEPT]) if len(ends) >= MAX_KEPT else -np.inf
 
 

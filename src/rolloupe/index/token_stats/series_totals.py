@@ -40,6 +40,8 @@ class SeriesTotals:
         if count < len(values):
             finite = values[np.isfinite(values)]
             self.infinite += int(np.isinf(values).sum())
+        for kept in self.kept if len(batch) else ():
+            kept.add(batch, values, reduced)
         if not count:
             return
         has_value = reduced.counts > 0
@@ -53,10 +55,8 @@ class SeriesTotals:
                 scaled = np.add.reduceat(np.where(np.isfinite(values), values, 0.0) / UNIT, batch.starts)
                 self.total += float(scaled.sum())
                 self.mean_total += float((scaled / reduced.counts)[has_value].sum())
-        self.low = min(self.low, float(reduced.minima.min()))
-        self.high = max(self.high, float(reduced.maxima.max()))
-        for kept in self.kept:
-            kept.add(batch, values, reduced)
+        ends = (reduced.minima, reduced.maxima) if count == len(values) else (finite, finite)
+        self.low, self.high = min(self.low, float(ends[0].min())), max(self.high, float(ends[1].max()))
         self._histograms.append(histogram_of(finite))
         if len(self._histograms) >= MANY:
             self._histograms = [merged(self._histograms)]

@@ -28,7 +28,7 @@ class WorstToken(NamedTuple):
 
 
 class WorstTokens(NamedTuple):
-    """The most extreme tokens of a series, the worst first; only finite values count."""
+    """The most extreme tokens of a series, the worst first. Infinite values count."""
 
     series: str
     tokens: list[WorstToken]
