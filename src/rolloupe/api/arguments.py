@@ -33,11 +33,10 @@ def sample_query(
         raise BadQuery("step and steps exclude each other; leave one of them out")
     if offset < 0 or (limit is not None and limit < 0):
         raise BadQuery("offset and limit cannot be negative")
-    low, high = (step, step) if steps is None else steps
     return SampleQuery(
         splits=() if split is None else (split,),
-        step_min=low,
-        step_max=high,
+        step_min=steps[0] if steps else step,
+        step_max=steps[1] if steps else step,
         group=group,
         trained=trained,
         where=conditions(where) if isinstance(where, str) else tuple(where),

@@ -330,7 +330,7 @@ class Run:
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
         `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it. What is not
-        given is as in the run's configuration, where that says it.
+        given is as in the run's configuration. Raises `BadQuery` for an unknown rule or threshold, and without a rule.
 
         Args:
             step: the step.
@@ -340,10 +340,7 @@ class Run:
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.
             weights: `token_mean`, or `sequence_mean`, which counts every sample alike.
-            thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them. Default: the run's for its own rule,
-                else the usual ones.
-
-        Raises `BadQuery` for an unknown rule or threshold, and without a rule if the configuration names none.
+            thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them; else the run's, or the usual ones.
         """
         run = self._ready()
         loss = queries.loss_of(run)
@@ -499,7 +496,8 @@ class Run:
     ) -> "WrittenReport":
         """Write samples with their tokens to one file of HTML, which opens from a disk and asks nobody for anything.
 
-        Returns `files`, `samples`, `tokens` and `size_bytes`.
+        Returns `files`, `samples`, `tokens` and `size_bytes`. Raises `BadQuery` for an unknown measure, or samples that
+        do not fit into one file.
 
         Args:
             target: the file; or an existing folder, which large reports need: they are written in parts.
@@ -509,8 +507,6 @@ class Run:
             by: `max_kl`, `mask_disagreement`, or a name of `columns()`; of the reward the lowest are the worst.
             tokens: include the tokens with all their series.
             advanced: is called with the numbers of samples read, and to be read.
-
-        Raises `BadQuery` for an unknown measure, or samples that do not fit into one file.
         """
         from rolloupe.api import reports
 

@@ -162,11 +162,10 @@ class Relax(JsonlFormat):
         prompt = fields.joined(record.get("prompt"))
         index = fields.name(record.get("sample_index"))
         ordinal = fields.integer(record.get("sample_index"))
-        step = step_of(record.get("rollout_id"))
         counts = _counts(record)
         return SampleRow(
             split=_split(source, record),
-            step=step if step is not None else (source.step or 0),
+            step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
             group=fields.name(record.get("group_index")) or fields.digest(prompt),
             index=index if index is not None else str(start),
             ordinal=ordinal if ordinal is not None else start,

@@ -13,7 +13,7 @@ from rolloupe.query.curves.decimation import LEAST_POINTS, places
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
-from rolloupe.query.curves.records import STATS, Curve, CurveQuery, Floats
+from rolloupe.query.curves.records import STATS, Curve, CurveOptions, CurveQuery, Floats
 from rolloupe.query.near_names import unknown
 
 MAX_SPAN_STEPS = 1_000_000
@@ -40,15 +40,8 @@ def curve(
     if most is not None and most < LEAST_POINTS:
         raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
     options = query.options
-    points = points_of(run, query)
-    if options.skip_first:
-        points = _at(points, points.steps > points.steps[0]) if len(points.steps) else points
+    points, left_out = _without_outliers(points_of(run, query), options, step_min, step_max)
     first, stop = _between(points, step_min, step_max)
-    count = stop - first
-    if options.outliers:
-        low, high = inlier_bounds(points.values[first:stop], options.outliers)
-        points = _at(points, ~((points.values < low) | (points.values > high)))
-        first, stop = _between(points, step_min, step_max)
     smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
     chosen = np.arange(first, stop) if most is None else first + places(points.values[first:stop], most)
     start = _start(points.values[first:stop]) if options.from_zero else 0.0
@@ -59,8 +52,22 @@ def curve(
         spread=None if points.spread is None else points.spread[chosen],
         smooth=None if smooth is None else smooth[chosen] - start,
         points=stop - first,
-        left_out=count - (stop - first),
+        left_out=left_out,
     )
+
+
+def _without_outliers(
+    points: Points, options: CurveOptions, step_min: int | None, step_max: int | None
+) -> tuple[Points, int]:
+    """Return the points that a curve keeps, and how many outliers of the range it leaves out."""
+    if options.skip_first and len(points.steps):
+        points = _at(points, points.steps > points.steps[0])
+    if not options.outliers:
+        return points, 0
+    first, stop = _between(points, step_min, step_max)
+    low, high = inlier_bounds(points.values[first:stop], options.outliers)
+    is_out = (points.values < low) | (points.values > high)
+    return _at(points, ~is_out), int(np.count_nonzero(is_out[first:stop]))
 
 
 def check_curve(query: CurveQuery) -> None:

@@ -36,11 +36,8 @@ async def members(request: Request) -> Response:
     max_lead = params.integer(parameters, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.MembersReply:
-        compared = context.members.get_or_make(
-            (run.id, version, str(key), str(against), *map(str, only)),
-            lambda: query.compared(run, key, against, only),
-            _size,
-        )
+        asked = (run.id, version, str(key), str(against), *map(str, only))
+        compared = context.members.get_or_make(asked, lambda: query.compared(run, key, against, only), _size)
         is_away = all(one.key != compared.against for one in compared.members)
         each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
