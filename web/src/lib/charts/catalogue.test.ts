@@ -2,23 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, matching, patternOf, sectionsOf, usualMetrics } from "./catalogue";
 import { chartOf } from "./chart";
+import { catalogueEntry as entry } from "../../testing/catalogue";
 
-const entry = (
-  kind: string,
-  name: string,
-  section = "Trainer",
-  more: Partial<CatalogueEntry> = {},
-): CatalogueEntry => ({
-  kind,
-  name,
-  source: kind === "trainer" ? "" : "train",
-  stat: "",
-  title: name,
-  section,
-  unit: "",
-  about: "",
-  ...more,
-});
 const RICH = [
   entry("sample", "reward", "Reward"),
   entry("sample", "advantage", "Reward"),

@@ -1,18 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CatalogueEntry } from "../../api/types.gen";
 import { chart, textOf } from "./chart";
 import { added, chartsIn, chartsInFile, fileOf, movedBy, movedTo, placedOf, renamed } from "./layout";
+import { catalogueEntry as entry } from "../../testing/catalogue";
 
-const entry = (kind: string, name: string, section: string): CatalogueEntry => ({
-  kind,
-  name,
-  source: kind === "trainer" ? "" : "train",
-  stat: "",
-  title: name,
-  section,
-  unit: "",
-  about: "",
-});
 const CATALOGUE = [
   entry("sample", "reward", "Reward"),
   entry("group", "mixed", "Groups"),
