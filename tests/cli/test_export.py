@@ -7,8 +7,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import rolloupe as package
+from rolloupe import query
 from rolloupe.export.report import document
 from tests.cli.support import rolloupe
 
@@ -21,6 +24,15 @@ def data_of(file: Path) -> dict[str, Any]:
     return data
 
 
+def opened(packed: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header of a page of tokens, and the bytes of its arrays."""
+    page = zlib.decompress(base64.b64decode(packed))
+    end = 16 + int.from_bytes(page[8:16], "little")
+    header = json.loads(page[16:end])
+    places = {one["name"]: (end + one["offset"], int(one["dtype"][1]) * one["length"]) for one in header["arrays"]}
+    return header, {name: page[start : start + size] for name, (start, size) in places.items()}
+
+
 def ids_of(file: Path) -> list[str]:
     return [sample["reply"]["id"] for sample in data_of(file)["samples"]]
 
@@ -28,18 +40,30 @@ def ids_of(file: Path) -> list[str]:
 def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Path) -> None:
     target = tmp_path / "new/r.html"
     scope = (short_grpo, "--step", "0", "--split", "train", "--where", "reward > 1", "--json")
-    done = rolloupe("export", "html", "-o", target, *scope)
+    done = rolloupe("export", "html", "-o", target, *scope, "--rule", "ppo")
     assert done.code == 0, done.err
     listed = rolloupe("query", *scope).lines
     assert ids_of(target) == [line["id"] for line in listed]
     assert done.json["samples"] == len(listed) and done.json["size_bytes"] == target.stat().st_size
     assert done.json["files"] == [str(target)]
     first = data_of(target)["samples"][0]
-    page = zlib.decompress(base64.b64decode(first["tokens"]))
-    header = json.loads(page[16 : 16 + int.from_bytes(page[8:16], "little")])
+    header, _ = opened(first["tokens"])
     assert {one["name"] for one in header["arrays"]} >= {"logprobs", "kl_k3", "mismatch_kl"}
     assert header["rules"][0]["is_of_run"] and header["rules"][0]["limits"][1]["value"] == 0.28
     assert first["reply"]["group_size"] == 8
+    assert list(first["updates"]) == [rule["name"] for rule in header["updates"]] == ["dapo", "ppo"]
+    with package.open(short_grpo, index_dir=tmp_path / "index") as runs:
+        sample = runs[0].sample(listed[0]["id"])
+    for rule, packed in first["updates"].items():
+        (info,) = (one for one in header["updates"] if one["name"] == rule)
+        found = query.token_update(sample, query.UpdateChoice(rule, info["thresholds"], info["kl_weight"]))
+        own, arrays = opened(packed)
+        np.testing.assert_array_equal(np.frombuffer(arrays["effects"], "u1"), found.effects)
+        np.testing.assert_array_equal(np.frombuffer(arrays["coefficients"], "<f4"), found.coefficients.astype("f4"))
+        assert own["update"]["rule"] == rule and own["update"]["whole"]["tokens"] == found.whole.tokens > 0
+        assert own["rules"] == own["updates"] == []
+    unknown = rolloupe("export", "html", "-o", target, *scope, "--rule", "beauty")
+    assert unknown.code == 2 and "no rule 'beauty'" in unknown.err
 
 
 def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) -> None:

@@ -36,7 +36,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             recorder.sample(
                 step=0, group=text[:40], index=number, prompt=text, response=response, reward=float(number),
                 tokens=tokens, label=text, tags={"</script>": text}, env="<b>",
-                series={"logprobs": [-0.5 * at for at in range(len(tokens))], "<i>": [1.0] * len(tokens)},
+                series={
+                    "logprobs": [-0.5 * at for at in range(len(tokens))], "<i>": [1.0] * len(tokens),
+                    "trainer_logprobs": [-0.5 * at + (0.01 if at else 1.0) for at in range(len(tokens))],
+                    "advantages": [1.0] * len(tokens),
+                },
+                top_logprobs=[[(token, -0.1), (HOSTILE[0], -2.5)] for token in tokens],
             )  # fmt: skip
     target = folder / "a report.html"
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
@@ -67,6 +72,17 @@ def test_a_report_shows_what_is_hostile_as_text_and_asks_for_nothing(opened: Pag
     opened.keyboard.press("t")
     opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
     expect(main).to_contain_text("<script>window.owned=1</script>")
+    opened.get_by_role("group", name="Form").get_by_role("button", name="Update").click()
+    legend = opened.get_by_role("list", name="What the colours mean")
+    expect(legend).to_contain_text(f"pushed up {len(HOSTILE) - 1}")
+    expect(legend).to_contain_text("masked or clipped 1")
+    expect(main).to_contain_text("This report holds this rule with these thresholds alone.")
+    expect(main.locator("input[type=range]")).to_have_count(0)
+    shares = opened.get_by_role("complementary", name="Shares of the update")
+    expect(shares.get_by_role("region", name="By token")).to_contain_text("<style>")
+    opened.locator("[data-at='1']").click()
+    alternatives = opened.get_by_label("Alternatives of the token")
+    expect(alternatives.locator("dt")).to_have_text([re.compile("onerror=.* chosen$"), re.compile("owned=1</script>")])
     opened.keyboard.press("t")
     main.get_by_text("Golden").wait_for()
 
@@ -99,6 +115,10 @@ def test_axe_finds_nothing(opened: Page) -> None:
     opened.keyboard.press("t")
     opened.get_by_role("group", name="Tokens, by arrow keys").wait_for()
     assert axe(opened, ("light", "dark")) == []
+    opened.get_by_role("group", name="Form").get_by_role("button", name="Update").click()
+    opened.get_by_role("list", name="What the colours mean").wait_for()
+    assert axe(opened, ("light", "dark")) == []
+    opened.get_by_role("group", name="Form").get_by_role("button", name="Text").click()
     opened.set_viewport_size({"width": 900, "height": 700})
     opened.get_by_text("Worst tokens, rules and distribution").wait_for()
     assert opened.locator("#worst").count() == 1  # below the choices, and no longer beside the tokens
@@ -129,3 +149,20 @@ def test_a_file_weighs_what_its_numbers_and_texts_do(tmp_path: Path) -> None:
     assert done.tokens == TOKENS and len(series) > len(RECORDED)
     assert done.size_bytes == (tmp_path / "r.html").stat().st_size
     assert done.size_bytes <= 6 * TOKENS * len(series) + 1.2 * text_bytes + 500_000
+
+
+def test_an_alternative_of_a_token_weighs_as_much_as_a_value(tmp_path: Path) -> None:
+    random, tokens, most = np.random.default_rng(7), 4096, 5
+    words = [f" {word}" for word in random.integers(0, 5000, tokens)]
+    sizes = []
+    values = -random.exponential(size=(tokens, most))
+    top = [list(zip(random.choice(words, most, replace=False), of_token, strict=True)) for of_token in values]
+    for name, given in (("with", top), ("without", None)):
+        with rolloupe.Recorder(tmp_path / name, code=None) as recorder:
+            recorder.sample(
+                step=0, prompt="p", response="".join(words), tokens=words, series={"logprobs": [-1.0] * tokens},
+                top_logprobs=given,
+            )  # fmt: skip
+        with rolloupe.open(tmp_path / name, index_dir=tmp_path / "index") as runs:
+            sizes.append(runs[0].report(tmp_path / f"{name}.html", SampleQuery()).size_bytes)
+    assert 0 < sizes[0] - sizes[1] <= 6 * tokens * (most + 1) + 1.2 * sum(map(len, set(words)))  # the sampled one too

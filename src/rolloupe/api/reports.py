@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
-from rolloupe.export.report import MEASURES, Report, ReportedSample, WrittenReport, made_now, worst_of, write_report
+from rolloupe.export.report import (
+    MEASURES,
+    Report,
+    ReportedSample,
+    ReportedTokens,
+    WrittenReport,
+    made_now,
+    worst_of,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
@@ -36,10 +45,12 @@ def write(
     title: str,
     worst: int | None,
     by: str,
-    has_tokens: bool,
+    tokens: ReportedTokens,
     advanced: Advanced,
 ) -> WrittenReport:
     """Write the report of a query. See `Run.report`."""
+    for rule in tokens.rules:
+        query.rule_of(query.UpdateChoice(rule))
     if worst is not None and by not in MEASURES:
         wanted = _sorted(run, wanted, by, worst)
     samples = _samples(run, reader, wanted, advanced)
@@ -49,7 +60,7 @@ def write(
     order = "" if worst is None else f" The {worst} worst by {by}, the worst first."
     about = Report(title=title or run.info.name, about=f"Samples of {run.info.name} ({scope}).{order}", made=made_now())
     try:
-        return write_report(target, about, samples, has_tokens=has_tokens)
+        return write_report(target, about, samples, tokens=tokens)
     except ValueError as error:
         raise BadQuery(f"{error}. Next: name a folder, or choose fewer samples") from None
 

@@ -492,12 +492,13 @@ class Run:
         worst: int | None = None,
         by: str = "max_kl",
         tokens: bool = True,
+        rules: Sequence[str] = (),
         advanced: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> "WrittenReport":
         """Write samples with their tokens to one file of HTML, which opens from a disk and asks nobody for anything.
 
-        Returns `files`, `samples`, `tokens` and `size_bytes`. Raises `BadQuery` for an unknown measure, or samples that
-        do not fit into one file.
+        Returns `files`, `samples`, `tokens` and `size_bytes`. Raises `BadQuery` for an unknown measure or rule,
+        or samples that do not fit into one file.
 
         Args:
             target: the file; or an existing folder, which large reports need: they are written in parts.
@@ -505,17 +506,19 @@ class Run:
             title: the heading. Default: the name of the run.
             worst: only this many, the worst by a measure first.
             by: `max_kl`, `mask_disagreement`, or a name of `columns()`; of the reward the lowest are the worst.
-            tokens: include the tokens with all their series.
+            tokens: include the tokens with all their series, and the update under the run's own rule.
+            rules: further rules of updates, as for `update`. Each weighs as much as a series.
             advanced: is called with the numbers of samples read, and to be read.
         """
         from rolloupe.api import reports
+        from rolloupe.export.report import ReportedTokens
 
         run = self._ready_with_derived(query)
         if worst is not None:
             run = self._ready_for(reports.columns_of(by))
         return reports.write(
-            run, self._reader(), Path(target), query, title=title, worst=worst, by=by, has_tokens=tokens,
-            advanced=advanced,
+            run, self._reader(), Path(target), query, title=title, worst=worst, by=by,
+            tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced,
         )  # fmt: skip
 
     def spans(

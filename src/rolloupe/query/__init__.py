@@ -78,6 +78,7 @@ from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.group_advantages import with_group_advantages
 from rolloupe.query.tokens.page import TokenPage, token_page
+from rolloupe.query.tokens.rules import usual_update
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
 from rolloupe.query.tokens.token_strings import each_readable
@@ -90,6 +91,7 @@ from rolloupe.query.tokens.update import (
     aggregation_of,
     choice_of,
     grouped_update,
+    rule_of,
     token_update,
     update_inputs,
 )
@@ -226,6 +228,7 @@ __all__ = [
     "recurring",
     "report_files",
     "responses",
+    "rule_of",
     "sample",
     "sample_and_group",
     "samples",
@@ -244,6 +247,7 @@ __all__ = [
     "trainer_version",
     "update_inputs",
     "usual_columns",
+    "usual_update",
     "value_names",
     "value_of",
     "whole",

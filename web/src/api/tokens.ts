@@ -42,7 +42,7 @@ export interface TokenPage {
 export interface TokenUpdate {
   coefficients: Float64Array;
   /** 0 not trained, 1 pushed up, 2 pushed down, 3 an advantage of 0, 4 taken out by the rule, 5 unknown. */
-  effects: Int32Array;
+  effects: Int32Array | Uint8Array;
   sums: SampleUpdate;
 }
 
@@ -55,7 +55,8 @@ export function decodeUpdate(buffer: ArrayBuffer): TokenUpdate {
     return viewOf(buffer, end, found);
   };
   const effects = array("effects");
-  if (!(effects instanceof Int32Array) || record.update === null) throw new BadTokens("the page holds no update");
+  const isWhole = effects instanceof Int32Array || effects instanceof Uint8Array;
+  if (!isWhole || record.update === null) throw new BadTokens("the page holds no update");
   return { coefficients: doubles(array("coefficients")), effects, sums: record.update };
 }
 

@@ -778,7 +778,7 @@ export interface FindReply {
 export interface TokenArray {
   kind: string;
   name: string;
-  /** `f8`, `f4` (series in a report), `i4`, `u4` or `u1`, little-endian. */
+  /** `f8`, `f4` (series and coefficients in a report), `i4`, `u4` or `u1`, little-endian. */
   dtype: string;
   /** A multiple of 8. */
   offset: number;

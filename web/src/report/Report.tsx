@@ -6,7 +6,7 @@ import { harmless } from "../lib/text/invisible";
 import { useSession } from "../state/useSession";
 import { SLIM, useMatch } from "../ui/hooks/useMatch";
 import { Facts, Transcript } from "../features/sample";
-import { TokensAside, TokensPane } from "../features/tokens";
+import { asideTitle, TokensAside, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
 import style from "./Report.module.css";
 
@@ -116,7 +116,7 @@ function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (
         <div class={style["tokens"]}>
           <TokensPane key={reply.id} />
           {!isSlim && (
-            <aside aria-label="Worst tokens">
+            <aside aria-label={asideTitle(session.place.field.tokensAs.value)}>
               <TokensAside isBelow />
             </aside>
           )}

@@ -1,15 +1,31 @@
 /** The samples in the file, as answers to the questions that the page asks its server elsewhere. */
 
 import { answerWith } from "../api/client";
-import type { SampleReply } from "../api/types.gen";
+import type { SampleReply, TokenAlternative } from "../api/types.gen";
 
-/** A sample of the report. `tokens` is base64 of compressed bytes, as docs/tokens-wire.md describes them. */
+/** A sample of the report. What belongs to tokens is base64 of compressed bytes. */
 export interface ReportSample {
   reply: SampleReply;
   preview: string;
-  tokens: string | null;
   /** What a person wrote about it. */
   note: string;
+  /** As docs/tokens-wire.md describes them. */
+  tokens: string | null;
+  /** What the step does to the tokens, by rule. */
+  updates: Readonly<Record<string, string>>;
+  /** What the model could have sampled: `Alternatives` as JSON. */
+  alternatives: string | null;
+}
+
+/** What the model could have sampled, one token after another. */
+interface Alternatives {
+  strings: readonly string[];
+  /** For each token how many alternatives it has, and which of them the model did sample. */
+  counts: readonly number[];
+  chosen: readonly number[];
+  /** For each alternative the place of its string, and its logprob. */
+  places: readonly number[];
+  logprobs: readonly number[];
 }
 
 /** What the file holds. */
@@ -35,10 +51,34 @@ export function startAnswers({ samples }: ReportData): void {
     const sample = byId.get(searchParams.get("id") ?? "");
     if (sample === undefined) return missing("This report does not hold that sample.");
     if (pathname.endsWith("/sample")) return Response.json(sample.reply);
-    if (pathname.endsWith("/sample/tokens") && !searchParams.has("rule"))
-      return sample.tokens === null ? missing("This report holds no tokens.") : new Response(inflated(sample.tokens));
+    if (pathname.endsWith("/sample/tokens")) {
+      const rule = searchParams.get("rule");
+      const packed = rule === null ? sample.tokens : sample.updates[rule];
+      return packed ? new Response(inflated(packed)) : missing("This report does not hold these tokens.");
+    }
+    if (pathname.endsWith("/sample/top-logprobs") && sample.alternatives !== null) {
+      const token = Number(searchParams.get("token"));
+      return Response.json({ id: sample.reply.id, token, alternatives: await alternativesOf(sample, token) });
+    }
     return missing("A report holds samples alone.");
   });
+}
+
+/** Those of the sample that was asked about last. */
+const last: { sample: ReportSample | null; all: Promise<Alternatives> | null } = { sample: null, all: null };
+
+async function alternativesOf(sample: ReportSample, token: number): Promise<TokenAlternative[]> {
+  if (last.sample !== sample || last.all === null) {
+    last.sample = sample;
+    last.all = new Response(inflated(sample.alternatives ?? "")).json();
+  }
+  const { strings, counts, chosen, places, logprobs } = await last.all;
+  const first = counts.slice(0, token).reduce((sum, count) => sum + count, 0);
+  return places.slice(first, first + (counts[token] ?? 0)).map((place, number) => ({
+    text: strings[place] ?? "",
+    logprob: logprobs[first + number] ?? NaN,
+    is_chosen: chosen[token] === number,
+  }));
 }
 
 function missing(error: string): Response {

@@ -16,6 +16,8 @@ const session = createSession({ ...START, page: "rollouts", run: first?.run ?? n
 session.sample.start();
 session.tokens.start();
 session.tokenLook.start();
+session.tokenUpdate.start();
+session.tokenAlternatives.start();
 session.folds.start();
 
 const root = document.querySelector("#app");

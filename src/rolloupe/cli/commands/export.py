@@ -53,6 +53,10 @@ def export() -> None:
     help="What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
 )  # fmt: skip
 @click.option("--tokens/--no-tokens", default=True, help="Include the tokens with their numbers. Default: yes.")
+@click.option(
+    "--rule", "rules", multiple=True, metavar="NAME",
+    help="Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's own.",
+)  # fmt: skip
 @click.option("--title", default="", metavar="TEXT", help="The heading. Default: the name of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
 @options.reading
@@ -69,6 +73,7 @@ def html(
     worst: int | None,
     by: str,
     tokens: bool,
+    rules: tuple[str, ...],
     title: str,
     as_json: bool,
     **place: Any,
@@ -77,7 +82,7 @@ def html(
 
     The file opens in any browser, from a disk or from a mail. It holds its script and asks no server for anything; what
     the model wrote is shown as text and never executed. It has a list of the samples with a filter box, their
-    transcripts, and their tokens coloured by any series, with the rule that the run was trained with. It prints well.
+    transcripts, and their tokens coloured by any series, or as the step pushed them. It prints well.
 
     With --json, the object has run, files, samples, tokens and size_bytes.
     """
@@ -103,7 +108,9 @@ def html(
             complain("No sample matches, so nothing was written.")
             return NOTHING
         with progress.counting("Writing", "samples") as advanced:
-            done = run.report(target, wanted, title=title, worst=worst, by=by, tokens=tokens, advanced=advanced)
+            done = run.report(
+                target, wanted, title=title, worst=worst, by=by, tokens=tokens, rules=rules, advanced=advanced
+            )
     if as_json:
         tell(
             dumps(

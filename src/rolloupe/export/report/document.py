@@ -32,6 +32,10 @@ PART_BYTES = 50 * 2**20
 """A browser opens a file of this size at once; more samples go into further files."""
 
 
+ALTERNATIVE_DECIMALS = 3
+"""Those of the logprob of an alternative: its probability is exact to half a thousandth of itself."""
+
+
 class ReportedSample(NamedTuple):
     """A sample of a report."""
 
@@ -59,13 +63,41 @@ def made_now() -> str:
     return f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
+class ReportedTokens(NamedTuple):
+    """What a report holds of tokens."""
+
+    is_there: bool = True
+    rules: tuple[str, ...] = ()
+    """The rules of updates beside the usual one of each sample."""
+
+
+ALL_TOKENS = ReportedTokens()
+
+
+class Alternatives(Struct, kw_only=True):
+    """What the model could have sampled in the place of each token, one token after another."""
+
+    strings: list[str]
+    counts: list[int]
+    """For each token how many alternatives it has."""
+    chosen: list[int]
+    """For each token which of them the model did sample; -1 for none."""
+    places: list[int]
+    """For each alternative the place of its string in `strings`."""
+    logprobs: list[float]
+
+
 class SampleInReport(Struct, kw_only=True):
-    """A sample as the script of the report reads it; `tokens` is base64 of compressed bytes."""
+    """A sample as the script of the report reads it. What belongs to tokens is base64 of compressed bytes."""
 
     reply: wire.SampleReply
     preview: str
-    tokens: str | None
     note: str
+    tokens: str | None = None
+    updates: dict[str, str] = {}
+    """What the step does to the tokens, by rule."""
+    alternatives: str | None = None
+    """`Alternatives`, as JSON."""
 
 
 class WrittenReport(NamedTuple):
@@ -78,7 +110,7 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(
-    target: Path, about: Report, samples: Iterable[ReportedSample], *, has_tokens: bool = True
+    target: Path, about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens = ALL_TOKENS
 ) -> WrittenReport:
     """Write a report to a file, or to files in a folder if `target` is one.
 
@@ -87,8 +119,8 @@ def write_report(
     """
     is_folder = target.is_dir()
     files: list[Path] = []
-    count = tokens = size_bytes = 0
-    for number, (part, is_last) in enumerate(_parts(_records(samples, has_tokens=has_tokens))):
+    count = token_count = size_bytes = 0
+    for number, (part, is_last) in enumerate(_parts(_records(samples, tokens))):
         if not (is_last or is_folder):
             raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
         path = target / _name(number) if is_folder else target
@@ -97,12 +129,12 @@ def write_report(
             size_bytes += sum(map(file.write, _document(own, (record for record, _ in part))))
         files.append(path)
         count += len(part)
-        tokens += sum(of_sample for _, of_sample in part)
-    return WrittenReport(files, count, tokens, size_bytes)
+        token_count += sum(of_sample for _, of_sample in part)
+    return WrittenReport(files, count, token_count, size_bytes)
 
 
 def report_pieces(
-    about: Report, samples: Iterable[ReportedSample], total: int, *, has_tokens: bool = True
+    about: Report, samples: Iterable[ReportedSample], total: int, *, tokens: ReportedTokens = ALL_TOKENS
 ) -> Iterator[bytes]:
     """Yield a report of one file in pieces, with as many of the samples as fit; it says how many of `total` do not.
 
@@ -112,7 +144,7 @@ def report_pieces(
 
     def counted() -> Iterator[bytes]:
         nonlocal written
-        for record in _fitting(record for record, _ in _records(samples, has_tokens=has_tokens)):
+        for record in _fitting(record for record, _ in _records(samples, tokens)):
             yield record
             written += 1
 
@@ -138,21 +170,51 @@ def _name(number: int) -> str:
     return f"part-{number + 1}.html" if number else "index.html"
 
 
-def _records(samples: Iterable[ReportedSample], *, has_tokens: bool) -> Iterator[tuple[bytes, int]]:
+def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Iterator[tuple[bytes, int]]:
     """Yield each sample as JSON that is safe within HTML, and the number of its tokens."""
     for one in samples:
-        page = query.token_page(one.sample, loss=one.loss) if has_tokens else None
-        packed = None
-        if page is not None and page.total:
-            body = token_bytes.encoded(str(one.sample.key), page, is_compact=True)
-            packed = base64.b64encode(zlib.compress(body, 9)).decode()
         record = SampleInReport(
             reply=items.sample_reply(one.run, one.sample, one.members),
             preview=text.clean(_preview(one.sample)),
-            tokens=packed,
             note=text.clean(one.note),
         )
-        yield _harmless(encode(record)), page.total if page is not None else 0
+        count = _add_tokens(record, one, tokens.rules) if tokens.is_there else 0
+        yield _harmless(encode(record)), count
+
+
+def _add_tokens(record: SampleInReport, one: ReportedSample, rules: Sequence[str]) -> int:
+    """Add the tokens of a sample, and return how many they are."""
+    page, name = query.token_page(one.sample, loss=one.loss), str(one.sample.key)
+    if not page.total:
+        return 0
+    usual = query.usual_update(page.updates, one.loss)
+    page = page._replace(updates=[rule for rule in page.updates if rule == usual or rule in rules])
+    record.tokens = _packed(token_bytes.encoded(name, page, is_compact=True))
+    empty = page._replace(rules=[], updates=[])
+    kl_weight = None if "ref_logprobs" in page.series else 0.0
+    for rule in page.updates:
+        update = query.token_update(one.sample, query.choice_of(one.loss, rule, kl_weight=kl_weight))
+        record.updates[rule] = _packed(token_bytes.encoded(name, empty, (rule, update), is_compact=True))
+    if page.has_alternatives:
+        record.alternatives = _packed(encode(_alternatives(one.sample, page.total)))
+    return page.total
+
+
+def _alternatives(sample: Sample, total: int) -> Alternatives:
+    strings: dict[str, int] = {}
+    found = [query.token_alternatives(sample, token) for token in range(total)]
+    every = [one for some in found for one in some]
+    return Alternatives(
+        counts=[*map(len, found)],
+        chosen=[next((at for at, one in enumerate(some) if one.is_chosen), -1) for some in found],
+        places=[strings.setdefault(one.text, len(strings)) for one in every],
+        logprobs=[round(one.logprob, ALTERNATIVE_DECIMALS) for one in every],
+        strings=list(strings),
+    )
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def _preview(sample: Sample) -> str:

@@ -6,6 +6,15 @@ from rolloupe import tokens
 from rolloupe.model import RunLoss
 from rolloupe.tokens import SampleSeries
 
+USUAL_UPDATE = "ppo"
+"""The rule of a run whose configuration names none that its samples suffice for."""
+
+
+def usual_update(names: Sequence[str], loss: RunLoss | None = None) -> str | None:
+    """Return the rule to begin with, of those that a sample suffices for: the run's own, if it is one of them."""
+    wanted = (loss.rule if loss else None, USUAL_UPDATE, *names)
+    return next((name for name in wanted if name in names), None)
+
 
 def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[str]:
     """Return the rules of updates that these series suffice for, by name, the run's own first.

@@ -57,7 +57,7 @@ async def export(request: Request) -> Response:
             notes = notes_of(run, state) if selection.notes is None else selection.notes
             about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
             samples = reported(run, selection.items, notes)
-            return report.report_pieces(about, samples, selection.total, has_tokens=has_tokens)
+            return report.report_pieces(about, samples, selection.total, tokens=report.ReportedTokens(has_tokens))
         names = query.value_names(run)
         columns = tables.columns_of(
             *names,

@@ -18,7 +18,7 @@ class TokenArray(Struct, kw_only=True):
     kind: str
     name: str
     dtype: str
-    """`f8`, `f4` (series in a report), `i4`, `u4` or `u1`, little-endian."""
+    """`f8`, `f4` (series and coefficients in a report), `i4`, `u4` or `u1`, little-endian."""
     offset: int
     """A multiple of 8."""
     length: int

@@ -35,9 +35,10 @@ def encoded(
     """Encode a page of tokens. Copies the arrays once, into the answer.
 
     With an update, which has the name of a rule, the arrays are those of the update alone. Compact pages have series
-    of 32 bits, which hold 7 digits.
+    and coefficients of 32 bits, which hold 7 digits, and effects of 8.
     """
-    columns = list(_columns(page, "<f4" if is_compact else "<f8") if update is None else _of_update(page, update[1]))
+    kinds = ("<f4", "u1") if is_compact else ("<f8", "<i4")
+    columns = list(_columns(page, kinds[0]) if update is None else _of_update(page, update[1], kinds))
     listed, at = [], 0
     for kind, name, values in columns:
         array = wire.TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
@@ -98,10 +99,11 @@ def _update_rule(name: str, loss: RunLoss | None) -> wire.UpdateRuleInfo:
     )
 
 
-def _of_update(page: TokenPage, update: TokenUpdate) -> Iterator[_Column]:
+def _of_update(page: TokenPage, update: TokenUpdate, kinds: tuple[str, str]) -> Iterator[_Column]:
     part = slice(page.start, page.stop)
-    yield _Column("update", "coefficients", update.coefficients[part].astype("<f8", copy=False))
-    yield _Column("update", "effects", update.effects[part].astype("<i4", copy=False))
+    with np.errstate(over="ignore"):
+        yield _Column("update", "coefficients", update.coefficients[part].astype(kinds[0], copy=False))
+    yield _Column("update", "effects", update.effects[part].astype(kinds[1], copy=False))
 
 
 def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate | None:

@@ -1,7 +1,7 @@
 /** What the model could have sampled in the place of the current token, where the record says so. */
 
 import { computed, signal } from "@preact/signals";
-import { type ApiError, getTopLogprobs, isAlone } from "../../api";
+import { type ApiError, getTopLogprobs } from "../../api";
 import type { TokenAlternative } from "../../api/types.gen";
 import { asApiError } from "../browser/login";
 import { promptAfter } from "../browser/textOptions";
@@ -29,7 +29,7 @@ export class TokenAlternativesStore extends Store {
   readonly #wanted = computed<Wanted | null>(() => {
     const { sample, tokens, tokenLook: look } = this.session;
     const [reply, token] = [sample.now.value, look.current.value?.token ?? null];
-    if (isAlone() || tokens.now.value?.hasAlternatives !== true || reply === null || token === null) return null;
+    if (tokens.now.value?.hasAlternatives !== true || reply === null || token === null) return null;
     return { run: reply.run, id: reply.id, token, after: promptAfter.value };
   });
 

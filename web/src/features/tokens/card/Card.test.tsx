@@ -11,7 +11,6 @@ vi.mock(import("../../../api"), async (original) => ({
   ...(await original()),
   getTokens: vi.fn<typeof api.getTokens>(),
   getTopLogprobs: vi.fn<typeof api.getTopLogprobs>(),
-  isAlone: vi.fn<typeof api.isAlone>(),
 }));
 
 const session = createSession({ ...START, page: "rollouts", run: "r", sample: "train/1/0/0", view: "tokens" });
@@ -19,7 +18,6 @@ session.tokens.start();
 session.tokenAlternatives.start();
 
 beforeEach(() => {
-  vi.mocked(api.isAlone).mockReturnValue(false);
   vi.mocked(api.getTopLogprobs)
     .mockReset()
     .mockImplementation(async (_run, id, token) => ({
@@ -61,10 +59,8 @@ it("shows the alternatives of a token with their probabilities, and marks the ch
   expect(api.getTopLogprobs).toHaveBeenCalledWith("r", "train/1/0/0", 1, undefined);
 });
 
-it("asks for alternatives only where the record has some, and never in a report", async () => {
+it("asks for alternatives only where the record has some", async () => {
   expect(await shown(false)).toEqual([]);
-  vi.mocked(api.isAlone).mockReturnValue(true);
-  expect(await shown(true)).toEqual([]);
   expect(api.getTopLogprobs).not.toHaveBeenCalled();
 });
 

@@ -7,7 +7,6 @@ import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
 import { UpdateControls } from "../update/UpdateControls";
-import { isAlone } from "../../../api";
 import { RowMenu } from "../table/RowMenu";
 import { BesideField } from "../pair/BesideField";
 import { Masks } from "./Masks";
@@ -54,7 +53,7 @@ export function Controls({ tokens }: { tokens: TokenSample }) {
       </div>
       <Segments
         label="Form"
-        options={(tokens.updates.length > 0 && !isAlone()) || form === "update" ? FORMS : FORMS.slice(0, -1)}
+        options={tokens.updates.length > 0 || form === "update" ? FORMS : FORMS.slice(0, -1)}
         value={form}
         choose={(tokensAs) => place.go({ tokensAs })}
       />

@@ -1,5 +1,6 @@
 /** Beside the tokens: what the step does to the sample, its group or the whole step, under one rule or two. */
 
+import { isAlone } from "../../../api";
 import type { UpdatePush, UpdateReply } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { decoded } from "../../../lib/address/decoded";
@@ -51,7 +52,9 @@ export function UpdateAside() {
         <h2 id="update-sums">
           The update <small>of this {of}</small>
         </h2>
-        <Segments label="Update of" options={SCOPES} value={of} choose={(updateOf) => place.go({ updateOf })} />
+        {!isAlone() && (
+          <Segments label="Update of" options={SCOPES} value={of} choose={(updateOf) => place.go({ updateOf })} />
+        )}
         {of !== "sample" && <Weights />}
         {error !== null && <Missing error={error} again={shares.again} />}
         {isThere && <Summary rules={rules} found={found} />}

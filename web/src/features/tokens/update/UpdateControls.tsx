@@ -1,5 +1,6 @@
 /** Which rule says what the step does to the tokens, what it comes to, and a second rule to compare with. */
 
+import { isAlone } from "../../../api";
 import type { TokenUpdate } from "../../../api/tokens";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
@@ -27,7 +28,7 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
     <div class={control["group"]} role="group" aria-label="What the step does">
       <RuleField place={0} label="Rule" chosen={first} />
       <Sums found={found ?? null} />
-      <RuleField place={1} label="compare with" chosen={second} />
+      {update.rules.value.length > 1 && <RuleField place={1} label="compare with" chosen={second} />}
       {second !== undefined && <Sums found={other ?? null} />}
       <UpdateLegend tokens={tokens} />
       <p class={style["about"]}>
@@ -37,6 +38,7 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
           : "The run's configuration does not name it."}{" "}
         {isWithoutPenalty && `Without ref_logprobs, the run's KL penalty of ${first.rule.kl_weight} is left out. `}
         {momentOf(new Set(tokens.series.map(({ name }) => name)))}
+        {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
       </p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
     </div>
@@ -66,29 +68,39 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
             ))}
         </select>
       </label>
-      {chosen !== undefined &&
-        Object.entries(chosen.thresholds).map(([name, value]) => (
-          <Threshold
-            key={name}
-            rule={chosen.rule.title}
-            name={name}
-            value={value}
-            usual={chosen.rule.thresholds[name] ?? value}
-            choose={(next) => update.move(chosen, name, next)}
-          />
-        ))}
-      {chosen !== undefined && chosen.klWeight !== null && (
-        <Threshold
-          rule={chosen.rule.title}
-          name="KL penalty"
-          value={chosen.klWeight}
-          usual={chosen.rule.kl_weight}
-          choose={(next) => update.move(chosen, KL_WEIGHT, next)}
-        />
-      )}
+      {chosen !== undefined && <Thresholds chosen={chosen} />}
     </div>
   );
 }
+
+function Thresholds({ chosen }: { chosen: ChosenUpdate }) {
+  const { tokenUpdate: update } = useSession();
+  const { rule, thresholds, klWeight } = chosen;
+  const all = Object.entries(thresholds).map(([name, value]) => ({
+    name,
+    key: name,
+    value,
+    usual: rule.thresholds[name] ?? value,
+  }));
+  if (klWeight !== null) all.push({ name: "KL penalty", key: KL_WEIGHT, value: klWeight, usual: rule.kl_weight });
+  if (isAlone()) return <span>{all.map(({ name, value }) => `${harmless(name)} ${figure(value)}`).join(", ")}</span>;
+  return (
+    <>
+      {all.map(({ name, key, value, usual }) => (
+        <Threshold
+          key={key}
+          rule={rule.title}
+          name={name}
+          value={value}
+          usual={usual}
+          choose={(next) => update.move(chosen, key, next)}
+        />
+      ))}
+    </>
+  );
+}
+
+const ofRules = (many: number): string => (many === 1 ? "this rule" : `${many} rules`);
 
 /** What the update of the sample comes to, for screen readers: the aside shows it. */
 function Sums({ found }: { found: TokenUpdate | null }) {
