@@ -100,6 +100,14 @@ def test_a_string_of_a_table_of_shares_is_cut() -> None:
     assert token_bytes.pushed("x" * 10**6, Push()).name == "x" * 1000
 
 
+def test_each_row_of_positions_has_as_many_as_all_before_it() -> None:
+    some = {position: Push(tokens=1, up=float(position)) for position in (0, 3, 7, 8, 15, 16, 1024, 1995)}
+    rows = token_bytes.pushed_by_position(some)
+    assert [(row.name, row.tokens, row.up) for row in rows] == [
+        ("0–7", 3, 10.0), ("8–15", 2, 23.0), ("16–31", 1, 16.0), ("1,024–2,047", 2, 3019.0)
+    ]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def long_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """A recorded sample of 131,072 tokens, the first 1,024 of the prompt, with four series."""

@@ -125,6 +125,9 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
             assert getattr(found.whole, field) == pytest.approx(total)
             for sums in (found.by_sample, found.by_group, found.by_role, found.by_position):
                 assert sum(getattr(one, field) for one in sums.values()) == pytest.approx(total)
+            for position, push in found.by_position.items():
+                of_samples = [one.by_position[position] for one in updates.values() if position in one.by_position]
+                assert sum(getattr(one, field) for one in of_samples) == pytest.approx(getattr(push, field))
         effects = Counter(np.concatenate([one.effects for one in updates.values()]).tolist())
         assert found.whole.taken_out == effects[TAKEN_OUT]
         assert found.whole.tokens == sum(effects.values()) - effects[UNTRAINED]

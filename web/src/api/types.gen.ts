@@ -845,7 +845,7 @@ export interface UpdateRuleInfo {
  * leave them out.
  */
 export interface UpdatePush {
-  /** A role, a token string, the id of a sample, a group; empty for a role that the record does not say. */
+  /** A role, a token string, the id of a sample, a group, positions such as `8–15`; empty for an unknown role. */
   name: string;
   tokens: number;
   up: WireNumber;
@@ -863,6 +863,8 @@ export interface SampleUpdate {
   by_role: UpdatePush[];
   /** The token strings that push most, or the ids where the record has no strings. */
   by_string: UpdatePush[];
+  /** By the number of tokens in the loss that precede a token in its sample. */
+  by_position: UpdatePush[];
 }
 
 /** What a step does to the samples of a group or of a step: those that push most first. */
@@ -873,6 +875,7 @@ export interface UpdateReply {
   by_group: UpdatePush[];
   by_role: UpdatePush[];
   by_string: UpdatePush[];
+  by_position: UpdatePush[];
   samples: number;
   /** The effective sample size, from the ratios of the sequences; null if no sample has a ratio. */
   effective_samples: WireNumber;

@@ -55,6 +55,8 @@ class TokenUpdate(NamedTuple):
     by_role: dict[str, Push]
     by_string: dict[str, Push]
     """By token string, or by id where the record has no strings; those that push most."""
+    by_position: dict[int, Push]
+    """See `GroupedUpdate`."""
 
 
 class UpdateChoice(NamedTuple):
@@ -176,7 +178,9 @@ def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     roles.add(found.roles.known, table.by(found.roles))
     strings.add(found.strings.known, table.by(found.strings))
     whole = _push(table.columns.sum(axis=1).tolist())
-    return TokenUpdate(table.coefficients, table.effects, whole, roles.pushes(), _most(strings.pushes()))
+    return TokenUpdate(
+        table.coefficients, table.effects, whole, roles.pushes(), _most(strings.pushes()), _pushes(table.by_bucket())
+    )
 
 
 class _Table(NamedTuple):
@@ -190,6 +194,12 @@ class _Table(NamedTuple):
     def by(self, names: Names) -> tokens.Floats:
         """Return the sums by name, shape (fields of `Push`, names)."""
         return np.stack([np.bincount(names.numbers, column, len(names.known)) for column in self.columns])
+
+    def by_bucket(self) -> tokens.Floats:
+        """Return the sums by bucket of positions, shape (fields of `Push`, buckets)."""
+        is_trained = self.columns[0]
+        buckets = np.searchsorted(EDGES, np.cumsum(is_trained) - is_trained, side="right") - 1
+        return np.stack([np.bincount(buckets, column, len(EDGES)) for column in self.columns])
 
 
 def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
@@ -236,6 +246,11 @@ class _PushSums:
         """Return the sums of the names that trained tokens have."""
         rows = self._sums[:, : len(self._numbers)].T.tolist()
         return {name: _push(row) for name, row in zip(self._numbers, rows, strict=True) if row[0]}
+
+
+def _pushes(by_bucket: tokens.Floats) -> dict[int, Push]:
+    """Return the sums of the buckets that have trained tokens, by their first position."""
+    return {int(EDGES[at]): _push(by_bucket[:, at].tolist()) for at in np.flatnonzero(by_bucket[0])}
 
 
 def _push(sums: Sequence[float]) -> Push:
@@ -292,8 +307,7 @@ def grouped_update(
         scale = np.where(_WEIGHTED, tokens.aggregation_weight(int(table.columns[0].sum()), weights), 1.0)[:, None]
         own = by_sample[found.key] = table.columns.sum(axis=1, keepdims=True) * scale
         by_group.add([found.key.group], own)
-        buckets = np.searchsorted(EDGES, np.arange(len(table.effects)), side="right") - 1
-        by_bucket += np.stack([np.bincount(buckets, column, len(EDGES)) for column in table.columns]) * scale
+        by_bucket += table.by_bucket() * scale
         by_role.add(found.roles.known, table.by(found.roles) * scale)
         by_string.add(found.strings.known, table.by(found.strings) * scale)
         ratios.append(found.loss.sequence_ratio)
@@ -304,7 +318,7 @@ def grouped_update(
         by_group.pushes(),
         by_role.pushes(),
         _most(by_string.pushes()),
-        {int(EDGES[at]): _push(by_bucket[:, at].tolist()) for at in np.flatnonzero(by_bucket[0])},
+        _pushes(by_bucket),
         dict(left_out),
         tokens.effective_sample_size(np.array(ratios)),
     )

@@ -87,7 +87,7 @@ class UpdatePush(Struct, kw_only=True):
     """
 
     name: str
-    """A role, a token string, the id of a sample, a group; empty for a role that the record does not say."""
+    """A role, a token string, the id of a sample, a group, positions such as `8–15`; empty for an unknown role."""
     tokens: int
     up: Number
     down: Number
@@ -105,6 +105,8 @@ class SampleUpdate(Struct, kw_only=True):
     by_role: list[UpdatePush]
     by_string: list[UpdatePush]
     """The token strings that push most, or the ids where the record has no strings."""
+    by_position: list[UpdatePush]
+    """By the number of tokens in the loss that precede a token in its sample."""
 
 
 class UpdateReply(Struct, kw_only=True):
@@ -116,6 +118,7 @@ class UpdateReply(Struct, kw_only=True):
     by_group: list[UpdatePush]
     by_role: list[UpdatePush]
     by_string: list[UpdatePush]
+    by_position: list[UpdatePush]
     samples: int
     effective_samples: Number
     """The effective sample size, from the ratios of the sequences; null if no sample has a ratio."""

@@ -1,6 +1,6 @@
 """A page of tokens as bytes: a JSON header, then the arrays as in memory. docs/tokens-wire.md has the layout."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,9 @@ MAGIC = b"RLTK\x02\0\0\0"
 
 MAX_TEXT = 1_000
 """Characters of a token string in a table; no token of a vocabulary has as many."""
+
+FIRST_POSITIONS = 8
+"""Positions in the first row of a table; each further row has as many as all before it."""
 
 ALIGNMENT = 8
 INT32 = 2**31
@@ -115,7 +118,18 @@ def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate 
         whole=pushed("", found.whole),
         by_role=[pushed(*one) for one in found.by_role.items()],
         by_string=[pushed(*one) for one in found.by_string.items()],
+        by_position=pushed_by_position(found.by_position),
     )
+
+
+def pushed_by_position(by_position: Mapping[int, Push]) -> list[wire.UpdatePush]:
+    """Return the sums of positions 0 to 7, 8 to 15, 16 to 31 and so on, as far as there are tokens."""
+    rows: dict[int, list[Push]] = {}
+    for position, push in sorted(by_position.items()):
+        first = 1 << position.bit_length() >> 1
+        rows.setdefault(first if first >= FIRST_POSITIONS else 0, []).append(push)
+    sums = {first: Push(*map(sum, zip(*pushes, strict=True))) for first, pushes in rows.items()}
+    return [pushed(f"{first:,}–{max(FIRST_POSITIONS, 2 * first) - 1:,}", push) for first, push in sums.items()]
 
 
 def pushed(name: str, push: Push) -> wire.UpdatePush:

@@ -33,6 +33,7 @@ const answer = (name: string): UpdateReply => ({
   by_group: [],
   by_role: [],
   by_string: [],
+  by_position: [],
   samples: 1,
   left_out: {},
 });

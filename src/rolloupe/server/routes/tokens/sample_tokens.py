@@ -81,6 +81,7 @@ async def update(request: Request) -> Response:
             by_group=_most(found.by_group),
             by_role=_most(found.by_role),
             by_string=_most(found.by_string),
+            by_position=token_bytes.pushed_by_position(found.by_position),
             samples=len(found.by_sample),
             effective_samples=wire.number(found.effective_samples),
             left_out=found.left_out,

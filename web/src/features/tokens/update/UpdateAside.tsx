@@ -36,7 +36,7 @@ const EFFECTIVE = "By the ratios of the sequences: as many samples of the curren
 const GROUP_CHARS = 12;
 
 /** The answer about a sample has no samples and groups of its own. */
-type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string"> & Partial<UpdateReply>;
+type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string" | "by_position"> & Partial<UpdateReply>;
 
 export function UpdateAside() {
   const { tokenUpdate: update, tokenShares: shares, place } = useSession();
@@ -208,6 +208,12 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
         rows={rowsOf(({ by_role: by }) => by)}
         rules={rules}
         nameOf={(words) => ({ words: words || "not recorded" })}
+      />
+      <ShareTable
+        title="position"
+        rows={rowsOf(({ by_position: by }) => by)}
+        rules={rules}
+        nameOf={(words) => ({ words, title: `${words}: so many trained tokens of the sample come before` })}
       />
       <ShareTable
         title="token"
