@@ -108,7 +108,7 @@ UPDATES: dict[str, UpdateKind] = {
         {"low": 3e-4, "high": 4e-4}, lambda low, high: ClippedSequence(SequenceClip(low, high)),
     ),
     "cispo": UpdateKind(
-        "CISPO", "advantage × ratio, the ratio never counted above its bound; no token is taken out", {"high": 0.28},
+        "CISPO", "advantage × ratio, the ratio never counted above its bound; no token is masked", {"high": 0.28},
         ClippedWeight,
     ),
     "icepop": UpdateKind(

@@ -53,7 +53,7 @@ def test_what_rules_take_out_by_step(tmp_path: Path) -> None:
         app, (run,) = served(library), library.runs
         assert run.wait_all(60)
         rules = get(app, f"{run_path(app)}/token-masks?split=train").json["rules"]
-        assert [one["title"] for one in rules[:2]] == ["Recorded", "DPPO"]
+        assert [one["title"] for one in rules[:2]] == ["Recorded flags", "DPPO"]
         shares = {(one.rule, one.step): one for one in query.masked_shares(run, SampleQuery()).shares}
         for rule in rules:
             for at, step in enumerate(rule["steps"]):

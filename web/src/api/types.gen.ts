@@ -991,10 +991,10 @@ export interface MaskSteps {
   steps: number[];
   tokens: number[];
   masked: number[];
-  /** Taken out because they moved up too far. */
+  /** Masked because they moved up too far. */
   high: number[];
   low: number[];
-  /** The share of the update that the rule takes out; null if nothing is known to be pushed. */
+  /** The share of the update that the rule masks or clips; null if nothing is known to be pushed. */
   update_lost: WireNumber[];
 }
 

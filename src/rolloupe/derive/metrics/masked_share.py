@@ -1,4 +1,4 @@
-"""Which share of the trained tokens is taken out of the loss: by the trainer's flags, else by the run's rule."""
+"""Which share of the trained tokens is masked or clipped: by the trainer's flags, else by the run's rule."""
 
 import numpy as np
 
@@ -19,4 +19,4 @@ def _share(batch: TokenBatch) -> Floats:
     return shares
 
 
-METRIC = DerivedMetric("masked_share", 2, "Share of tokens taken out", of_tokens=_share)
+METRIC = DerivedMetric("masked_share", 2, "Share of tokens masked or clipped", of_tokens=_share)

@@ -88,10 +88,10 @@ class MaskSteps(Struct, kw_only=True):
     tokens: list[int]
     masked: list[float]
     high: list[float]
-    """Taken out because they moved up too far."""
+    """Masked because they moved up too far."""
     low: list[float]
     update_lost: list[Number]
-    """The share of the update that the rule takes out; null if nothing is known to be pushed."""
+    """The share of the update that the rule masks or clips; null if nothing is known to be pushed."""
 
 
 class TokenMasksReply(Struct, kw_only=True):

@@ -81,7 +81,7 @@ function Rule({ rule }: { rule: MaskSteps }) {
       ) : (
         rule.steps.length > 1 && (
           <CurveChart
-            what={`share of tokens that ${rule.title} masks`}
+            what={`share of tokens masked by ${rule.title}`}
             curve={masked}
             colour={OUT}
             others={[

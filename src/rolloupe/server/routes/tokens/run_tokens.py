@@ -24,8 +24,8 @@ PERCENTILES = (10.0, 50.0, 90.0)
 MAX_TEXT = 1_000
 """Characters of a token string; no token of a vocabulary has as many."""
 
-RECORDED = "Recorded"
-"""The title of what the trainer recorded as taken out."""
+RECORDED = "Recorded flags"
+"""The title of what the trainer recorded as masked, as on the page."""
 
 
 async def series(request: Request) -> Response:

@@ -103,7 +103,7 @@ const ROWS: readonly { name: string; title: string; words: (share: Share) => str
   { name: "pushed down", title: "The share of all that pushes", words: ({ down }) => percent(down) },
   {
     name: "lost",
-    title: "What the tokens that the rule takes out would have added, as a share of the update with them",
+    title: "What the tokens that the rule masks or clips would have added, as a share of the update with them",
     words: ({ lost }) => percent(lost),
   },
   { name: "trained tokens", title: "The tokens under the loss mask", words: ({ tokens }) => figure(tokens) },
