@@ -53,9 +53,19 @@ from rolloupe.tokens.ratios import (
     nan_sum,
     prob_delta,
 )
-from rolloupe.tokens.sample_tokens import SampleTokens, hide_masked, token_count, tokens_of, values_between
+from rolloupe.tokens.sample_tokens import (
+    SampleTokens,
+    cut_tokens,
+    first_tokens,
+    hide_masked,
+    most_tokens,
+    token_count,
+    tokens_of,
+    values_between,
+)
 from rolloupe.tokens.series import DIFFERENCE, KINDS, POLICY, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
+    MAX_SIZE,
     UPDATES,
     Clipped,
     ClippedSequence,
@@ -67,6 +77,7 @@ from rolloupe.tokens.update import (
     UpdateRule,
     aggregation_weight,
     full_coefficients,
+    is_summed,
     update_coefficients,
     update_rule,
 )
@@ -82,6 +93,7 @@ __all__ = [
     "MASK",
     "MASKS",
     "MASK_RULES",
+    "MAX_SIZE",
     "POLICY",
     "UPDATES",
     "AntIcePop",
@@ -118,13 +130,16 @@ __all__ = [
     "completed",
     "computed_series",
     "counts",
+    "cut_tokens",
     "effective_sample_size",
     "facts_of",
     "finite",
+    "first_tokens",
     "full_coefficients",
     "group_advantages",
     "hide_masked",
     "importance_ratio",
+    "is_summed",
     "kind_of",
     "kl_k2",
     "kl_k3",
@@ -135,6 +150,7 @@ __all__ = [
     "mask_rules",
     "mean_and_sum",
     "mismatch_kl",
+    "most_tokens",
     "nan_mean",
     "nan_sum",
     "packed",

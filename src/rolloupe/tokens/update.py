@@ -12,8 +12,11 @@ import numpy as np
 
 from rolloupe.model import Aggregation
 from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.loss_inputs import LossInputs
+from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.masks import DPPO, IPO, AntIcePop, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
+
+MAX_SIZE = 1e290
+"""A larger coefficient is in no sum: a sum of some of them would be infinite, though each is finite."""
 
 
 class Reinforce(NamedTuple):
@@ -167,6 +170,12 @@ def update_coefficients(tokens: LossInputs, rule: UpdateRule, kl_weight: float =
         raise ValueError("a KL penalty needs ref_logprobs")
     with np.errstate(over="ignore", invalid="ignore"):
         return coefficients + _under_mask(tokens, kl_weight * np.expm1(tokens.ref_logprobs - tokens.logprobs))
+
+
+def is_summed(coefficients: Floats) -> Flags:
+    """Return which coefficients are in sums, shape (T,): those that are known and not too large."""
+    found: Flags = np.abs(coefficients) <= MAX_SIZE
+    return found
 
 
 def aggregation_weight(token_count: int, aggregation: Aggregation) -> float:

@@ -18,7 +18,7 @@ from rolloupe.formats.native.token_parts import PartUnreadable, read_row
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet_footer import row_groups
 from rolloupe.record.files.token_parts import write_part
-from rolloupe.tokens import SampleTokens, tokens_of
+from rolloupe.tokens import SampleTokens, sample_tokens, tokens_of
 from tests.formats.support import only_run, samples
 from tests.thoroughness import amount, slow_unless
 
@@ -83,6 +83,7 @@ def test_a_damaged_part_has_a_reason_and_ends_no_process(tmp_path: Path, seed: i
         ({"uid": ["u"], "token_ids": [[1.5]], "a": [None]}, ("u", [1], {}, [])),
         ({"uid": ["u"], "token_ids": [[2**60]], "a": [[None, 2]]}, ("u", [], {"a": [np.nan, 2.0]}, ["token_ids"])),
         ({"token_ids": [[np.nan, 2.0]]}, ("", [], {}, ["token_ids"])),
+        ({"": [[1.0]], "a": [[2.0]]}, ("", [], {"a": [2.0]}, ["(a column without a name)"])),
     ],
 )  # fmt: skip
 def test_of_another_schema_what_can_be_read_is_read(
@@ -110,6 +111,26 @@ def test_a_mask_of_truths_hides_values_and_columns_of_texts_are_named(tmp_path: 
     assert isinstance(found, SampleTokens)
     for values in (tokens_of(sample).series["logprobs"], found.series["logprobs"]):
         assert np.array_equal(values, [-1.0, np.nan], equal_nan=True)
+
+
+def test_of_too_many_tokens_the_first_are_read_and_a_note_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_tokens, "MAX_TOKENS", 4)
+    values, ids = {"logprobs": [-1.0, -2.0, -3.0], "values": [0.0, 1.0, 2.0, 3.0, 4.0]}, [5, 6, 7, 8, 9]
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        recorder.sample(step=0, group="g", prompt="p", response="r", token_ids=ids, series=values)
+    info = only_run(tmp_path / "run")
+    (sample,) = samples(info)
+    assert [note for note in sample.notes if "5 tokens of the sample: the first 4 are shown" in note]
+    assert sample.token_ids == ids[:4]
+    (source,) = (one for one in by_name(info.format).sources(info) if one.name == sample.locator.source)
+    (found,) = by_name(info.format).token_arrays(info, source, [sample.locator])
+    assert isinstance(found, SampleTokens) and found.ids is not None
+    assert (found.total, found.ids.tolist()) == (4, ids[:4])
+    for series in (tokens_of(sample).series, found.series):
+        assert np.array_equal(series["values"], values["values"][:4])
+        assert np.array_equal(series["logprobs"], [np.nan, np.nan, -1.0, -2.0], equal_nan=True)
 
 
 def test_what_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

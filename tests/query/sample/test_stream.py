@@ -8,14 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec import structs
 
 from rolloupe import Recorder, query
-from rolloupe.errors import NotFound
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.keyed_table import KeyedTable
+from rolloupe.query.sample import stream
 from tests.index.support import eventually, lines, opened, row
 from tests.thoroughness import amount
 
@@ -50,6 +52,12 @@ def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytes
         assert len(asked) <= 4 * 2
         with pytest.raises(NotFound):
             read(SampleKey("train", 1, "none", "0"))
+        page = query.samples(run, query.SampleQuery(step_min=1, step_max=1))
+        for gone in ({"index": "99"}, {"step": 9}):  # a file is replaced between two looks at the index
+            page.samples[0] = structs.replace(page.samples[0], **gone)
+            monkeypatch.setattr(stream, "samples", lambda *_: page)
+            with pytest.raises(SourceChanged, match="were written again since"):
+                list(query.whole(run, "train", 1))
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import UpdateChoice, grouped_update, token_update, update_inputs
+from rolloupe.query.tokens import update
 from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNKNOWN, UNTRAINED, UP
 
 DATA = Path(__file__).parents[2] / "data"
@@ -72,14 +73,15 @@ def test_a_clipped_token_that_the_penalty_pushes_counts_as_lost_and_as_pushed() 
     assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((0.0, penalty, 1.25))
 
 
-def test_infinite_coefficients_are_counted_and_in_no_sum() -> None:
-    sample = made([math.inf, -math.inf, 1, -1], [1.0, 1.0, 1.0, 1.0], [1] * 4)
+@pytest.mark.parametrize("large", [math.inf, 1e308])
+def test_coefficients_that_no_sum_can_hold_are_counted_and_in_no_sum(large: float) -> None:
+    sample = made([large, -large, 1, -1], [1.0, 1.0, 1.0, 1.0], [1] * 4)
     found = token_update(sample, UpdateChoice("ppo"))
     assert found.effects.tolist() == [UP, DOWN, UP, DOWN]
     assert (found.whole.tokens, found.whole.up, found.whole.down, found.whole.uncounted) == (4, 1.0, 1.0, 2)
 
 
-def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each() -> None:
+def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = []
     for number in range(20):
         strings = [f"{number} {one}" for one in range(60) for _ in range(2)] + ["the"]
@@ -88,7 +90,11 @@ def test_a_string_of_many_samples_has_its_share_however_small_it_is_in_each() ->
     assert len(found.by_string) == MOST_STRINGS and next(iter(found.by_string)) == "the"
     assert found.by_string["the"].up == 20
     assert {one.up for at, one in found.by_position.items() if at < 64} == {20.0} and max(found.by_position) == 117
-    assert len(token_update(samples[0], UpdateChoice("ppo")).by_string) == MOST_STRINGS
+    assert len(token_update(samples[0], UpdateChoice("ppo")).by_string) == MOST_STRINGS and found.unnamed == 0
+    monkeypatch.setattr(update, "MOST_NAMES", 61)  # those of the first sample, and "the"
+    few = grouped_update(update_inputs(samples), UpdateChoice("ppo"))
+    assert (few.by_string["the"].up, few.unnamed, few.whole) == (20, 19 * 120, found.whole)
+    assert {name.split()[0] for name in few.by_string} == {"the", "0"}
 
 
 def test_what_cannot_be_said_is_refused_with_a_reason() -> None:

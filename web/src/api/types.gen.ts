@@ -841,8 +841,8 @@ export interface UpdateRuleInfo {
  * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
  *
  * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
- * the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is infinite: the sums
- * leave them out.
+ * the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or
+ * above 1e290: the sums leave them out.
  */
 export interface UpdatePush {
   /** A role, a token string, the id of a sample, a group, positions such as `8–15`; empty for an unknown role. */
@@ -881,6 +881,8 @@ export interface UpdateReply {
   effective_samples: WireNumber;
   /** The number of samples that are left out by the reason: `discarded`, or what their records lack. */
   left_out: Record<string, number>;
+  /** How many tokens `by_string` leaves out because the samples have more different strings than are kept. */
+  unnamed: number;
 }
 
 /** A token that the model could have sampled: its string as in the record, or its id as text. */

@@ -1,21 +1,29 @@
 """Token series of the native layout, row group by row group: for a pass over all samples of a file."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.formats.native.token_parts import holds_numbers, numbers_of, place_of, reading
+from rolloupe.formats.native.token_parts import first_of, is_series, place_of, plain_numbers, reading
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file
-from rolloupe.tokens import Floats
+from rolloupe.tokens import Floats, most_tokens
 
 MAX_KEPT_BYTES = 2**27
 """Decoded row groups to keep: samples follow each other in the order of their rows, but for those of several ranks."""
+
+
+class StoredTokens(NamedTuple):
+    """What a part holds of a sample."""
+
+    ids: NDArray[np.int64] | None
+    series: Mapping[str, Floats]
 
 
 class ListColumn:
@@ -24,14 +32,13 @@ class ListColumn:
     def __init__(self, column: pa.ListArray) -> None:
         self._offsets = column.offsets.to_numpy().tolist()
         self._is_null = column.is_null().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
-        self.values = numbers_of(column.values)
+        self.values = plain_numbers(column.values)
 
-    def row(self, row: int) -> Floats | None:
+    def row(self, row: int) -> NDArray[Any] | None:
         """The list of a row, None for null; a null element is NaN."""
         if self._is_null is not None and self._is_null[row]:
             return None
-        values: Floats = self.values[self._offsets[row] : self._offsets[row + 1]]
-        return values
+        return self.values[self._offsets[row] : self._offsets[row + 1]]
 
 
 class DecodedGroup:
@@ -39,7 +46,7 @@ class DecodedGroup:
 
     def __init__(self, table: pa.Table) -> None:
         columns = {name: table[name].combine_chunks() for name in table.column_names}
-        lists = {name: one for name, one in columns.items() if holds_numbers(one.type)}
+        lists = {name: one for name, one in columns.items() if is_series(name, one.type)}
         self.uids: list[str | None] = columns["uid"].to_pylist() if "uid" in columns else [""] * len(table)
         self._lists = {name: ListColumn(one) for name, one in lists.items()}
         self._ids = self._lists.pop("token_ids", None)
@@ -49,17 +56,14 @@ class DecodedGroup:
         """The memory that it takes."""
         return sum(one.values.nbytes for one in (*self._lists.values(), *([self._ids] if self._ids else [])))
 
-    def series(self, row: int) -> Mapping[str, Floats]:
-        """The series of a row."""
-        found = ((name, column.row(row)) for name, column in self._lists.items())
-        return {name: values for name, values in found if values is not None}
-
-    def ids(self, row: int) -> NDArray[np.int64] | None:
-        """The token ids of a row."""
-        values = None if self._ids is None else self._ids.row(row)
-        if values is None or not len(values) or not (np.abs(values) < 2**53).all():
-            return None
-        return values.astype(np.int64)
+    def stored(self, row: int) -> StoredTokens:
+        """What a row holds of the tokens that are read."""
+        found = {name: values for name, column in self._lists.items() if (values := column.row(row)) is not None}
+        own = None if self._ids is None else self._ids.row(row)
+        count, most = 0 if own is None else len(own), most_tokens(len(found))
+        series = {name: first_of(values, count, most) for name, values in found.items()}
+        ids = np.zeros(0) if own is None else first_of(own, count, most)
+        return StoredTokens(ids.astype(np.int64) if len(ids) and (np.abs(ids) < 2**53).all() else None, series)
 
 
 class PartReader:

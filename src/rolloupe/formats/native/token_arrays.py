@@ -1,16 +1,14 @@
 """The tokens of the samples of a file: their lines decoded as far as needed, their series row group by row group."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.formats.native.part_reader import PartReader
+from rolloupe.formats.native.part_reader import PartReader, StoredTokens
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, stem
@@ -30,13 +28,6 @@ class _TokensLine(Struct):
     series: _SeriesPlace | None = None
     tokens: list[str] | None = None
     advantage: float | str | None = None
-
-
-class _StoredTokens(NamedTuple):
-    """What a part holds of a sample."""
-
-    ids: NDArray[np.int64] | None
-    series: Mapping[str, tokens.Floats]
 
 
 class NativeTokens:
@@ -82,7 +73,7 @@ class NativeTokens:
         advantage = next((one for one in reversed([*advantages]) if one is not None), None)
         return SampleTokens(total, series, ids=ids, strings=strings, advantage=advantage)
 
-    def _stored(self, source: str, place: _SeriesPlace, uid: str) -> _StoredTokens:
+    def _stored(self, source: str, place: _SeriesPlace, uid: str) -> StoredTokens:
         """What the part of a line's producer holds in a row; nothing if that is of another sample, or unreadable."""
         key = (stem(os.path.basename(source)), place.part)
         if key not in self._locations:
@@ -90,10 +81,10 @@ class NativeTokens:
         try:
             group, row = self._parts.row(self._locations[key], place.row)
         except PartUnreadable:
-            return _StoredTokens(None, {})
+            return StoredTokens(None, {})
         if group.uids[row] != uid:
-            return _StoredTokens(None, {})
-        return _StoredTokens(group.ids(row), group.series(row))
+            return StoredTokens(None, {})
+        return group.stored(row)
 
 
 def _placed(values: tokens.Floats, count: int, total: int) -> tokens.Floats:

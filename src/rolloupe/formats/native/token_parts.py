@@ -4,22 +4,23 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.model import Location
 from rolloupe.storage import open_file
-from rolloupe.tokens import Floats
+from rolloupe.tokens import Floats, most_tokens
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; a part that claims much larger ones is not read."""
 
-MAX_VALUES = 2**26
-"""Number of values to decode from a row group, whatever their size in the file."""
+MAX_VALUES = 2**25
+"""Number of values to decode from a row group, whatever their size in the file: twice what is read of one sample."""
 
 MAX_COLUMNS = 4096
 
@@ -35,7 +36,9 @@ class TokenRow(NamedTuple):
     token_ids: list[int]
     series: dict[str, Floats]
     unread: list[str]
-    """The columns whose value in this row is no list of numbers."""
+    """The columns without a name, and those whose value in this row is no list of numbers."""
+    total: int
+    """How many tokens the row has: more than the others hold, if there are too many to read."""
 
 
 def part_path(run_root: str, producer: str, part: int) -> Path:
@@ -69,13 +72,15 @@ def _row(table: pa.Table) -> TokenRow:
     cells = {name: column[0] for name, column in zip(table.column_names, table.columns, strict=True)}
     uid = str(cells.pop("uid").as_py()) if "uid" in cells else ""
     cells = {name: cell for name, cell in cells.items() if cell.is_valid}
-    arrays = {name: numbers_of(cell.values) for name, cell in cells.items() if holds_numbers(cell.type)}
-    unread = [name for name in cells if name not in arrays]
+    lists = {name: cell.values for name, cell in cells.items() if is_series(name, cell.type)}
+    unread = [name or "(a column without a name)" for name in cells if name not in lists]
+    count, most = len(lists.get("token_ids", ())), most_tokens(len(lists) - ("token_ids" in lists))
+    arrays = {name: first_of(plain_numbers(values), count, most) for name, values in lists.items()}
     ids = arrays.pop("token_ids", np.zeros(0))
     if not (np.abs(ids) < 2**53).all():
         ids = np.zeros(0)
         unread.append("token_ids")
-    return TokenRow(uid, ids.astype(np.int64).tolist(), arrays, unread)
+    return TokenRow(uid, ids.astype(np.int64).tolist(), arrays, unread, max(map(len, lists.values()), default=0))
 
 
 def place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
@@ -85,22 +90,35 @@ def place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
         if group.columns > MAX_COLUMNS:
             raise ValueError(f"it has {group.columns} columns")
         if offset < group.rows:
-            if group.size_bytes > MAX_ROW_GROUP_BYTES or group.values > MAX_VALUES:
+            if group.size_bytes > MAX_ROW_GROUP_BYTES:
                 raise ValueError("a row group is too large")
+            if group.values > MAX_VALUES:
+                raise ValueError(f"a row group is too large: {group.values:,} values, {MAX_VALUES:,} at most are read")
             return number, offset
         offset -= group.rows
     raise ValueError(f"it has no row {row}")
 
 
-def holds_numbers(kind: pa.DataType) -> bool:
-    """True for the type of lists of numbers; true and false are 1 and 0."""
-    if not pa.types.is_list(kind):
+def is_series(name: str, kind: pa.DataType) -> bool:
+    """True for a column with a name and lists of numbers; true and false are 1 and 0."""
+    if not name or not pa.types.is_list(kind):
         return False
     of = kind.value_type
     return bool(pa.types.is_floating(of) or pa.types.is_integer(of) or pa.types.is_boolean(of))
 
 
-def numbers_of(values: pa.Array) -> Floats:
-    """The numbers of a list; a null element is NaN."""
-    with np.errstate(all="ignore"):  # a signalling NaN
-        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+def plain_numbers(values: pa.Array) -> NDArray[Any]:
+    """The numbers of lists as they are stored; a null element makes them floats, and is NaN."""
+    found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return found
+
+
+def first_of(values: NDArray[Any], count: int, most: int) -> Floats:
+    """The values of the first `most` tokens as floats: values belong to the last of `count` tokens."""
+    before = max(0, count - len(values))
+    with np.errstate(all="ignore"):  # a signalling NaN, or null among true and false
+        if before + len(values) <= most:
+            return np.asarray(values, dtype=np.float64)
+        found = np.full(most, np.nan)
+        found[before:] = values[: max(0, most - before)]
+        return found

@@ -27,9 +27,9 @@ from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.index.token_stats.word_rows import WordRows
 from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
-from rolloupe.tokens import Floats, SampleTokens, TokenBatch
+from rolloupe.tokens import Floats, SampleTokens, TokenBatch, first_tokens
 
-VERSION = 7
+VERSION = 8
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
@@ -172,6 +172,7 @@ class _TokensOfPart:
             return
         if not found.series or not found.total:
             return
+        found = first_tokens(found)
         row = self._rows[number]
         advantage = row.advantage if found.advantage is None else found.advantage
         alike = (row.split, row.step, row.launch, advantage is None, found.derived, *found.series)

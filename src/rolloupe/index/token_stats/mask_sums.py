@@ -73,8 +73,8 @@ class _Full:
         is_sequence = isinstance(rule, ClippedSequence)
         if is_sequence not in self._known:
             sizes = np.abs(tokens.full_coefficients(self._inputs, rule))
-            is_finite = np.isfinite(float(sizes.sum()))
-            self._known[is_sequence] = sizes if is_finite else np.where(np.isfinite(sizes), sizes, 0.0)
+            has_all = sizes.sum() <= tokens.MAX_SIZE
+            self._known[is_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
         return self._known[is_sequence]
 
 

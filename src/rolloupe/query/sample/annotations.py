@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
-from rolloupe import text
+from rolloupe import text, tokens
 from rolloupe.errors import SourceChanged
 from rolloupe.formats.token_texts import add_strings
 from rolloupe.index import OpenRun
@@ -58,6 +58,7 @@ def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator
     sample = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
     _check(sample.row.key, key, locator)
     sample.key = key
+    tokens.cut_tokens(sample)
     add_strings(run.info, sample)
     return sample
 

@@ -146,7 +146,10 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
         "nth": range(len(items)), "own_group": [item.group for item in items],
         "own_index": [item.index for item in items], "own_attempt": [item.attempt for item in items],
     })  # fmt: skip
-    places = database.ask(run, Question(pieces, PLACES, [split, step], tables={"asked": wanted}))
+    question = Question(pieces, PLACES, [split, step], tables={"asked": wanted})
+    places = database.ask(run, question) if pieces else []
+    if len(places) < len(items):
+        raise SourceChanged(f"samples of step {step} of split {split!r} were written again since: ask again")
     noted = annotations.places(run, [place[-1] for place in places])
     for nth, name, start, length, part, uid in places:
         locator = Locator(source=name, start=start, length=length, part=part)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,17 @@ from rolloupe.query.tokens.table import roles_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import token_count
 
+T = TypeVar("T")
+
 UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT, UNKNOWN = range(6)
 """What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
 unknown, because its coefficient is NaN."""
 
 MOST_STRINGS = 50
 """Token strings with a share of their own; of the others only the sum is kept."""
+
+MOST_NAMES = 2**19
+"""Names with sums: more than any vocabulary has token strings."""
 
 
 class Push(NamedTuple):
@@ -41,7 +46,7 @@ class Push(NamedTuple):
     unmoved: int = 0
     """Tokens with an advantage of 0."""
     uncounted: int = 0
-    """Tokens whose coefficient, or whose lost one, is not finite: it is in no sum."""
+    """Tokens whose coefficient, or whose lost one, is unknown, infinite or above 1e290: it is in no sum."""
 
 
 class TokenUpdate(NamedTuple):
@@ -174,13 +179,11 @@ def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     table = found if isinstance(found, str) else _table_of(found.loss, choice)
     if isinstance(found, str) or isinstance(table, str):
         raise BadQuery(f"the update of sample {sample.key} is not known: it has {table}")
-    roles, strings = _PushSums(), _PushSums()
-    roles.add(found.roles.known, table.by(found.roles))
-    strings.add(found.strings.known, table.by(found.strings))
     whole = _push(table.columns.sum(axis=1).tolist())
-    return TokenUpdate(
-        table.coefficients, table.effects, whole, roles.pushes(), _most(strings.pushes()), _pushes(table.by_bucket())
-    )
+    by_role = _pushes(found.roles.known, table.by(found.roles))
+    by_string = _pushes(found.strings.known, table.by(found.strings), MOST_STRINGS)
+    by_position = _pushes(FIRSTS, table.by_bucket())
+    return TokenUpdate(table.coefficients, table.effects, whole, by_role, by_string, by_position)
 
 
 class _Table(NamedTuple):
@@ -218,39 +221,55 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
         NOTHING,
     ).astype(np.int32)
     pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(effects == TAKEN_OUT, np.abs(full), 0.0)
-    is_finite = np.isfinite(pushes) & np.isfinite(lost)
-    pushes, lost = (np.where(np.isfinite(one), one, 0.0) for one in (pushes, lost))
+    is_summed = tokens.is_summed(pushes) & tokens.is_summed(lost)
+    pushes, lost = (np.where(tokens.is_summed(one), one, 0.0) for one in (pushes, lost))
     columns = [
         is_trained, np.maximum(pushes, 0.0), np.maximum(-pushes, 0.0), effects == TAKEN_OUT, lost, effects == NOTHING,
-        ~is_finite,
+        ~is_summed,
     ]  # fmt: skip
     return _Table(coefficients, effects, np.stack(columns).astype(np.float64))
 
 
 class _PushSums:
-    """Sums of the columns of tables, by name."""
+    """Sums of the columns of tables, by name, for the first `MOST_NAMES` names."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._sums = np.zeros((len(Push._fields), 64))
+        self.unnamed = 0
+        """Trained tokens with other names."""
 
     def add(self, names: Sequence[str], sums: tokens.Floats) -> None:
         """Add sums, shape (fields of `Push`, names); the names differ."""
         numbers = self._numbers
-        places = [numbers.setdefault(name, len(numbers)) for name in names]
+        if len(numbers) + len(names) <= MOST_NAMES:
+            places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.intp)
+        else:
+            places = np.array([self._number(name) for name in names], np.intp)
+            self.unnamed += int(sums[_TOKENS, places < 0].sum())
+            sums, places = sums[:, places >= 0], places[places >= 0]
         if len(numbers) > self._sums.shape[1]:
             self._sums = np.pad(self._sums, ((0, 0), (0, len(numbers))))
         self._sums[:, places] += sums
 
-    def pushes(self) -> dict[str, Push]:
-        """Return the sums of the names that trained tokens have."""
-        rows = self._sums[:, : len(self._numbers)].T.tolist()
-        return {name: _push(row) for name, row in zip(self._numbers, rows, strict=True) if row[0]}
+    def _number(self, name: str) -> int:
+        """The number of a name; -1 for a new one beyond the limit."""
+        if len(self._numbers) < MOST_NAMES:
+            return self._numbers.setdefault(name, len(self._numbers))
+        return self._numbers.get(name, -1)
+
+    def pushes(self, most: int | None = None) -> dict[str, Push]:
+        """Return what `_pushes` does of the sums."""
+        return _pushes(list(self._numbers), self._sums[:, : len(self._numbers)], most)
 
 
-def _pushes(by_bucket: tokens.Floats) -> dict[int, Push]:
-    """Return the sums of the buckets that have trained tokens, by their first position."""
-    return {int(EDGES[at]): _push(by_bucket[:, at].tolist()) for at in np.flatnonzero(by_bucket[0])}
+def _pushes(names: Sequence[T], sums: tokens.Floats, most: int | None = None) -> dict[T, Push]:
+    """Return the sums of the names that trained tokens have; with `most`, only of so many that push most, in order."""
+    chosen = np.flatnonzero(sums[_TOKENS])
+    if most is not None:
+        chosen = chosen[np.argsort(-sums[_SIZES][:, chosen].sum(axis=0), kind="stable")[:most]]
+    rows = sums[:, chosen].T.tolist()
+    return {names[at]: _push(row) for at, row in zip(chosen.tolist(), rows, strict=True)}
 
 
 def _push(sums: Sequence[float]) -> Push:
@@ -262,11 +281,6 @@ def _strings(sample: Sample, total: int) -> list[str]:
     strings = texts_of_tokens(sample) or list(map(str, sample.token_ids))
     without = [""] * (total - len(strings))
     return without + strings if sample.token_strings else strings + without
-
-
-def _most(pushes: dict[str, Push]) -> dict[str, Push]:
-    by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
-    return dict(by_size[:MOST_STRINGS])
 
 
 class GroupedUpdate(NamedTuple):
@@ -283,6 +297,8 @@ class GroupedUpdate(NamedTuple):
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
     effective_samples: float | None
     """The effective sample size, from the ratios of the sequences; None if no sample has a ratio."""
+    unnamed: int = 0
+    """Tokens whose string is left out of `by_string`, because the samples have more than `MOST_NAMES` strings."""
 
 
 def grouped_update(
@@ -317,11 +333,17 @@ def grouped_update(
         {key: _push(own[:, 0].tolist()) for key, own in by_sample.items()},
         by_group.pushes(),
         by_role.pushes(),
-        _most(by_string.pushes()),
-        _pushes(by_bucket),
+        by_string.pushes(MOST_STRINGS),
+        _pushes(FIRSTS, by_bucket),
         dict(left_out),
         tokens.effective_sample_size(np.array(ratios)),
+        by_string.unnamed,
     )
 
 
+FIRSTS: list[int] = EDGES.tolist()
+"""The first positions of buckets."""
+
+_TOKENS = Push._fields.index("tokens")
+_SIZES = [Push._fields.index(name) for name in ("up", "down", "lost")]
 _WEIGHTED = np.array([name in ("up", "down", "lost") for name in Push._fields])

@@ -82,8 +82,8 @@ class UpdatePush(Struct, kw_only=True):
     """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
 
     `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
-    the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is infinite: the sums
-    leave them out.
+    the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or
+    above 1e290: the sums leave them out.
     """
 
     name: str
@@ -124,6 +124,8 @@ class UpdateReply(Struct, kw_only=True):
     """The effective sample size, from the ratios of the sequences; null if no sample has a ratio."""
     left_out: dict[str, int]
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
+    unnamed: int
+    """How many tokens `by_string` leaves out because the samples have more different strings than are kept."""
 
 
 class TokenAlternative(Struct, kw_only=True):

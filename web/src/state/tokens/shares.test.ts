@@ -36,6 +36,7 @@ const answer = (name: string): UpdateReply => ({
   by_position: [],
   samples: 1,
   left_out: {},
+  unnamed: 0,
 });
 const AT = { ...START, page: "rollouts" as const, run: "r", sample: "train/1/0/0", view: "tokens" as const };
 const session = createSession({ ...AT, tokensAs: "update" });

@@ -85,6 +85,7 @@ async def update(request: Request) -> Response:
             samples=len(found.by_sample),
             effective_samples=wire.number(found.effective_samples),
             left_out=found.left_out,
+            unnamed=found.unnamed,
         )
 
     return await context.replies.answer(request, run.version, make, in_thread=context.in_step_thread)

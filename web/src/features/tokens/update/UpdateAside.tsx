@@ -120,8 +120,8 @@ const ROWS: readonly { name: string; title: string; words: (share: Share) => str
 ];
 
 const UNCOUNTED = {
-  name: "infinite",
-  title: "The tokens whose coefficient is infinite: the sums leave them out",
+  name: "not counted",
+  title: "The tokens whose coefficient is unknown, infinite or too large for a sum: the sums leave them out",
   words: ({ uncounted, tokens }: Share): string => some(uncounted, tokens),
 };
 
@@ -194,7 +194,7 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
       isHere: first !== undefined && groupOf(first) === groupOf(here),
     };
   };
-  const total = found.find((sums) => sums !== null)?.samples ?? 0;
+  const { samples: total = 0, unnamed = 0 } = found.find((sums) => sums !== null) ?? {};
   return (
     <>
       {groups.length > 1 && <ShareTable title="group" rows={groups} rules={rules} nameOf={group} />}
@@ -220,7 +220,13 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
         rows={rowsOf(({ by_string: by }) => by)}
         rules={rules}
         nameOf={(text) => ({ words: inColumn(text) || "no text", isCode: true })}
-      />
+      >
+        {unnamed > 0 && (
+          <p class="quiet">
+            Without {count(unnamed, "token")}: the samples have more different tokens than can be compared.
+          </p>
+        )}
+      </ShareTable>
     </>
   );
 }
