@@ -367,6 +367,8 @@ class Sample(Struct, kw_only=True):
     is_decoded: bool = False
     """True if a tokenizer made the token strings of the ids, for the record holds none."""
     token_ids: list[int] = []
+    partial_tokens: dict[int, bytes] = {}
+    """The bytes of the ids that are a part of a character, where a tokenizer made the token strings."""
     top_logprobs: list[list[tuple[str, float]]] = []
     """What the model could have sampled in the places of the last tokens: token strings, or ids, with logprobs."""
     series: list[TokenSeries] = []

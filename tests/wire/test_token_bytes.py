@@ -72,6 +72,7 @@ def golden_page() -> TokenPage:
         rules=[(tokens.Clip(), "importance_ratio"), (tokens.DPPO(), "prob_delta")],
         updates=["reinforce", "dapo"],
         spelling="bytes",
+        partial={7: b"\xf0\x9f"},
     )
 
 

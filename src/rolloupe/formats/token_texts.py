@@ -26,10 +26,13 @@ def strings_of(run: RunInfo, ids: Sequence[int]) -> list[str] | None:
 
 
 def add_strings(run: RunInfo, sample: Sample) -> None:
-    """Decode the token strings of a sample that has ids and no strings."""
+    """Decode the token strings of a sample that has ids and no strings; say which ids are parts of characters."""
     if sample.token_ids and not sample.token_strings:
         sample.token_strings = strings_of(run, sample.token_ids) or []
         sample.is_decoded = bool(sample.token_strings)
+    decoder = tokenizer_of(run) if sample.is_decoded else None
+    if decoder is not None:
+        sample.partial_tokens = tokenizer.partial_pieces(decoder, sample.token_ids)
 
 
 def strings_of_prompt(sample: Sample) -> int:

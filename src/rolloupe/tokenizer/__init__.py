@@ -4,7 +4,7 @@ Owns the files of tokenizers (`tokenizer.json`, `tekken.json`, SentencePiece mod
 Hugging Face cache. It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
 """
 
-from rolloupe.tokenizer.decode import decode_tokens, most_chars, text_of_token
+from rolloupe.tokenizer.decode import decode_tokens, most_chars, partial_pieces, text_of_token
 from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_named, load_unchanged
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder
 
@@ -17,6 +17,7 @@ __all__ = [
     "load_named",
     "load_unchanged",
     "most_chars",
+    "partial_pieces",
     "placeholder",
     "text_of_token",
 ]

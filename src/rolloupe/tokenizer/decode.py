@@ -2,7 +2,7 @@
 
 import codecs
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder, text_of
 
@@ -26,6 +26,12 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     texts = completed(found, lambda at: tokenizer.piece(ids[at], is_first=at < beginning) or b"")
     _strip(texts, *tokenizer.vocabulary.strip)
     return texts
+
+
+def partial_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, bytes]:
+    """Return the bytes of the ids that are a part of a character or of several, and no whole text by themselves."""
+    undecided = (token for token in {*ids} if tokenizer.texts[token] is None)
+    return {token: piece for token in undecided if (piece := tokenizer.piece(token, is_first=False))}
 
 
 def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:

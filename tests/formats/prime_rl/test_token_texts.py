@@ -327,6 +327,8 @@ def test_ids_beside_texts_become_token_strings(qwen: Path, tmp_path: Path) -> No
         assert "".join(alone.token_strings) == answer
         for one in (whole, alone):
             page = token_page(one)
+            pieces = [page.partial[token] for token in one.token_ids if token in page.partial]
+            assert b"".join(pieces).decode() == " 🎉" and len(pieces) > 1
             end = len(one.token_ids) - 1  # the text leaves the last token out
             assert (page.spans.turn[:end] >= 0).all()
             assert page.spans.start[end - 1] >= 0

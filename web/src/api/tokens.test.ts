@@ -27,7 +27,7 @@ describe("a page of tokens", () => {
     ]);
     const limit = { threshold: "low", value: 0.2, side: "low", signs: ["down"], base: 1, factor: -1 };
     expect(page.rules[0]?.limits[0]).toEqual(limit);
-    expect(page.spelling).toBe("bytes");
+    expect([page.spelling, page.partial]).toEqual(["bytes", { "7": "F0 9F" }]);
     expect([0, 1, 2, 3, 4].map((place) => page.text?.(place))).toEqual(["", "Ġab", "é", "\u{1F600}", "\n"]);
   });
   it("is a view of the answer: nothing is copied", () => {

@@ -36,6 +36,8 @@ export interface TokenPage {
   spelling: TokensHeader["spelling"];
   /** True if the record holds alternatives of the sample's tokens. */
   hasAlternatives: boolean;
+  /** The bytes of the ids that are a part of a character, where a tokenizer made the strings. */
+  partial: TokensHeader["partial"];
 }
 
 /** What the step does to the tokens of a sample under a rule; the arrays have an element for each token. */
@@ -73,6 +75,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     updates,
     spelling,
     has_alternatives: hasAlternatives,
+    partial,
   } = header.record;
   const array = (kind: string, name: string): TokenArray | undefined =>
     arrays.find((one) => one.kind === kind && one.name === name);
@@ -100,6 +103,7 @@ export function decodeTokens(buffer: ArrayBuffer): TokenPage {
     text: textOf(array("text", "bytes"), array("text", "ends"), view),
     spelling,
     hasAlternatives,
+    partial,
   };
 }
 

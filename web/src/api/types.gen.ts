@@ -916,6 +916,8 @@ export interface TokensHeader {
   spelling: "bytes" | "pieces" | "plain";
   /** True if the record holds alternatives of the sample's tokens. */
   has_alternatives: boolean;
+  /** The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings. */
+  partial: Record<string, string>;
 }
 
 /** What an answer about tokens is over. */

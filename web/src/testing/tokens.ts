@@ -15,6 +15,7 @@ interface Given {
   updates?: readonly UpdateRuleInfo[];
   spelling?: TokensHeader["spelling"];
   hasAlternatives?: boolean;
+  partial?: TokensHeader["partial"];
 }
 
 /** A page as the server sends it. Tokens without a turn are of the first. */
@@ -39,6 +40,7 @@ export function tokenPage({ text = null, ids = null, turn, series = {}, ...given
     updates: given.updates ?? [],
     spelling: given.spelling ?? "plain",
     hasAlternatives: given.hasAlternatives ?? false,
+    partial: given.partial ?? {},
     text: text === null ? null : (place) => text[place] ?? "",
   };
 }

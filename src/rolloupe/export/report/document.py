@@ -190,7 +190,7 @@ def _add_tokens(record: SampleInReport, one: ReportedSample, rules: Sequence[str
     usual = query.usual_update(page.updates, one.loss)
     page = page._replace(updates=[rule for rule in page.updates if rule == usual or rule in rules])
     record.tokens = _packed(token_bytes.encoded(name, page, is_compact=True))
-    empty = page._replace(rules=[], updates=[])
+    empty = page._replace(rules=[], updates=[], partial={})
     kl_weight = None if "ref_logprobs" in page.series else 0.0
     for rule in page.updates:
         update = query.token_update(one.sample, query.choice_of(one.loss, rule, kl_weight=kl_weight))

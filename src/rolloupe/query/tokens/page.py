@@ -1,6 +1,7 @@
 """The tokens of a sample in ranges: ids, strings, places in the text, and every token series, as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ class TokenPage(NamedTuple):
     """How the record writes the strings of the whole sample."""
     has_alternatives: bool = False
     """True if the record holds alternatives of the sample's tokens."""
+    partial: Mapping[int, bytes] = MappingProxyType({})
+    """The bytes of the ids that are a part of a character, where a tokenizer made the strings."""
     loss: RunLoss | None = None
     """The loss of the run, whose rules come first."""
 
@@ -63,6 +66,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         updates=update_names(series, loss),
         spelling=spelling_of(sample),
         has_alternatives=bool(sample.top_logprobs),
+        partial=sample.partial_tokens,
         loss=loss,
     )
 

@@ -162,3 +162,5 @@ class TokensHeader(Struct, kw_only=True):
     """How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank."""
     has_alternatives: bool
     """True if the record holds alternatives of the sample's tokens."""
+    partial: dict[str, str]
+    """The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings."""

@@ -62,6 +62,7 @@ def encoded(
         update=_sample_update(update),
         spelling=page.spelling,
         has_alternatives=page.has_alternatives,
+        partial={str(token): piece.hex(" ").upper() for token, piece in page.partial.items()},
     )
     text = encoding.encode(header)
     text += b" " * (_padded(len(text)) - len(text))

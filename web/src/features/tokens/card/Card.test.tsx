@@ -32,9 +32,9 @@ beforeEach(() => {
 });
 
 /** The rows of alternatives in the card of the second token. */
-async function shown(hasAlternatives: boolean): Promise<HTMLElement[]> {
+async function shown(hasAlternatives: boolean, more = {}): Promise<HTMLElement[]> {
   vi.mocked(api.getTokens).mockResolvedValue(
-    tokenPage({ text: ["Ġa", "Ġyes"], series: { logprobs: [-1, -2] }, spelling: "bytes", hasAlternatives }),
+    tokenPage({ text: ["Ġa", "Ġyes"], series: { logprobs: [-1, -2] }, spelling: "bytes", hasAlternatives, ...more }),
   );
   session.tokens.forget();
   session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
@@ -62,6 +62,11 @@ it("shows the alternatives of a token with their probabilities, and marks the ch
 it("asks for alternatives only where the record has some", async () => {
   expect(await shown(false)).toEqual([]);
   expect(api.getTopLogprobs).not.toHaveBeenCalled();
+});
+
+it("shows the bytes of a decoded token that is a part of a character", async () => {
+  await shown(false, { text: ["", "🎉"], ids: [8, 9], spelling: "plain", partial: { 8: "F0 9F", 9: "8E 89" } });
+  expect(document.querySelector("code")?.textContent).toBe("bytes 8E 89");
 });
 
 it("says what failed", async () => {

@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { figure, score, signed } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
-import { escaped, partialBytes, SHOWN_CHARS, textOf } from "../../../lib/tokens/sample/readable";
+import { escaped, SHOWN_CHARS, textOf } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
@@ -153,7 +153,11 @@ const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.sl
 
 function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
   const [text, raw, id, segment] = [tokens.text(token), tokens.raw(token), tokens.id(token), tokens.segmentOf(token)];
-  const bytes = cut(partialBytes(raw ?? "", tokens.spelling));
+  const bytes = cut(tokens.bytes(token));
+  const spelled = [
+    raw === null || raw === text ? "" : `${escaped(cut(raw))} in the record`,
+    bytes === "" ? "" : `bytes ${bytes}`,
+  ].filter((words) => words !== "");
   const places = [
     `#${figure(token)}`,
     id === null || text === null ? "" : `id ${id}`,
@@ -164,11 +168,7 @@ function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
     <div class={style["head"]}>
       <b>{text === null ? (id === null ? "no text" : `id ${id}`) : escaped(cut(text))}</b>
       <span>{places.filter((words) => words !== "").join(" · ")}</span>
-      {raw !== null && raw !== text && (
-        <code>
-          {escaped(cut(raw))} in the record{bytes !== "" && ` · bytes ${bytes}`}
-        </code>
-      )}
+      {spelled.length > 0 && <code>{spelled.join(" · ")}</code>}
     </div>
   );
 }

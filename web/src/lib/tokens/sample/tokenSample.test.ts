@@ -13,6 +13,7 @@ describe("the tokens of a sample", () => {
     expect([0, 2, 3, 4].map((token) => tokens.label(token))).toEqual(["5", " so", "↵\n", "◌"]);
     expect([tokens.raw(0), tokens.raw(2), tokens.text(0), tokens.id(2)]).toEqual([null, "Ġso", null, 7]);
     expect([tokens.endsLine(2), tokens.endsLine(3)]).toEqual([false, true]);
+    expect([tokens.bytes(0), tokens.bytes(2), tokens.bytes(4)]).toEqual(["", "", "F0 9F"]);
     expect(tokens.segmentOf(3)?.role).toBe("assistant");
   });
   it("end before their padding: what repeats without a value, and tokens called so", () => {

@@ -1,7 +1,7 @@
 /** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
 
-import type { MaskRuleInfo, TokenArray, UpdateRuleInfo } from "../../../api/types.gen";
-import { inFlow, type Spelling, textOf } from "./readable";
+import type { MaskRuleInfo, TokenArray, TokensHeader, UpdateRuleInfo } from "../../../api/types.gen";
+import { inFlow, partialBytes, type Spelling, textOf } from "./readable";
 import { NO_PAD, type PaddedTokens, paddingOf, paddingWords } from "./padding";
 import { type Segment, segmentsOf, trainedOf, type TurnRole } from "./segments";
 import { sorted } from "../scale";
@@ -23,6 +23,7 @@ export interface Page {
   text: ((place: number) => string) | null;
   spelling: Spelling;
   hasAlternatives: boolean;
+  partial: TokensHeader["partial"];
 }
 
 /** Flags that a trainer recorded: numbers, but no values to compare. */
@@ -68,6 +69,7 @@ export class TokenSample {
   /** True if the record holds alternatives of the tokens. */
   readonly hasAlternatives: boolean;
   readonly spelling: Spelling;
+  readonly #partial: TokensHeader["partial"];
   readonly #ids: Int32Array | Float64Array | null;
   readonly #text: ((token: number) => string) | null;
   readonly #ordered = new Map<string, Float64Array>();
@@ -81,6 +83,7 @@ export class TokenSample {
     this.updates = pages[0]?.updates ?? [];
     this.hasAlternatives = pages[0]?.hasAlternatives ?? false;
     this.spelling = pages[0]?.spelling ?? "plain";
+    this.#partial = pages[0]?.partial ?? {};
     const lossMask = this.named("loss_mask")?.values ?? null;
     const padding = paddingOf(this.#padded(total, lossMask), pad);
     this.first = padding.first;
@@ -144,6 +147,11 @@ export class TokenSample {
   /** The text that a token adds; null if the record does not say. */
   text(token: number): string | null {
     return this.#text === null || token < this.#firstString() ? null : textOf({ at: this.#text }, token, this.spelling);
+  }
+
+  /** The bytes of a token that is no whole text by itself, such as `F0 9F`; empty for others. */
+  bytes(token: number): string {
+    return this.#partial[String(this.id(token))] ?? partialBytes(this.raw(token) ?? "", this.spelling);
   }
 
   /** The token as a label: its text, or its id. */
