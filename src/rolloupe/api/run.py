@@ -149,9 +149,12 @@ class Run:
             points: the most points to return for a curve; a longer one keeps its extremes and gaps. Default: all.
 
         A curve has `steps`, `values`, `spread`, `smooth` (NumPy arrays of equal length) and `points`, the number of all
-        its points. Raises `BadQuery` for an unknown name, with the nearest names.
+        its points. With `x=CurveQuery(kind="elapsed")`, or any other curve, it also has `x`, the value of that curve at
+        each step; `without_x` counts the steps that lack one. Raises `BadQuery` for an unknown name, with the nearest
+        names.
         """
-        run = self._ready_for(one.name for one in curves if one.kind == "sample")
+        asked = [*curves, *(one.x for one in curves if one.x is not None)]
+        run = self._ready_for(one.name for one in asked if one.kind in ("sample", "cumulative"))
         return queries.curves(run, curves, most=points)
 
     def catalogue(self, split: str = "") -> "Rows[CurveEntry]":

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.query.curves.decimation import LEAST_POINTS, places
+from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
 from rolloupe.query.curves.moving_average import smoothed
 
 numbers = st.floats(allow_nan=True, allow_infinity=True, width=32)
@@ -26,6 +26,30 @@ def test_the_bound_holds_and_what_stands_out_survives(values: list[float], most:
     if len(there):
         assert {there.min(), there.max()} <= set(array[kept].tolist())
     assert np.isnan(array[kept]).any() == np.isnan(array).any()
+
+
+across = st.floats(-1e100, 1e100) | st.integers(0, 5).map(float)
+
+
+@given(st.lists(st.tuples(across, numbers), max_size=300), st.integers(LEAST_POINTS, 80))
+def test_across_any_x_the_bound_holds_and_the_extremes_of_every_column_survive(
+    points: list[tuple[float, float]], most: int
+) -> None:
+    x, values = np.array(points, dtype=np.float64).reshape(-1, 2).T
+    kept = places_across(x, values, most)
+    assert len(kept) <= most and list(kept) == sorted(set(kept.tolist()))
+    if len(points) <= most:
+        assert list(kept) == list(range(len(points)))
+        return
+    assert {x.min(), x.max()} <= set(x[kept].tolist())
+    buckets = (most - 2) // (3 if np.isnan(values).any() else 2)
+    width = (x.max() - x.min()) / buckets or 1.0
+    column, inside = np.minimum((x - x.min()) // width, buckets - 1), np.isin(np.arange(len(x)), kept)
+    for at in set(column.tolist()):
+        of, survived = values[column == at], values[(column == at) & inside]
+        assert np.isnan(of).any() == np.isnan(survived).any()
+        if not np.isnan(of).all():
+            assert (np.nanmin(survived), np.nanmax(survived)) == (np.nanmin(of), np.nanmax(of))
 
 
 def test_the_extremes_of_every_bucket_survive() -> None:

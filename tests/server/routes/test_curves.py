@@ -100,6 +100,9 @@ ONE = [{"kind": "sample", "name": "reward"}]
         ({"curves": [{"kind": "sample", "options": {"smooth": -3}}]}, "smooth is -3"),
         ({"curves": [{"kind": "eval", "options": {"k": 0}}]}, "k is 0"),
         ({"curves": [{"kind": "eval", "options": {"threshold": 1e999}}]}, "the body is not a CurvesRequest"),
+        ({"curves": [{"kind": "sample", "name": "reward", "x": {"kind": "odd"}}]}, "no kind of curve 'odd'"),
+        ({"curves": [{"kind": "sample", "options": {"last_step": 10**30}}]}, "last_step is 1000"),
+        ({"curves": [{"kind": "sample", "x": {"kind": "sample", "x": None}}]}, "unknown field `x`"),
         ({"step_min": "one"}, "step_min"),
         ({"step_max": 10**30}, "step_max is 1000"),
     ],
@@ -149,9 +152,15 @@ def test_a_curve_as_csv_has_all_points_of_the_range(tmp_path: Path) -> None:
         assert list(both[0]) == ["run", "step", "value", "std"] and len(both) == 80
         assert [float(row["value"]) for row in both if row["run"] == b] == [step / 7 for step in range(40)]
         assert {row["run"] for row in file_of(app, {"runs": [a, b], "curves": [loss]})} == {a}
+        by_reward = [{**one, "x": {"kind": "sample", "name": "reward"}} for one in (loss, curve("share", "completed"))]
+        rows = file_of(app, {"runs": [a], "curves": by_reward})
+        assert list(rows[0]) == ["step", "reward", "actor/loss", "actor/loss ema", "completed"] and len(rows) == 40
+        assert [float(row["reward"]) for row in rows] == [step / 7 for step in range(40)]
+        (timed,) = file_of(app, {"runs": [a], "curves": [{**loss, "x": {"kind": "elapsed"}}], "step_max": 0})
+        assert timed["elapsed_s"] == "0.0"
         for asked, message in (
             ({"runs": [b], "curves": [loss]}, "no trainer metric"),
-            ({"runs": [a], "curves": [loss, loss]}, "one curve; 2"),
+            ({"runs": [a], "curves": [loss] * 33}, "at most 32 curves; 33"),
             ({"runs": [], "curves": [loss]}, "at least one run"),
             ([], "not a CurvesRequest"),
         ):

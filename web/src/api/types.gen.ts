@@ -189,6 +189,20 @@ export interface CurveOptionsView {
   outliers: number;
   /** Subtract the first finite value of the range from all values. */
   from_zero: boolean;
+  /** Leave out the steps after this one. */
+  last_step: number | null;
+  /** Answer only points from this x on, and the one before it. */
+  x_min: number | null;
+  /** Answer only points up to this x, and the one after it. */
+  x_max: number | null;
+}
+
+/** The curve whose values stand across a chart; its fields are those of `CurveRecord`. */
+export interface CurveAxis {
+  kind: string;
+  name: string;
+  source: string;
+  stat: string;
 }
 
 /**
@@ -204,6 +218,8 @@ export interface CurveOptionsView {
  *   `count`
  * - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
  * - `samples`: no name; `count`
+ * - `elapsed`: no name; seconds since the first point with a time, `value`
+ * - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
  */
 export interface CurveRecord {
   kind: string;
@@ -213,6 +229,8 @@ export interface CurveRecord {
   /** Empty for the first statistic of the kind. */
   stat: string;
   options: CurveOptionsView | null;
+  /** What stands across; null for the step. */
+  x: CurveAxis | null;
 }
 
 /** `POST /api/curves`: several curves, each for every run. */
@@ -239,6 +257,12 @@ export interface CurveData {
   points: number;
   /** The number of outliers left out of the range; they are not among the points. */
   left_out: number;
+  /** The x of each point, if the request names one: it may fall, or be the same for several points. */
+  x: number[] | null;
+  /** The number of points of the range left out since their step has no finite x. */
+  without_x: number;
+  /** For elapsed time: when it begins, in seconds since 1970. */
+  x_start_s: number | null;
   /** Why this run has no such curve, with the nearest names; empty if it has one. */
   error: string;
 }

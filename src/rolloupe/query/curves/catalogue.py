@@ -14,9 +14,10 @@ from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.splits import is_asked
 from rolloupe.query.steps.summaries import splits, token_points, token_series_names
 
-REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS = (
-    "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts",
+REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
+    "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts", "Progress",
 )  # fmt: skip
+SECTIONS = (REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS)
 """The first sections, in this order; the trainer's metrics follow, in sections by the parts of their names."""
 
 TRAINER = "Trainer"
@@ -43,8 +44,8 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
     """
     split = split or next((one.name for one in splits(run, quick=True)), "train")
     entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_tokens(run, split)]
-    entries += _of_evals(run)
-    order = {name: place for place, name in enumerate((REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS))}
+    entries += [*_of_evals(run), *_of_progress(run, split)]
+    order = {name: place for place, name in enumerate(SECTIONS)}
     entries.sort(key=lambda one: order[one.section])
     return [*entries, *_of_trainer(run)]
 
@@ -100,6 +101,20 @@ def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
     for name in evaluations(run):
         query = CurveQuery(kind="eval", source=name, stat="score")
         yield CurveEntry(query, name.removeprefix("eval/"), EVALS, "", f"the mean score of {name}")
+
+
+def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    """What is worth standing across a chart in the place of the step."""
+    if metric_table(run).start_s is not None:
+        about = "seconds since the first time that the trainer logged"
+        yield CurveEntry(CurveQuery(kind="elapsed"), "Elapsed time", PROGRESS, "s", about)
+    names = {one.name for one in catalogue(run, split).columns if one.low is not None}
+    for name in ("total_tokens", "response_tokens"):
+        if name in names:
+            about = f"{name} of the trained samples of a step and of all steps before it"
+            query = CurveQuery(kind="cumulative", name=name, source=split)
+            yield CurveEntry(query, "Tokens so far", PROGRESS, "tokens", about)
+            return
 
 
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.decimation import LEAST_POINTS, places
+from rolloupe.query.curves.across import Across, across
+from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
@@ -40,10 +41,15 @@ def curve(
     if most is not None and most < LEAST_POINTS:
         raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
     options = query.options
+    if options.last_step is not None:
+        step_max = options.last_step if step_max is None else min(step_max, options.last_step)
     points, left_out = _without_outliers(points_of(run, query), options, step_min, step_max)
     first, stop = _between(points, step_min, step_max)
     smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
-    chosen = np.arange(first, stop) if most is None else first + places(points.values[first:stop], most)
+    axis = across(run, query.x, points.steps)
+    inside = first + np.flatnonzero(axis.is_known[first:stop])
+    shown = inside[_within(axis.x[inside], options)]
+    chosen = _fewer(axis, points.values, shown, most)
     start = _start(points.values[first:stop]) if options.from_zero else 0.0
     return Curve(
         query=query,
@@ -51,9 +57,28 @@ def curve(
         values=points.values[chosen] - start,
         spread=None if points.spread is None else points.spread[chosen],
         smooth=None if smooth is None else smooth[chosen] - start,
-        points=stop - first,
+        points=len(shown),
         left_out=left_out,
+        x=None if query.x is None else axis.x[chosen],
+        without_x=stop - first - len(inside),
+        x_start_s=axis.start_s,
     )
+
+
+def _within(x: Floats, options: CurveOptions) -> NDArray[np.intp]:
+    """Return the ascending places of the points in the range of x, and of its neighbours on both sides."""
+    if options.x_min is None and options.x_max is None:
+        return np.arange(len(x))
+    order = np.argsort(x, kind="stable")
+    first = 0 if options.x_min is None else max(0, int(np.searchsorted(x[order], options.x_min, "left")) - 1)
+    stop = len(x) if options.x_max is None else int(np.searchsorted(x[order], options.x_max, "right")) + 1
+    return np.sort(order[first:stop])
+
+
+def _fewer(axis: Across, values: Floats, shown: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
+    if most is None:
+        return shown
+    return shown[places(values[shown], most) if axis.is_step else places_across(axis.x[shown], values[shown], most)]
 
 
 def _without_outliers(
@@ -87,6 +112,13 @@ def check_curve(query: CurveQuery) -> None:
         raise BadQuery(
             f"outliers is {options.outliers}; a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
         )
+    for name, end in (("x_min", options.x_min), ("x_max", options.x_max)):
+        if end is not None and not math.isfinite(end):
+            raise BadQuery(f"{name} is {end}; it must be a finite number")
+    if query.x is not None:
+        if query.x.x is not None:
+            raise BadQuery("the x of a curve has no x of its own")
+        check_curve(query.x)
 
 
 def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.errors import NotFound
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import shares
 from rolloupe.query.curves.group_shares import group_counts
@@ -133,6 +133,21 @@ def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
     return Points(*_columns((step, counts[step]) for step in sorted(counts)))
 
 
+def _of_elapsed(run: OpenRun, _: CurveQuery) -> Points:
+    table = metric_table(run)
+    if table.start_s is None:
+        raise BadQuery("the trainer logged no times")
+    steps, times = table.times
+    return Points(steps, times - table.start_s)
+
+
+def _of_cumulative(run: OpenRun, query: CurveQuery) -> Points:
+    stats = [(one.step, one.stats) for one in sample_points(run, query.name, _source(run, query))]
+    steps, sums = _columns((step, one.mean * one.count) for step, one in stats if one.mean is not None)
+    with np.errstate(over="ignore"):
+        return Points(steps, np.cumsum(sums))
+
+
 _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "sample": _of_samples,
     "token": _of_tokens,
@@ -142,4 +157,6 @@ _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "group": _of_groups,
     "outcome": _of_outcome,
     "samples": _of_counts,
+    "elapsed": _of_elapsed,
+    "cumulative": _of_cumulative,
 }

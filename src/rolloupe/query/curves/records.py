@@ -20,6 +20,8 @@ STATS: dict[str, tuple[str, ...]] = {
     "group": ("share", "count"),
     "outcome": ("value",),
     "samples": ("count",),
+    "elapsed": ("value",),
+    "cumulative": ("value",),
 }
 """The statistics of each kind of curve; the first is the default."""
 
@@ -44,6 +46,12 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     their distance (Tukey's rule, usually 1.5); 0 keeps all."""
     from_zero: bool = False
     """Subtract the first finite value of the range from all values."""
+    last_step: int | None = None
+    """Leave out the steps after this one."""
+    x_min: float | None = None
+    """Return only points from this x on, and the one before it, so that a line enters the range where it does."""
+    x_max: float | None = None
+    """Return only points up to this x, and the one after it."""
 
 
 class CurveQuery(Struct, frozen=True, kw_only=True):
@@ -58,7 +66,9 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step;
     - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards;
     - `outcome`: `length_right` and `length_wrong`, mean response tokens, or `right` and `wrong`, numbers of answers;
-    - `samples`: the number of samples; its name is empty.
+    - `samples`: the number of samples; its name is empty;
+    - `elapsed`: seconds since the first point with a time that the trainer logged; its name is empty;
+    - `cumulative`: the sum of a numeric column over the trained samples of a step and of all steps before it.
     """
 
     kind: str
@@ -68,6 +78,8 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     stat: str = ""
     """One of `STATS`; empty for the default."""
     options: CurveOptions = CurveOptions()
+    x: "CurveQuery | None" = None
+    """The curve whose value at a step is the x of the step's point; None for the step itself. Its options are unused"""
 
 
 class Curve(NamedTuple):
@@ -86,3 +98,9 @@ class Curve(NamedTuple):
     """Number of points; `steps` may hold fewer."""
     left_out: int = 0
     """Number of outliers left out of the range; they are not among the points."""
+    x: Floats | None = None
+    """The x of each point, if the query asks for another than the step. It may fall, or be the same for several."""
+    without_x: int = 0
+    """Number of points of the range left out since their step has no finite x."""
+    x_start_s: float | None = None
+    """For elapsed time: when it begins, in seconds since 1970."""

@@ -1,6 +1,7 @@
 """The trainer's metrics as columns, read once for each change of the files and then looked up by name."""
 
 import contextlib
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query.engine.cache import AnswerCache
@@ -16,6 +18,9 @@ from rolloupe.storage import file_state
 
 KEPT_BYTES = 128 * 2**20
 
+LATEST_S = 1e11
+"""Larger numbers are no seconds since 1970: this is the year 5138."""
+
 Column: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
@@ -23,13 +28,20 @@ class MetricTable(NamedTuple):
     """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
 
     columns: dict[str, Column]
+    times: Column
+    """When each step was logged, in seconds since 1970; steps without a time are left out."""
     sources: Sequence[CurveSource] = ()
     """What trackers keep of the run, and what was taken from it."""
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
-        return sum(steps.nbytes + values.nbytes + 200 for steps, values in self.columns.values())
+        return sum(steps.nbytes + values.nbytes + 200 for steps, values in [*self.columns.values(), self.times])
+
+    @property
+    def start_s(self) -> float | None:
+        """The earliest time of a step, in seconds since 1970; None without any."""
+        return float(self.times[1].min()) if len(self.times[1]) else None
 
 
 _tables: AnswerCache[MetricTable] = AnswerCache(KEPT_BYTES, lambda table: table.nbytes)
@@ -83,13 +95,24 @@ def trainer_version(run: OpenRun) -> str:
 def table_of(rows: Sequence[MetricRow]) -> MetricTable:
     """Turn rows into columns. Names are in the order of their first appearance."""
     points: dict[str, tuple[list[int], list[float]]] = {}
+    times: tuple[list[int], list[float]] = [], []
     for row in rows:
         for name, value in row.values.items():
             steps, values = points.setdefault(name, ([], []))
             if row.step is not None:
                 steps.append(row.step)
                 values.append(value)
-    return MetricTable({name: _column(*lists) for name, lists in points.items()})
+        if row.step is not None and (time_s := _time_of(row)) is not None:
+            times[0].append(row.step)
+            times[1].append(time_s)
+    return MetricTable({name: _column(*lists) for name, lists in points.items()}, _column(*times))
+
+
+def _time_of(row: MetricRow) -> float | None:
+    """The time of a row, or the metric that holds it."""
+    if row.time_s is not None:
+        return row.time_s if math.isfinite(row.time_s) else None
+    return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
 
 
 def _column(steps: list[int], values: list[float]) -> Column:

@@ -1,6 +1,6 @@
-"""One curve of some runs as a file (`curve_csv`), with all its points."""
+"""The curves of one chart, of some runs, as a file (`curve_csv`), with all their points."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -10,13 +10,19 @@ from rolloupe import export, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveQuery
+from rolloupe.query.curves.records import Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.curves import checked
 
+MAX_CURVES = 32
+"""A chart with more curves is none that a person can read."""
+
+Table = dict[str, list[object]]
+
 
 async def curve_csv(request: Request) -> Response:
-    """`GET /api/curve.csv?ask=`: all points of a curve, as a download; `ask` is a `CurvesRequest` of one curve."""
+    """`GET /api/curve.csv?ask=`: all points of the curves of a chart, as a download; `ask` is a `CurvesRequest`."""
     context = context_of(request)
     try:
         body = msgspec.json.decode(request.query_params.get("ask", ""), type=wire.CurvesRequest)
@@ -24,47 +30,73 @@ async def curve_csv(request: Request) -> Response:
         raise BadQuery(f"`ask` is not a CurvesRequest: {error}") from None
     library = await context.library()
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
-    if len(body.curves) != 1:
-        raise BadQuery(f"a file has one curve; {len(body.curves)} were requested")
-    (asked,) = checked(body, len(runs))
+    if len(body.curves) > MAX_CURVES:
+        raise BadQuery(f"a file has at most {MAX_CURVES} curves; {len(body.curves)} were requested")
+    asked = checked(body, len(runs))
 
     def begin() -> Iterator[bytes]:
-        return _lines(_found(runs, asked, body))
+        return _lines([(run.id, _table(_found(run, asked, body, is_only=len(runs) == 1))) for run in runs])
 
-    name = f"{runs[0].info.name} {asked.name or asked.source or asked.kind}.csv"
+    name = f"{runs[0].info.name} {_name(asked[0])}.csv"
     headers = replies.attachment(name.replace("/", "_"))
     return StreamingResponse(await context.file(request, begin), media_type=export.KINDS["csv"], headers=headers)
 
 
-def _found(runs: list[OpenRun], asked: CurveQuery, body: wire.CurvesRequest) -> list[tuple[str, Curve | None]]:
-    """Return the curve of each run, None for a run without it. Raises what a run raises if it is the only one."""
-    found: list[tuple[str, Curve | None]] = []
-    for run in runs:
+def _name(of: CurveQuery) -> str:
+    return "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
+
+
+def _found(run: OpenRun, asked: Sequence[CurveQuery], body: wire.CurvesRequest, *, is_only: bool) -> list[Curve | None]:
+    """Return the curves of a run, None for those that it lacks. Raises what a run raises if nothing else is there."""
+    found: list[Curve | None] = []
+    for one in asked:
         try:
-            found.append((run.id, query.curve(run, asked, step_min=body.step_min, step_max=body.step_max)))
+            found.append(query.curve(run, one, step_min=body.step_min, step_max=body.step_max))
         except (BadQuery, NotFound):
-            if len(runs) == 1:
+            if is_only and len(asked) == 1:
                 raise
-            found.append((run.id, None))
+            found.append(None)
     return found
 
 
-def _lines(found: list[tuple[str, Curve | None]]) -> Iterator[bytes]:
+def _lines(tables: list[tuple[str, Table]]) -> Iterator[bytes]:
     """The bytes of the file. The first column names the run, if there are several."""
-    columns = [(run, _columns(one)) for run, one in found if one is not None]
-    names = list(dict.fromkeys(name for _, of in columns for name in of)) or ["step", "value"]
-    has_runs = len(found) > 1
+    names = list(dict.fromkeys(name for _, table in tables for name in table)) or ["step", "value"]
+    has_runs = len(tables) > 1
 
     def rows() -> Iterator[list[object]]:
-        for run, of in columns:
-            absent = [None] * len(of["step"])
-            for row in zip(*(of.get(name, absent) for name in names), strict=True):
+        for run, table in tables:
+            absent = [None] * len(table.get("step", ()))
+            for row in zip(*(table.get(name, absent) for name in names), strict=True):
                 yield [run, *row] if has_runs else list(row)
 
     return export.csv_lines(["run", *names] if has_runs else names, rows())
 
 
-def _columns(curve: Curve) -> dict[str, list[object]]:
-    """The columns of a curve by name: those that it has."""
-    arrays = {"step": curve.steps, "value": curve.values, "std": curve.spread, "ema": curve.smooth}
-    return {name: array.tolist() for name, array in arrays.items() if array is not None}
+def _table(curves: Sequence[Curve | None]) -> Table:
+    """The columns of the curves of a run by name: step, x where it is another, then the numbers of each curve."""
+    known = [one for one in curves if one is not None]
+    if not known:
+        return {}
+    steps = sorted({step for one in known for step in one.steps.tolist()})
+    table: Table = {"step": [*steps]}
+
+    def add(name: str, values: dict[int, object]) -> None:
+        while name in table:
+            name = f"{name}'"
+        table[name] = [values.get(step) for step in steps]
+
+    if known[0].query.x is not None:
+        add(_name(known[0].query.x), {step: x for one in known for step, x in _pairs(one, one.x)})
+    for one in known:
+        names = ["value", "std", "ema"]
+        if len(curves) > 1:
+            names = [_name(one.query), f"{_name(one.query)} std", f"{_name(one.query)} ema"]
+        for name, array in zip(names, (one.values, one.spread, one.smooth), strict=True):
+            if array is not None:
+                add(name, dict(_pairs(one, array)))
+    return table
+
+
+def _pairs(curve: Curve, array: Floats | None) -> Iterator[tuple[int, object]]:
+    return zip(curve.steps.tolist(), () if array is None else array.tolist(), strict=array is not None)

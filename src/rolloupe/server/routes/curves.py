@@ -100,13 +100,15 @@ def checked(body: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
         )
     queries = [curve_query(one) for one in body.curves]
     for one in queries:
+        if one.options.last_step is not None and not -params.INT64 <= one.options.last_step < params.INT64:
+            raise BadQuery(f"last_step is {one.options.last_step}; steps are integers of 64 bits")
         query.check_curve(one)
     return queries
 
 
 def curve_query(record: wire.CurveRecord) -> CurveQuery:
     """Convert a requested curve to a query."""
-    options = record.options or wire.CurveOptionsView()
+    options, x = record.options or wire.CurveOptionsView(), record.x
     return CurveQuery(
         kind=record.kind,
         name=record.name,
@@ -121,7 +123,11 @@ def curve_query(record: wire.CurveRecord) -> CurveQuery:
             skip_first=options.skip_first,
             outliers=options.outliers,
             from_zero=options.from_zero,
+            last_step=options.last_step,
+            x_min=options.x_min,
+            x_max=options.x_max,
         ),
+        x=None if x is None else CurveQuery(kind=x.kind, name=x.name, source=x.source, stat=x.stat),
     )
 
 
@@ -147,6 +153,9 @@ def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesReque
             smooth=None,
             points=0,
             left_out=0,
+            x=None,
+            without_x=0,
+            x_start_s=None,
             error=str(error),
         )
     return curve_data(run.id, place, found)
@@ -163,5 +172,8 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         smooth=None if curve.smooth is None else [number(value) for value in curve.smooth.tolist()],
         points=curve.points,
         left_out=curve.left_out,
+        x=None if curve.x is None else curve.x.tolist(),
+        without_x=curve.without_x,
+        x_start_s=curve.x_start_s,
         error="",
     )

@@ -24,6 +24,21 @@ class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
     """Leave out values further beyond the quartiles of the range than so many times their distance; 0 keeps all."""
     from_zero: bool = False
     """Subtract the first finite value of the range from all values."""
+    last_step: int | None = None
+    """Leave out the steps after this one."""
+    x_min: float | None = None
+    """Answer only points from this x on, and the one before it."""
+    x_max: float | None = None
+    """Answer only points up to this x, and the one after it."""
+
+
+class CurveAxis(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The curve whose values stand across a chart; its fields are those of `CurveRecord`."""
+
+    kind: str
+    name: str = ""
+    source: str = ""
+    stat: str = ""
 
 
 class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +54,8 @@ class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
       `count`
     - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
     - `samples`: no name; `count`
+    - `elapsed`: no name; seconds since the first point with a time, `value`
+    - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
     """
 
     kind: str
@@ -48,6 +65,8 @@ class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
     stat: str = ""
     """Empty for the first statistic of the kind."""
     options: CurveOptionsView | None = None
+    x: CurveAxis | None = None
+    """What stands across; null for the step."""
 
 
 class CurvesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -76,6 +95,12 @@ class CurveData(Struct, kw_only=True):
     """The number of points; for a long curve, `steps` holds fewer."""
     left_out: int
     """The number of outliers left out of the range; they are not among the points."""
+    x: list[float] | None
+    """The x of each point, if the request names one: it may fall, or be the same for several points."""
+    without_x: int
+    """The number of points of the range left out since their step has no finite x."""
+    x_start_s: float | None
+    """For elapsed time: when it begins, in seconds since 1970."""
     error: str
     """Why this run has no such curve, with the nearest names; empty if it has one."""
 
