@@ -48,6 +48,17 @@ def test_json_has_an_object_for_each_step_and_csv_every_column(logged: Path) -> 
     assert done.code == 2 and "exclude each other" in done.err
 
 
+def test_another_number_stands_beside_each_step(logged: Path) -> None:
+    done = rolloupe("metrics", logged, "optim/loss", "--x", "elapsed")
+    head, first, second = (line.split() for line in done.out.splitlines())
+    assert (head, first[:2], second[0]) == (["step", "elapsed_s", "optim/loss"], ["0", "0"], "1")
+    assert "1 of 3 rows have no elapsed_s" in done.err
+    (only,) = rolloupe("metrics", logged, "optim/loss", "--x", "odd, name", "--json").lines
+    assert only == {"step": 0, "odd, name": 1.0, "optim/loss": 0.5}
+    done = rolloupe("metrics", logged, "--x", "optim/los")
+    assert done.code == 2 and "did you mean 'optim/loss'" in done.err
+
+
 def test_a_run_without_metrics_says_what_to_do_next_and_a_tracker_has_them(run: Path, tmp_path: Path) -> None:
     done = rolloupe("metrics", run)
     assert (done.code, done.out) == (1, "") and "--metrics PATH" in done.err

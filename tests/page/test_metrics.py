@@ -28,11 +28,66 @@ def recorded(folder: Path) -> None:
 
 def saved_as(page: Page, chart: Locator, kind: str) -> Path:
     """What the menu of a chart saves."""
-    chart.get_by_role("button", name="Save").click()
+    chart.get_by_role("button", name="Menu of").click()
     with page.expect_download() as download:
         chart.get_by_text(kind).click()
     expect(chart.get_by_role("dialog")).to_have_count(0)
     return download.value.path()
+
+
+def look_across(page: Page, asked: list[dict[str, Any]]) -> None:
+    """Put the time across all charts, a metric across one and limits on its axis; zoom, and take it all back."""
+    across = page.get_by_role("combobox", name="Across all charts")
+    expect(across.get_by_role("option", name="tokens so far: no sample has tokens")).to_be_disabled()
+    across.select_option("elapsed time")
+    expect(page).to_have_url(re.compile(r"x=%3Fkind%3Delapsed"))
+    chart = page.get_by_role("region", name=re.compile("^kl by"))
+    expect(chart).to_have_accessible_name("kl by elapsed time")
+    chart.get_by_role("button", name="Menu of").press("Enter")
+    menu = page.get_by_role("dialog", name="Menu of kl")
+    menu.get_by_role("combobox", name="Across").focus()
+    menu.get_by_role("combobox", name="Across").select_option("loss")
+    expect(chart).to_have_accessible_name("kl by loss")
+    expect(chart.get_by_text("1 step without loss left out")).to_be_visible()
+    low, high = (menu.get_by_role("textbox", name=name) for name in ("Least value", "Greatest value"))
+    low.fill("5")
+    high.fill("1")
+    high.press("Tab")
+    expect(menu.get_by_role("alert")).to_have_text("The first must be less than the second")
+    low.fill("-1")
+    high.press("Tab")
+    expect(menu.get_by_role("alert")).to_be_empty()
+    expect(page).to_have_url(re.compile(r"x%3Dtrainer\.actor%252Floss%26low%3D-1%26high%3D1"))
+    page.keyboard.press("Escape")
+    table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+    assert list(table[0]) == ["step", "actor/loss", "value", "ema"] and len(table) == 11
+
+    reward = page.get_by_role("region", name="Reward by elapsed time").get_by_role("img")
+    reward.hover(position={"x": 48, "y": 40})
+    expect(page.get_by_role("region", name=" by ").get_by_text("step 0", exact=True)).to_have_count(6)
+    expect(chart.get_by_role("link")).to_have_text("0.0100")
+    box = reward.bounding_box()
+    assert box is not None
+    page.mouse.down()
+    page.mouse.move(box["x"] + 120, box["y"] + 60, steps=3)
+    page.mouse.up()
+    back = page.get_by_role("button", name="Show the whole range")
+    expect(back).to_be_visible()
+    page.wait_for_function("() => document.querySelectorAll('main [role=img]').length === 6")
+    ends = {one["options"]["x_max"] is None for one in asked[-1]["curves"]}
+    assert ends == {True, False}, "the chart across another metric has its whole range"
+    reward.dblclick(position={"x": 90, "y": 40})
+    expect(back).to_have_count(0)
+    expect(page).to_have_url(re.compile("/metrics"))
+
+    chart.get_by_role("button", name="Menu of").click()
+    menu.get_by_role("combobox", name="Across").select_option("as on the page: Elapsed time")
+    low.fill("")
+    high.fill("")
+    high.press("Tab")
+    page.keyboard.press("Escape")
+    across.select_option("step")
+    expect(chart).to_have_accessible_name("kl by step")
 
 
 def menu_button(page: Page) -> Locator:
@@ -76,6 +131,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         words = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
         assert {"kl", "step", "0", "11", "run"} <= set(words) and "EMA over 10 steps · train" in words
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
+
+        look_across(page, asked)
 
         menu_button(page).click()
         menu = page.get_by_role("dialog", name="Points of the charts")
@@ -137,7 +194,11 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
             page.get_by_role("link", name="Save as a file").click()
         saved.value.save_as(tmp_path / "layout.json")
         assert saved.value.suggested_filename == "run-layout.json"
-        page.goto(f"{viewer.address}runs/run/metrics")  # the choice of charts is remembered
+        across = page.get_by_role("combobox", name="Across all charts")
+        across.select_option("elapsed time")
+        page.goto(f"{viewer.address}runs/run/metrics")  # the choice of charts is remembered, and what is across them
+        expect(across).to_have_value("?kind=elapsed")
+        across.select_option("step")
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
         expect(page.get_by_role("region", name="Reward by step")).to_have_count(0)
         expect(page.get_by_role("region", name="Distance to the reference by step")).to_be_visible()

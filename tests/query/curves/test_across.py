@@ -26,8 +26,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("run")
     with Recorder(folder / "run", code=None) as recorder:
         for step in range(8):
-            tokens = {"prompt_tokens": 10, "response_tokens": step}
-            recorder.sample(step=step, prompt="p", response="r", reward=step % 3, **tokens)
+            recorder.sample(
+                step=step, prompt="p", response="r", reward=step % 3, prompt_tokens=10, response_tokens=step
+            )
     rows = [{"step": step, "loss": 1 / (step + 1), "lr": abs(4 - step)} for step in range(8)]
     for row in rows[::2]:
         row["_timestamp"] = START_S + 100 * row["step"] - (250 if row["step"] == 6 else 0)  # a clock that was set back
@@ -77,7 +78,7 @@ def test_a_range_of_x_keeps_its_neighbours(run: Run) -> None:
         options = CurveOptions(x_min=low, x_max=high)
         found = curve(run._opened(), CurveQuery(kind="trainer", name="loss", options=options, x=x))
         assert found.points == len(found.steps)
-        return found.steps.tolist()
+        return [int(step) for step in found.steps]
 
     assert steps(2.5, 4.5) == [2, 3, 4, 5] and steps(None, 0) == [0, 1] and steps(6.5, None) == [6, 7]
     assert steps(3.5, 9, CurveQuery(kind="trainer", name="lr")) == [0, 7], "x falls, and step 0 alone is in the range"

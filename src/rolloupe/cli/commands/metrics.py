@@ -12,6 +12,7 @@ from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery
 
 if TYPE_CHECKING:
+    from rolloupe.api import Run
     from rolloupe.model import MetricRow
 
 EXAMPLES = (
@@ -19,6 +20,7 @@ EXAMPLES = (
     Example("rolloupe metrics RUN_DIR optim/loss optim/entropy", "Two of them, by step"),
     Example("rolloupe metrics RUN_DIR --json | jq -c '[.step, .[\"optim/loss\"]]'", "All of them, for a program"),
     Example("rolloupe metrics RUN_DIR --csv > metrics.csv", "As a table"),
+    Example("rolloupe metrics RUN_DIR optim/loss --x elapsed", "The loss by seconds since the first point"),
 )
 
 
@@ -28,6 +30,7 @@ EXAMPLES = (
 @options.one_run
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each step.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a table with a header.")
+@click.option("--x", "across", metavar="NAME", help="Put this metric, or `elapsed` seconds, beside each step.")
 @options.reading
 def metrics(
     words: tuple[str, ...],
@@ -35,12 +38,15 @@ def metrics(
     run_id: str | None,
     as_json: bool,
     as_csv: bool,
+    across: str | None,
     **reading: Any,
 ) -> int:
     """List the trainer's metrics, those of trackers among them.
 
     Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that is a
     path is a PATH, any other a NAME.
+
+    With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 
     With --json, each object has step, every metric of the step under its own name, and time_s where it is known; the
     rows without a step come last. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity".
@@ -53,7 +59,10 @@ def metrics(
         if run is None:
             return NOTHING
         rows = run.metric_rows()
-        known = dict.fromkeys(name for row in rows for name in row.values)
+        if across is not None:
+            rows, name = _joined(run, rows, across)
+            names = [name, *(one for one in names or _names(rows) if one != name)]
+        known = _names(rows)
         for name in names:
             if name not in known:
                 raise BadQuery(f"no metric {name!r}; there are: {', '.join(list(known)[:40]) or 'none'}")
@@ -85,6 +94,29 @@ def _split(words: tuple[str, ...], data_dirs: tuple[str, ...]) -> tuple[list[str
                 return paths, list(words[at:])
         paths.append(word)
     return paths, []
+
+
+def _names(rows: "list[MetricRow]") -> dict[str, None]:
+    return dict.fromkeys(name for row in rows for name in row.values)
+
+
+def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[MetricRow], str]":
+    """Return the rows with an x, which each has among its values, and the name of it there."""
+    from rolloupe.model import MetricRow
+    from rolloupe.query import CurveQuery
+
+    is_time = across == "elapsed"
+    (axis,) = run.curves([CurveQuery(kind="elapsed") if is_time else CurveQuery(kind="trainer", name=across)])
+    name = "elapsed_s" if is_time else across
+    x = dict(zip(axis.steps.tolist(), axis.values.tolist(), strict=True))
+    joined = [
+        MetricRow(step=row.step, values={**row.values, name: x[row.step]}, time_s=row.time_s)
+        for row in rows
+        if row.step is not None and row.step in x
+    ]
+    if len(joined) < len(rows):
+        complain(f"{len(rows) - len(joined)} of {len(rows)} rows have no {name}.")
+    return joined, name
 
 
 def _object(row: "MetricRow", names: list[str]) -> dict[str, Any]:

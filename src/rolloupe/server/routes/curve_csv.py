@@ -16,7 +16,7 @@ from rolloupe.server.context import context_of
 from rolloupe.server.routes.curves import checked
 
 MAX_CURVES = 32
-"""A chart with more curves is none that a person can read."""
+"""Nobody can read a chart with more curves."""
 
 Table = dict[str, list[object]]
 

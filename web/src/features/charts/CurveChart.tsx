@@ -4,9 +4,11 @@ import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import type { Across } from "../../lib/charts/across";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
+import { type Limits, NO_LIMITS, type Range } from "./axis";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
@@ -27,8 +29,15 @@ interface Props {
   isByPosition?: boolean;
   /** Values on a logarithmic scale, which leaves out those that are not positive. */
   isLog?: boolean;
-  /** Charts of one name share the pointer. */
-  together?: string;
+  /** What the numbers across are. */
+  across?: Across;
+  /** The step that a person points at, here or in another chart. */
+  pointed?: number | null;
+  /** The range across, if it is not that of the points; dragging chooses another. */
+  zoom?: Range | null;
+  onZoom?: ((range: Range | null) => void) | null;
+  /** The ends of the axis of values, where a person chose them. */
+  limits?: Limits;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
 }
@@ -43,7 +52,11 @@ export function CurveChart({
   hover,
   isByPosition = false,
   isLog = false,
-  together = "",
+  across = "step",
+  pointed = null,
+  zoom = null,
+  onZoom = null,
+  limits = NO_LIMITS,
   open,
 }: Props) {
   const session = useSession();
@@ -51,14 +64,27 @@ export function CurveChart({
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
-  const { columns: data, digits } = useMemo(
+  const {
+    columns: data,
+    digits,
+    steps,
+  } = useMemo(
     () => drawnOf(curve, drawn, bounds, isLog),
     // Compares the overlaid runs one by one: their list is another object each time.
     // oxlint-disable-next-line react/exhaustive-deps
     [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
-  const now = useRef({ current, data, digits, bounds, open });
-  now.current = { current, data, digits, bounds, open };
+  const [low, high] = digits === 0 ? limits : NO_LIMITS;
+  const values = { current, data, digits, steps, bounds, open, hover, zoom, onZoom, limits: [low, high] as const };
+  const now = useRef(values);
+  now.current = values;
+  const xOf = (step: number): number | null => {
+    if (curve.x === undefined) return step;
+    return curve.x[curve.steps.indexOf(step)] ?? null;
+  };
+  const isZoomable = onZoom !== null;
+  const place = useRef(xOf);
+  place.current = xOf;
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");
 
   useEffect(() => {
@@ -74,15 +100,18 @@ export function CurveChart({
           others.map((one) => one.colour),
         ),
         digits: () => now.current.digits,
-        last: () => now.current.data[0].at(-1) ?? 0,
-        current: () => now.current.current,
-        hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
+        across,
+        last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,
+        zoom: () => now.current.zoom,
+        onZoom: !isZoomable ? null : (range) => now.current.onZoom?.(range),
+        current: () => (now.current.current === null ? null : place.current(now.current.current)),
+        hover: (index) => now.current.hover(index === null ? null : (now.current.steps[index] ?? null)),
         isByPosition,
         bounds: () => now.current.bounds,
         isLog,
-        together,
+        limits: () => now.current.limits,
         open(index) {
-          const step = now.current.data[0][index];
+          const step = now.current.steps[index];
           if (step === undefined || isByPosition) return;
           if (now.current.open === undefined) session.steps.goNear(step);
           else now.current.open(step);
@@ -104,9 +133,17 @@ export function CurveChart({
     // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
     // below.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scheme, colours, isLog, together]);
+  }, [scheme, colours, isLog, across, isZoomable]);
 
-  useEffect(() => plot.current?.setData(data), [data]);
+  const range = zoom?.join(" ");
+  useEffect(() => plot.current?.setData(data), [data, range, low, high]);
+  useEffect(() => {
+    const chart = plot.current;
+    const { idx } = chart?.cursor ?? {};
+    if (chart === null || (typeof idx === "number" && now.current.steps[idx] === pointed)) return;
+    const x = pointed === null ? null : place.current(pointed);
+    chart.setCursor({ left: x === null ? -10 : chart.valToPos(x, "x"), top: 0 }, false);
+  }, [pointed]);
   useEffect(() => plot.current?.redraw(false), [current]);
 
   return (

@@ -1,10 +1,11 @@
 /** A chart of the page as a picture: what is drawn, in the colours of the theme, with its title and its runs. */
 
+import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
 import { extent } from "../../lib/numbers/curves";
-import { stepTicks } from "../../lib/numbers/ticks";
 import { type Bounds, type Curve, drawnOf } from "./curvesOf";
-import { inksOf, rangeOf, tickOf, ticksOf } from "./options";
+import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
+import { inksOf } from "./options";
 
 export interface Charted {
   title: string;
@@ -16,6 +17,9 @@ export interface Charted {
   others: readonly { curve: Curve | null; name: string; colour: number }[];
   bounds: Bounds;
   isLog: boolean;
+  kind: Across;
+  zoom: Range | null;
+  limits: Limits;
 }
 
 /** Letters of the labels of an axis are about this wide. */
@@ -26,7 +30,7 @@ const SCALE = 2;
 
 /** The picture of a chart, in the colours that the theme gives to `element`. */
 export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
-  const { curve, others, bounds, isLog } = of;
+  const { curve, others, bounds, isLog, kind } = of;
   const { columns, digits } = drawnOf(
     curve,
     others.map((one) => one.curve),
@@ -35,8 +39,14 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
   );
   const [xs, mean = [], smooth = [], high = [], low = [], ...rest] = columns;
   const all = extent(columns.slice(1).flatMap((column) => column.map((value) => value ?? null)));
-  const [bottom, top] = rangeOf(all?.[0] ?? null, all?.[1] ?? null, bounds, isLog);
-  const [first, last] = [xs[0] ?? 0, xs.at(-1) ?? 0];
+  const [bottom, top] = rangeOf(
+    all?.[0] ?? null,
+    all?.[1] ?? null,
+    bounds,
+    isLog,
+    digits === 0 ? of.limits : NO_LIMITS,
+  );
+  const [first, last] = of.zoom ?? [xs[0] ?? 0, xs.at(-1) ?? 0];
   const inks = inksOf(
     element,
     of.colour,
@@ -60,10 +70,12 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       low: first,
       high: last > first ? last : first + 1,
       isLog: false,
-      ticks: stepTicks({ first, last, px: PLOT_PX, widthOf: (step) => String(step).length * LETTER_PX }).map((at) => ({
-        at,
-        text: String(at),
-      })),
+      ticks: ticksAcross(kind, { first, last, px: PLOT_PX, widthOf: (label) => label.length * LETTER_PX }).map(
+        (at) => ({
+          at,
+          text: labelOf(kind, at),
+        }),
+      ),
     },
     y: {
       low: bottom,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, curveOf, curvesOf, positive } from "./curvesOf";
+import { type Curve, curveOf, curvesOf, positive, rowsOf } from "./curvesOf";
 
 const of = (steps: number[], means: (number | null)[]): Curve => ({
   steps,
@@ -7,6 +7,8 @@ const of = (steps: number[], means: (number | null)[]): Curve => ({
   smooth: means,
   std: steps.map(() => 0.5),
 });
+
+const NO_X = { x: null, without_x: 0, x_start_s: null };
 
 describe("curves of several runs", () => {
   it("stand on all of their steps, with nothing where a run has none", () => {
@@ -17,7 +19,7 @@ describe("curves of several runs", () => {
     expect(other).toEqual([undefined, 5, 6, undefined, 7]);
   });
   it("have the moving average of the server, which knows every point", () => {
-    const data = { run: "a", curve: 0, spread: null, points: 40_000, left_out: 0, error: "" };
+    const data = { ...NO_X, run: "a", curve: 0, spread: null, points: 40_000, left_out: 0, error: "" };
     const thinned = { ...data, steps: [0, 9, 20], values: [0, 9, "nan"], smooth: [1, 1.5, "nan"] };
     const [, , smooth, , , other] = curvesOf(curveOf(thinned), [curveOf({ ...thinned, smooth: [2, 2.5, 3] })]);
     expect(smooth).toEqual([1, 1.5, null]);
@@ -31,6 +33,15 @@ describe("curves of several runs", () => {
       [3, null],
       [0, 0.5],
     ]);
+  });
+  it("stand in the order of what is across, a row for each point, and every row knows its step", () => {
+    const own = { ...of([0, 1, 2, 3], [10, 11, null, 13]), x: [5, 1, 1, 3] };
+    const { columns, steps } = rowsOf(own, [{ ...of([0, 7], [20, 27]), x: [1, 4] }]);
+    const [x, mean, , , , other] = columns;
+    expect(x).toEqual([1, 1, 3, 4, 5]);
+    expect(steps).toEqual([1, 2, 3, 7, 0]);
+    expect(mean).toEqual([11, null, 13, undefined, 10]);
+    expect(other).toEqual([20, undefined, undefined, 27, undefined]);
   });
   it("lack on a logarithmic scale what is not positive, and keep their band down to the least value", () => {
     const [x, mean, , high, low, other] = positive(curvesOf(of([0, 1, 2], [0.25, 2, 0]), [of([0, 1, 2], [-1, 3, 4])]));

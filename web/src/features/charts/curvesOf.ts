@@ -16,6 +16,8 @@ export interface Curve {
   mean: readonly WireNumber[];
   smooth: readonly WireNumber[];
   std: readonly WireNumber[];
+  /** What stands across in the place of the steps, in their order: it may fall, and be the same for several steps. */
+  x?: readonly number[];
   /** The edges of the band, where they are not the mean and its spread. */
   edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
@@ -34,6 +36,7 @@ export const curveOf = (data: CurveData): Curve => ({
   mean: data.values,
   smooth: data.smooth ?? data.values,
   std: data.spread ?? [],
+  ...(data.x === null ? {} : { x: data.x }),
 });
 
 /** The least and the greatest value: a band of standard deviations does not go beyond them. */
@@ -53,12 +56,15 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
   high: finite(high) ?? NO_BOUNDS.high,
 });
 
-/** The columns of a run have `undefined` at steps of other runs: its line continues over them. */
-export function curvesOf(
-  { steps, mean: means, smooth, std: stds, edges }: Curve,
-  others: readonly (Curve | null)[] = [],
-  bounds: Bounds = NO_BOUNDS,
-): Columns {
+interface Rows {
+  columns: Columns;
+  /** The step of each row: of the curve itself where it has a point there, else of another. */
+  steps: readonly number[];
+}
+
+/** The columns of a run have `undefined` at the rows of other runs: its line continues over them. */
+export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Rows {
+  const { steps, mean: means, smooth, std: stds, edges } = curve;
   const mean = means.map(finite);
   const std = stds.map(finite);
   const edge = (sign: 1 | -1): Column =>
@@ -67,11 +73,51 @@ export function curvesOf(
     );
   const band = edges === undefined ? [edge(1), edge(-1)] : [edges.high.map(finite), edges.low.map(finite)];
   const drawn = [mean, smooth.map(finite), ...band];
-  if (others.every((other) => other === null))
-    return [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))];
-  const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
-  const rest = others.map((other) => spread(all, other?.steps ?? [], (other?.smooth ?? []).map(finite)));
-  return [all, ...drawn.map((column) => spread(all, steps, column)), ...rest];
+  if (curve.x === undefined && others.every((other) => other === null))
+    return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], steps };
+  const places = [curve, ...others].map((one) => (one === null ? [] : placesOf(one)));
+  const rows = [
+    ...new Map(
+      places
+        .flat()
+        .toReversed()
+        .map((place) => [place.key, place]),
+    ).values(),
+  ].toSorted((a, b) => a.x - b.x || a.rank - b.rank);
+  const spread = (among: readonly Place[] = [], column: Column): Column => {
+    const at = new Map(among.map(({ key }, i) => [key, i]));
+    return rows.map(({ key }) => {
+      const i = at.get(key);
+      return i === undefined ? undefined : column[i];
+    });
+  };
+  const rest = others.map((other, i) => spread(places[i + 1], (other?.smooth ?? []).map(finite)));
+  return {
+    columns: [rows.map(({ x }) => x), ...drawn.map((column) => spread(places[0], column)), ...rest],
+    steps: rows.map(({ step }) => step),
+  };
+}
+
+export const curvesOf = (curve: Curve, others?: readonly (Curve | null)[], bounds?: Bounds): Columns =>
+  rowsOf(curve, others, bounds).columns;
+
+interface Place {
+  /** The same for the points of several curves that share a row. */
+  key: string;
+  x: number;
+  /** How many points of the curve before it have the same x. */
+  rank: number;
+  step: number;
+}
+
+function placesOf({ steps, x: xs = steps }: Curve): Place[] {
+  const ranks = new Map<number, number>();
+  return steps.map((step, i) => {
+    const x = xs[i] ?? 0;
+    const rank = ranks.get(x) ?? 0;
+    ranks.set(x, rank + 1);
+    return { key: `${x} ${rank}`, x, rank, step };
+  });
 }
 
 /**
@@ -100,18 +146,9 @@ export function drawnOf(
   others: readonly (Curve | null)[],
   bounds: Bounds,
   isLog: boolean,
-): { columns: Columns; digits: number } {
-  const all = curvesOf(curve, others, bounds);
+): Rows & { digits: number } {
+  const { columns: all, steps } = rowsOf(curve, others, bounds);
   const columns = isLog ? positive(all) : all;
   const digits = shrinking(columns.slice(1));
-  return { columns: digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)], digits };
-}
-
-/** A column of some steps, spread over all steps. */
-function spread(all: readonly number[], steps: readonly number[], column: Column): Column {
-  const places = new Map(steps.map((step, i) => [step, i]));
-  return all.map((step) => {
-    const at = places.get(step);
-    return at === undefined ? undefined : column[at];
-  });
+  return { columns: digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)], digits, steps };
 }

@@ -3,18 +3,19 @@
  */
 
 import uPlot from "uplot";
+import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
-import { figure } from "../../lib/numbers/numbers";
-import { logTicks, roundTicks, stepTicks } from "../../lib/numbers/ticks";
+import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis";
 import type { Bounds } from "./curvesOf";
 
-/** Values that differ by less, relative to their size, are drawn as equal. */
-const FLAT = 1e-12;
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
+/** The second press of a double one comes within this time. */
+const DOUBLE_MS = 300;
+/** A shorter drag is a press. */
+const LEAST_DRAG_PX = 6;
 /** Room beside the last step: half of a short label. */
 const RIGHT_PX = 12;
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
 export interface Inks {
@@ -34,9 +35,15 @@ interface Given {
   width: number;
   /** The number of digits that the drawn numbers lack. */
   digits: () => number;
-  /** The last step. */
+  across: Across;
+  /** The last number across. */
   last: () => number;
+  /** The range across, if it is not that of the points. */
+  zoom: () => Range | null;
+  /** Called with another range, which a person drew. */
+  onZoom: ((range: Range | null) => void) | null;
   inks: Inks;
+  /** Where the current step is, across. */
   current: () => number | null;
   hover: (index: number | null) => void;
   open: (index: number) => void;
@@ -46,8 +53,8 @@ interface Given {
   bounds: () => Bounds;
   /** Values on a logarithmic scale; all of them are positive. */
   isLog: boolean;
-  /** Charts of one name share the pointer; empty for a chart alone. */
-  together: string;
+  /** The ends of the axis that a person chose; null leaves one to the values. */
+  limits: () => Limits;
 }
 
 /** The colours of the theme for the canvas. */
@@ -76,7 +83,10 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
 export function optionsOf({
   width,
   digits,
+  across,
   last,
+  zoom,
+  onZoom,
   inks,
   current,
   hover,
@@ -84,30 +94,32 @@ export function optionsOf({
   isByPosition,
   bounds,
   isLog,
-  together,
+  limits,
 }: Given): uPlot.Options {
   let roomPx = width;
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
     width,
     height: HEIGHT_PX,
-    padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(last()) / 2) + 2), 0, 0],
+    padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(labelOf(across, last())) / 2) + 2), 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
       points: { size: 6 },
-      drag: { x: false, y: false },
-      ...(together === "" ? {} : { sync: { key: together } }),
+      drag: { x: onZoom !== null, y: false, setScale: false, dist: LEAST_DRAG_PX },
     },
     scales: {
       x: {
         time: false,
         distr: isByPosition ? 3 : 1,
-        range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0),
+        range: (plot) => {
+          const [from, to] = zoom() ?? [plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0];
+          return apart(from, to);
+        },
       },
       y: {
         distr: isLog ? 3 : 1,
-        range: (_, low, high) => rangeOf(low, high, bounds(), isLog),
+        range: (_, low, high) => rangeOf(low, high, bounds(), isLog, limits()),
       },
     },
     axes: [
@@ -121,9 +133,9 @@ export function optionsOf({
           roomPx = px;
           return 1;
         },
-        splits: (plot, _, low, high) => (isByPosition ? powers(high) : steps(plot, low, high, roomPx)),
+        splits: (plot, _, low, high) => (isByPosition ? powers(high) : within(across, plot, low, high, roomPx)),
         filter: (_, ticks) => ticks,
-        values: (_, ticks) => ticks.map((tick) => String(tick)),
+        values: (_, ticks) => ticks.map((tick) => labelOf(across, tick)),
       },
       {
         ...axis,
@@ -149,37 +161,27 @@ export function optionsOf({
     ],
     bands: [{ series: [3, 4], fill: inks.band }],
     hooks: {
-      ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))],
+      ready: [
+        (plot) => {
+          const press = onClick(plot, open, () => zoom() !== null);
+          plot.over.addEventListener("click", press.once);
+          plot.over.addEventListener("dblclick", () => {
+            press.cancel();
+            onZoom?.(null);
+          });
+        },
+      ],
       draw: [mark(inks.mark, current)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width: px } = plot.select;
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          if (px > 0) onZoom?.([plot.posToVal(left, "x"), plot.posToVal(left + px, "x")]);
+        },
+      ],
     },
   };
-}
-
-/** The range of the values that are drawn, from one tick to another. */
-export const rangeOf = (low: number | null, high: number | null, bounds: Bounds, isLog: boolean): [number, number] =>
-  isLog ? powerRange(low, high) : roundRange(low, high, bounds);
-
-/** The labelled values of a range. */
-export const ticksOf = (low: number, high: number, isLog: boolean): number[] =>
-  isLog ? logTicks(low, high) : roundTicks(low, high);
-
-/** A number on an axis, in little room; `digits` more than drawn. */
-export function tickOf(tick: number, digits: number): string {
-  if (digits > 0 && tick !== 0) {
-    const [mantissa, exponent] = tick.toExponential(1).split("e");
-    return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
-  }
-  if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
-  if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
-  if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
-  return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
-}
-
-/** A range with a width: a single value gets one on either side. */
-function apart(low: number, high: number): [number, number] {
-  const by = Math.max(1, Math.abs(low) / 100); // adding 1 to a large number changes nothing
-  return low === high ? [low - by, high + by] : [low, high];
 }
 
 /** Points without a line to them: they are drawn as dots. */
@@ -187,11 +189,13 @@ function alone(plot: uPlot, series: number): number[] {
   return lonely(plot.data[series] ?? []);
 }
 
-/** The labels of the steps, without overlap. The scale may extend beyond the steps. */
-function steps(plot: uPlot, low: number, high: number, px: number): number[] {
+/** The labels across, without overlap. The scale may extend beyond the points, and be within them. */
+function within(across: Across, plot: uPlot, low: number, high: number, px: number): number[] {
   const all = plot.data[0];
   const [first, last] = [Math.max(low, all[0] ?? low), Math.min(high, all.at(-1) ?? high)];
-  return stepTicks({ first, last, px: ((last - first) / (high - low)) * px, widthOf });
+  const whole = across === "step" ? [Math.ceil(first), Math.floor(last)] : [first, last];
+  const [from = first, to = last] = whole;
+  return ticksAcross(across, { first: from, last: to, px: ((to - from) / (high - low)) * px, widthOf });
 }
 
 /** 1, 10, 100 and so on. */
@@ -202,43 +206,36 @@ function powers(high: number): number[] {
 
 let ruler: CanvasRenderingContext2D | null = null;
 
-/** The width of a step's label on the axis. */
-function widthOf(step: number): number {
+/** The width of a label on the axis. */
+function widthOf(label: string): number {
   ruler ??= document.createElement("canvas").getContext("2d");
   if (ruler === null) return 0;
   ruler.font = FONT;
-  return ruler.measureText(String(step)).width;
+  return ruler.measureText(label).width;
 }
 
-/** A range that begins and ends at round numbers; a chart without values has some range, too. */
-function roundRange(least: number | null, most: number | null, bounds: Bounds): [number, number] {
-  if (least === null || most === null) return [0, 1];
-  // A moving average of equal values differs from them by its rounding.
-  const isFlat = most - least <= FLAT * Math.abs(most);
-  const [from, to] = apart(least, isFlat ? least : most);
-  const [low, high] = isFlat ? [Math.max(from, bounds.low), Math.min(to, bounds.high)] : [from, to];
-  if (!(low < high)) return [from, to];
-  const ticks = roundTicks(low, high);
-  return [ticks[0] ?? low, ticks.at(-1) ?? high];
-}
-
-/** The same on a logarithmic scale. */
-function powerRange(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null || !(low > 0)) return [1, 10];
-  const [from = 1, to = 10] = uPlot.rangeLog(low, high, 10, false);
-  return [from ?? 1, to ?? 10];
-}
-
-/** uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. */
-function onClick(plot: uPlot, open: (index: number) => void): (event: MouseEvent) => void {
-  return (event) => open(plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left));
+/**
+ * uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. Where a second
+ * press would mean something else, the first one waits for it.
+ */
+function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => boolean) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    once(event: MouseEvent): void {
+      const index = plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left);
+      clearTimeout(timer);
+      if (mayDouble()) timer = setTimeout(() => open(index), DOUBLE_MS);
+      else open(index);
+    },
+    cancel: () => clearTimeout(timer),
+  };
 }
 
 function mark(ink: string, current: () => number | null): (plot: uPlot) => void {
   return (plot) => {
-    const step = current();
-    if (step === null) return;
-    const x = Math.round(plot.valToPos(step, "x", true)) + 0.5;
+    const at = current();
+    if (at === null) return;
+    const x = Math.round(plot.valToPos(at, "x", true)) + 0.5;
     const { left, top, width, height } = plot.bbox;
     if (x < left - 1 || x > left + width + 1) return;
     plot.ctx.save();

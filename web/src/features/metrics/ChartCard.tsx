@@ -1,9 +1,11 @@
 /** One curve by step; a press opens the rollouts of the step. */
 
 import { useMemo, useState } from "preact/hooks";
-import type { CatalogueEntry } from "../../api/types.gen";
+import type { CatalogueEntry, CurveData } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
+import { acrossOf, spanOfTime } from "../../lib/charts/across";
 import { chartOfEntry } from "../../lib/charts/catalogue";
+import type { Placed } from "../../lib/charts/layout";
 import { nearest } from "../../lib/numbers/nearest";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
@@ -11,29 +13,35 @@ import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from "../charts";
-import { ChartMenu } from "./ChartMenu";
+import { ChartMenu } from "./menu/ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
-import { hasBand, isLog, spanOf } from "./choice";
+import { askedOf, hasBand, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
 
 interface Props {
-  entry: CatalogueEntry;
+  entry: Placed;
   /** Of the run, then of those drawn over it; undefined until they are loaded. */
   curves: readonly Drawn[] | undefined;
   /** The address of all points, as a file. */
   csv: string;
+  /** The catalogue. */
+  entries: readonly CatalogueEntry[];
+  /** The step that the person points at, in any chart. */
+  pointed: number | null;
+  point: (step: number | null) => void;
   tools: ChartTools;
 }
 
 /** The meaning of the numbers, where the title leaves it open. */
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
 
-export function ChartCard({ entry, curves, csv, tools }: Props) {
+export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }: Props) {
   const session = useSession();
-  const [pointed, point] = useState<number | null>(null);
-  const band = hasBand(session);
+  const [isHere, setHere] = useState(false);
+  const asked = askedOf(session, entry.chart);
+  const band = hasBand(asked);
   const own = curves?.[0];
   const drawn = own?.curve ?? null;
   const curve = useMemo(() => (drawn === null || band ? drawn : { ...drawn, std: [] }), [drawn, band]);
@@ -45,8 +53,14 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
   const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
   const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
   const title = harmless(entry.title);
-  const which = pointsOf(session);
+  const which = pointsOf(asked);
   const leftOut = (curves ?? []).reduce((sum, { data }) => sum + data.left_out, 0);
+  const withoutX = (curves ?? []).reduce((sum, { data }) => sum + data.without_x, 0);
+  const x = own?.x ?? "";
+  const across = acrossOf(x);
+  const xName = xTitle(x, entries);
+  const zoom = x === xOf(asked) ? zoomOf(asked) : null;
+  const limits = limitsOf(asked);
   const hasLine = curve !== null && (curve.steps.length > 1 || over.length > 0);
   const others = over.map((one, i) => ({
     curve: curves?.[i + 1]?.curve ?? null,
@@ -54,7 +68,11 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
     name: harmless(nameOf(one)),
   }));
   const bounds = which.from_zero ? NO_BOUNDS : boundsIn(session, entry);
-  const span = spanOf(session);
+  const span = spanOf(asked);
+  const notes = [
+    leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+    withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
+  ].filter((one) => one !== "");
   const charted =
     run === null || !hasLine
       ? null
@@ -65,20 +83,23 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
             span > 0 ? `EMA over ${count(span, "step")}` : "",
             session.place.field.split.value ?? "",
             ...wordsOf(which),
-            leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+            ...notes,
           ]
             .filter((one) => one !== "")
             .join(" · "),
-          across: "step",
+          across: xName,
+          kind: across,
+          zoom,
+          limits,
           curve,
           name: harmless(nameOf(run)),
           colour: colourOf(run.id),
           others,
           bounds,
-          isLog: isLog(session),
+          isLog: isLog(asked),
         };
   return (
-    <section class={style["chart"]} aria-label={`${title} by step`}>
+    <section class={style["chart"]} aria-label={`${title} by ${harmless(xName).toLowerCase()}`}>
       <h3>
         <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
         <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
@@ -95,7 +116,7 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
             {score(curve?.mean[at], "none")}
           </a>
         )}
-        <ChartMenu title={title} csv={csv} drawn={charted} />
+        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} chart={entry.chart} alter={tools.alter} />
         <button
           type="button"
           class={`action ${style["tool"]}`}
@@ -115,20 +136,27 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
       ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>
       ) : (
-        <CurveChart
-          what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
-          curve={curve}
-          bounds={bounds}
-          colour={colourOf(run.id)}
-          others={others}
-          current={session.place.field.step.value}
-          hover={point}
-          together="metrics"
-          isLog={isLog(session)}
-          open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
-        />
+        <div class={style["plot"]} onPointerEnter={() => setHere(true)} onPointerLeave={() => setHere(false)}>
+          {isHere && pointed !== null && x !== "" && <p>{acrossWords(pointed, own?.data)}</p>}
+          <CurveChart
+            what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
+            curve={curve}
+            bounds={bounds}
+            colour={colourOf(run.id)}
+            others={others}
+            current={session.place.field.step.value}
+            hover={point}
+            across={across}
+            pointed={pointed}
+            zoom={zoom}
+            onZoom={(range) => setOption(session, { zoom: range === null ? "" : zoomText(range, x) })}
+            limits={limits}
+            isLog={isLog(asked)}
+            open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
+          />
+        </div>
       )}
-      {leftOut > 0 && <p class={style["others"]}>{count(leftOut, "outlier")} left out</p>}
+      {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
       {over.length > 0 && curves !== undefined && (
         <p class={style["others"]}>
           {over.map((one, i) => {
@@ -145,6 +173,23 @@ export function ChartCard({ entry, curves, csv, tools }: Props) {
     </section>
   );
 }
+
+/** What stands across at a step. */
+function acrossWords(step: number, data: CurveData | undefined): string {
+  const x = data?.x?.[data.steps.indexOf(step)];
+  const start_s = data?.x_start_s ?? null;
+  if (x === undefined) return "";
+  return start_s === null ? figure(x) : `${spanOfTime(x)} · ${CLOCK.format((start_s + x) * 1000)}`;
+}
+
+/** The time of a step, as clocks here show it. */
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
 
 /** The place of the pointed step, else of the last value; -1 for none. */
 function placeOf(curve: Curve | null, pointed: number | null): number {

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { TITLE_CHARS } from "../../lib/charts/chart";
 import { harmless } from "../../lib/text/invisible";
 import { Text } from "../../ui/text/Text";
+import type { Change } from "./choice";
 import style from "./Layout.module.css";
 
 /** What a card may do with its chart. */
@@ -12,6 +13,8 @@ export interface ChartTools {
   /** Dragging begins. */
   grab: (event: PointerEvent) => void;
   rename: (title: string) => void;
+  /** Draw it in another way than the page; an empty option is as on the page. */
+  alter: Change;
 }
 
 interface Props {

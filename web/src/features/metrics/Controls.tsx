@@ -3,16 +3,21 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { SPAN } from "../../lib/charts/chart";
+import { acrossOf, labelOf } from "../../lib/charts/across";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
-import { hasBand, isLog, MOST_SPAN, setOption, spanOf } from "./choice";
+import { hasBand, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
+import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
 import style from "./Metrics.module.css";
 
-export function Controls({ children }: { children: ComponentChildren }) {
+export function Controls({ layout, children }: { layout: Layout; children: ComponentChildren }) {
   const session = useSession();
-  const span = spanOf(session);
+  const asked = pageAsked(session);
+  const span = spanOf(asked);
+  const zoom = zoomOf(asked);
+  const x = xOf(asked);
   // The page asks for another average once the slider rests.
   const [dragged, drag] = useState<number | null>(null);
   const now = dragged ?? span;
@@ -38,10 +43,25 @@ export function Controls({ children }: { children: ComponentChildren }) {
         />
         <span class={style["span"]}>{now === 0 ? "off" : `EMA ${now}`}</span>
       </label>
+      <div class={style["x"]} title="What stands across all charts">
+        x
+        <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeX(text)} />
+      </div>
+      {zoom !== null && (
+        <button
+          type="button"
+          class="action"
+          aria-label="Show the whole range"
+          title="Show the whole range; a double press on a chart does, too"
+          onClick={() => setOption(session, { zoom: "" })}
+        >
+          {`${labelOf(acrossOf(x), zoom[0])} to ${labelOf(acrossOf(x), zoom[1])}`} ×
+        </button>
+      )}
       <label title="One standard deviation on either side of a mean">
         <input
           type="checkbox"
-          checked={hasBand(session)}
+          checked={hasBand(asked)}
           onChange={(event) => setOption(session, { band: event.currentTarget.checked ? "" : "0" })}
         />
         band ± std
@@ -49,7 +69,7 @@ export function Controls({ children }: { children: ComponentChildren }) {
       <label title="Values on a logarithmic scale, which leaves out those that are not positive">
         <input
           type="checkbox"
-          checked={isLog(session)}
+          checked={isLog(asked)}
           onChange={(event) => setOption(session, { log: event.currentTarget.checked ? "1" : "" })}
         />
         log

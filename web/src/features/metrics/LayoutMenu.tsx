@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
-import { chartsInFile, fileOf } from "../../lib/charts/layout";
+import { fileOf, layoutInFile } from "../../lib/charts/layout";
 import { nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { announce } from "../../ui/overlay/announce";
@@ -57,12 +57,12 @@ function Choices({ entries, whose, close }: Props) {
   };
   const load = async (chosen: File | undefined): Promise<void> => {
     if (chosen === undefined) return;
-    const read = chartsInFile(await chosen.text().catch(() => ""));
+    const read = layoutInFile(await chosen.text().catch(() => ""));
     if (read === null) {
       setTrouble(`${chosen.name} is not a layout. Choose a file that this page saved.`);
       return;
     }
-    layout.keep(read);
+    layout.load(read);
     announce(`Layout of ${chosen.name}`);
     close();
   };
@@ -85,7 +85,7 @@ function Choices({ entries, whose, close }: Props) {
       )}
       <a
         class="action"
-        href={`data:application/json;charset=utf-8,${encodeURIComponent(fileOf(charts))}`}
+        href={`data:application/json;charset=utf-8,${encodeURIComponent(fileOf({ charts, x: layout.x.value }))}`}
         download={`${item === null ? "run" : nameOf(item)}-layout.json`}
         onClick={close}
       >

@@ -2,11 +2,12 @@
 
 import { getCatalogue } from "../../api/metrics";
 import { sectionsOf } from "../../lib/charts/catalogue";
-import { keyOf } from "../../lib/charts/layout";
+import { idOf } from "../../lib/charts/layout";
 import { count } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { areMarksLoaded, marksError } from "../../state/marks";
 import { useSession } from "../../state/useSession";
+import { useState } from "preact/hooks";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { useFollowed } from "../../ui/hooks/useFollowed";
@@ -52,7 +53,7 @@ export function MetricsPage() {
   const catalogue = <Catalogue entries={entries} layout={layout} leftOut={reply.left_out} />;
   return (
     <main class={style["page"]} aria-label="Metrics">
-      <Controls>
+      <Controls layout={layout}>
         <LayoutMenu entries={entries} />
       </Controls>
       {isSlim ? (
@@ -83,6 +84,7 @@ function Shown({ layout }: { layout: Layout }) {
   const { placed, missing } = layout;
   const { curvesOf, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
+  const [pointed, point] = useState<number | null>(null);
   const place = new Map(placed.map((one, at) => [one, at]));
   return (
     <>
@@ -103,13 +105,17 @@ function Shown({ layout }: { layout: Layout }) {
               {entries.map((entry) => {
                 const at = place.get(entry) ?? 0;
                 return (
-                  <div key={keyOf(entry.chart)} data-place={at} class={cardClass(drag, at)}>
+                  <div key={idOf(entry.chart)} data-place={at} class={cardClass(drag, at)}>
                     <ChartCard
                       entry={entry}
                       curves={curvesOf(entry)}
                       csv={csvOf(entry)}
+                      entries={layout.entries}
+                      pointed={pointed}
+                      point={point}
                       tools={{
-                        remove: () => layout.toggle(entry),
+                        remove: () => layout.remove(at),
+                        alter: (change) => layout.alter(at, change),
                         grab: (event) => grab(at, event),
                         rename: (title) => layout.rename(at, title),
                       }}

@@ -2,10 +2,12 @@
 
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
-import { type Chart, SPAN } from "../../lib/charts/chart";
-import { added, keyOf, movedBy, movedTo, type Placed, placedOf, renamed } from "../../lib/charts/layout";
+import { STEP } from "../../lib/charts/across";
+import { type Chart, chartOf, SPAN } from "../../lib/charts/chart";
+import { added, altered, keyOf, movedBy, movedTo, type Placed, placedOf, renamed } from "../../lib/charts/layout";
 import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
+import type { Limits, Range } from "../charts";
 
 export const MOST_SPAN = 50;
 
@@ -13,6 +15,8 @@ export const MOST_SPAN = 50;
 export interface Layout {
   /** The charts to draw, in their order. */
   placed: readonly Placed[];
+  /** The catalogue. */
+  entries: readonly CatalogueEntry[];
   /** Charts of which the run has no curve: they stay in the layout. */
   missing: readonly Chart[];
   has: (entry: CatalogueEntry) => boolean;
@@ -22,6 +26,9 @@ export interface Layout {
   moveBy: (from: number, by: 1 | -1) => void;
   /** An empty title is that of the catalogue. */
   rename: (at: number, title: string) => void;
+  /** Change how one chart is drawn; an empty option is as on the page. */
+  alter: (at: number, change: Asked) => void;
+  remove: (at: number) => void;
 }
 
 export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]): Layout {
@@ -31,29 +38,71 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
   const missing = chosen.filter((one) => !known.has(keyOf(one)));
   const change = (charts: readonly Chart[]): void => layout.change([...charts, ...missing]);
   const has = (entry: CatalogueEntry): boolean => known.has(keyOf(chartOfEntry(entry)));
-  const without = (key: string): Chart[] => placed.map((one) => one.chart).filter((one) => keyOf(one) !== key);
+  const charts = placed.map((one) => one.chart);
+  const without = (key: string): Chart[] => charts.filter((one) => keyOf(one) !== key);
   return {
     placed,
+    entries,
     missing,
     has,
     toggle: (entry) => change(has(entry) ? without(keyOf(chartOfEntry(entry))) : added(placed, entry, entries)),
     moveTo: (from, to) => change(movedTo(placed, from, to)),
     moveBy: (from, by) => change(movedBy(placed, from, by)),
     rename: (at, title) => change(renamed(placed, at, title, entries)),
+    alter: (at, look) => change(altered(placed, at, look)),
+    remove: (at) => change(charts.toSpliced(at, 1)),
   };
 }
 
+/** Options of the page or of a chart, by their names in the address. */
+export type Asked = Readonly<Record<string, string>>;
+export type Change = (change: Asked) => void;
+
+export const pageAsked = ({ place, layout }: Session): Asked => ({ ...place.now.value.ask, x: layout.x.value });
+
+/** What a chart is asked: as the page, except for what is its own. */
+export const askedOf = (session: Session, { look }: Chart): Asked => ({ ...pageAsked(session), ...look });
+
 /** The span of the moving average in steps; 0 for none. */
-export function spanOf(session: Session): number {
-  const span = whole(session.place.now.value.ask["ema"] ?? "") ?? SPAN;
-  return Math.min(MOST_SPAN, Math.max(0, span));
+export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.max(0, whole(ema) ?? SPAN));
+
+export const isLog = ({ log }: Asked): boolean => log === "1";
+export const hasBand = ({ band }: Asked): boolean => band !== "0";
+
+/** What stands across; empty for the step. */
+export const xOf = ({ x = "" }: Asked): string => (x === STEP ? "" : x);
+
+/** What stands across, in words. */
+export function xTitle(x: string, entries: readonly CatalogueEntry[]): string {
+  if (x === "") return "step";
+  const chart = chartOf(x);
+  const entry = entries.find((one) => chart !== null && keyOf(chartOfEntry(one)) === keyOf(chart));
+  return entry?.title ?? chart?.name ?? x;
 }
 
-export const isLog = (session: Session): boolean => session.place.now.value.ask["log"] === "1";
-export const hasBand = (session: Session): boolean => session.place.now.value.ask["band"] !== "0";
+/** The number that a person typed; null for none, and for what is no finite number. */
+export function numberOf(text: string): number | null {
+  const number = Number(text.trim().replace("−", "-"));
+  return text.trim() !== "" && Number.isFinite(number) ? number : null;
+}
+
+/** The ends of the axis of values. */
+export const limitsOf = ({ low = "", high = "" }: Asked): Limits => [numberOf(low), numberOf(high)];
+
+const ZOOM = /^([^:]+):([^:]+):(.*)$/su;
+
+/** The range across that a person drew, if it is one of what stands across now. */
+export function zoomOf(asked: Asked): Range | null {
+  const [, from = "", to = "", x] = ZOOM.exec(asked["zoom"] ?? "") ?? [];
+  const [low, high] = [numberOf(from), numberOf(to)];
+  return low !== null && high !== null && low < high && x === xOf(asked) ? [low, high] : null;
+}
+
+export const zoomText = ([low, high]: Range, x: string): string =>
+  `${Number(low.toPrecision(9))}:${Number(high.toPrecision(9))}:${x}`;
 
 /** Change options of the page; an empty one is the usual one again. */
-export function setOption(session: Session, change: Readonly<Record<string, string>>): void {
+export function setOption(session: Session, change: Asked): void {
   const ask = { ...session.place.now.peek().ask, ...change };
   session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) }, "replace");
 }

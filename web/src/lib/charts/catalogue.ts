@@ -8,6 +8,9 @@ import { CLOCK, ENTROPY, first, KL, LOSS, NORM, REWARD } from "./defaultCharts";
 export const chartOfEntry = ({ kind, name, source, stat }: CatalogueEntry): Chart =>
   chart(kind, name, { source: kind === "eval" ? source : "", stat });
 
+/** True for curves that are made to stand across a chart: they only rise. */
+export const isProgress = (kind: string): boolean => kind === "elapsed" || kind === "cumulative";
+
 export interface Section<T> {
   name: string;
   entries: T[];
@@ -72,7 +75,7 @@ export function usualMetrics(entries: readonly CatalogueEntry[]): CatalogueEntry
     named("group", "all_best"),
     named("group", "all_worst"),
   ];
-  const more = [by(NORM), by(LOSS), ...entries.filter(({ name }) => !CLOCK.test(name))];
+  const more = [by(NORM), by(LOSS), ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
   const distinct = (all: readonly (CatalogueEntry | undefined)[]): CatalogueEntry[] =>
     [...new Set(all)].filter((one) => one !== undefined);
   const best = distinct(wanted);

@@ -1,8 +1,13 @@
 /** A chart as a record: the curve that it draws. Addresses and this browser's storage hold it as a short text. */
 
-import type { CurveOptionsView, CurveRecord } from "../../api/types.gen";
+import type { CurveAxis, CurveOptionsView, CurveRecord } from "../../api/types.gen";
 
 export type Options = Partial<CurveOptionsView>;
+
+/** How a chart of the page of metrics differs from the page: values under the names of the address. */
+export type Look = Readonly<Record<string, string>>;
+
+export const LOOKS = ["x", "low", "high", "ema", "log", "band", "outliers", "first", "last", "zero"] as const;
 
 /** As `CurveRecord`: `name` belongs to `kind`; an empty field means the default of the kind or of the page. */
 export interface Chart {
@@ -14,6 +19,11 @@ export interface Chart {
   readonly title: string;
   readonly section: string;
   readonly options: Options | null;
+  /** What tells it from other charts of the same curve; empty for the first. */
+  readonly copy: string;
+  readonly look: Look;
+  /** The texts of further curves in the same chart. */
+  readonly more: readonly string[];
 }
 
 export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Chart => ({
@@ -24,11 +34,17 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
   title: "",
   section: "",
   options: null,
+  copy: "",
+  look: {},
+  more: [],
   ...more,
 });
 
 /** The longest title that a person may give. */
 export const TITLE_CHARS = 100;
+
+/** Nobody can tell more curves of one chart apart. */
+export const MAX_SERIES = 8;
 
 /** The texts of most charts, which addresses have used from the start. */
 const TRAINER = "trainer.";
@@ -43,27 +59,54 @@ function ofShortText(text: string): Chart {
   return text === DISCARDED ? chart("share", DISCARDED) : chart("sample", text);
 }
 
+/** Names a further curve of the same chart. */
+const WITH = "with";
+
 /** The prefix of all other texts; the fields follow, as in a query. */
 const LONG = "?";
 
 export function textOf(of: Chart): string {
   const short = shortText(of);
-  const isPlain = of.title === "" && of.section === "" && isSame(ofShortText(short), of);
+  const isPlain =
+    of.title === "" &&
+    of.section === "" &&
+    of.more.length === 0 &&
+    Object.keys(of.look).length === 0 &&
+    isSame(ofShortText(short), of);
   if (!short.startsWith(LONG) && isPlain) return short;
-  const { options, ...fields } = of;
-  const all = Object.entries({ ...fields, ...options }).filter(([, value]) => value !== "" && value !== null);
-  return LONG + new URLSearchParams(all.map(([name, value]) => [name, String(value)])).toString();
+  const { options, look, more, ...fields } = of;
+  const all = Object.entries({ ...fields, ...options, ...look }).filter(([, value]) => value !== "" && value !== null);
+  const params = new URLSearchParams(all.map(([name, value]) => [name, String(value)]));
+  for (const one of more) params.append(WITH, one);
+  return LONG + params.toString();
 }
 
 /** The chart of a text; null for an invalid one. */
 export function chartOf(text: string): Chart | null {
   if (!text.startsWith(LONG)) return text === "" ? null : ofShortText(text);
-  const fields = Object.fromEntries(new URLSearchParams(text.slice(1)));
-  const { kind, name = "", source = "", stat = "", title = "", section = "", ...rest } = fields;
+  const params = new URLSearchParams(text.slice(1));
+  const {
+    kind,
+    name = "",
+    source = "",
+    stat = "",
+    title = "",
+    section = "",
+    copy = "",
+    ...rest
+  } = Object.fromEntries(params);
   if (kind === undefined || kind === "") return null;
   const options = optionsOf(rest);
   const own = { title: title.slice(0, TITLE_CHARS), section: section.slice(0, TITLE_CHARS) };
-  return chart(kind, name, { source, stat, ...own, options: Object.keys(options).length === 0 ? null : options });
+  return chart(kind, name, {
+    source,
+    stat,
+    ...own,
+    options: Object.keys(options).length === 0 ? null : options,
+    copy,
+    look: Object.fromEntries(LOOKS.flatMap((one) => (rest[one] ? [[one, rest[one]]] : []))),
+    more: params.getAll(WITH).slice(0, MAX_SERIES - 1),
+  });
 }
 
 function optionsOf({ spread, smooth, threshold, k, reason }: Record<string, string>): Options {
@@ -76,15 +119,16 @@ function optionsOf({ spread, smooth, threshold, k, reason }: Record<string, stri
   };
 }
 
-const sortedText = (of: Chart): string => JSON.stringify([of.kind, of.name, of.source, of.stat, of.options ?? {}]);
+const sortedText = (of: Chart): string =>
+  JSON.stringify([of.kind, of.name, of.source, of.stat, of.options ?? {}, of.copy]);
 
-/** True for charts of the same curve, whatever they are called. */
+/** True for charts of the same curve, whatever they are called; a copy is a chart of its own. */
 export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) === sortedText(other);
 
 /** The stored charts: records, or texts of an older version. Invalid ones are left out. */
 export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   const all = stored.flatMap((one): Chart[] => {
-    const text = typeof one === "string" ? one : isChart(one) ? textOf({ ...BLANK, ...one }) : "";
+    const text = typeof one === "string" ? one : isChart(one) ? textOf({ ...BLANK, ...one, ...PLAIN }) : "";
     const result = chartOf(text);
     return result === null ? [] : [result];
   });
@@ -92,6 +136,9 @@ export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
 }
 
 const BLANK = { source: "", stat: "", title: "", section: "", options: null };
+
+/** Records are older than copies, looks and further curves. */
+const PLAIN = { copy: "", look: {}, more: [] };
 
 type Stored = Pick<Chart, "kind" | "name"> & Partial<Chart>;
 
@@ -114,13 +161,21 @@ const USUAL: CurveOptionsView = {
   skip_first: false,
   outliers: 0,
   from_zero: false,
+  last_step: null,
+  x_min: null,
+  x_max: null,
 };
 
 /** The curve to request; `split` is that of the page. */
-export const recordOf = ({ kind, name, source, stat, options }: Chart, split: string): CurveRecord => ({
+export const recordOf = (
+  { kind, name, source, stat, options }: Chart,
+  split: string,
+  x: CurveAxis | null = null,
+): CurveRecord => ({
   kind,
   name,
   source: source === "" ? split : source,
   stat,
   options: { ...USUAL, ...options },
+  x,
 });

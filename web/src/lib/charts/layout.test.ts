@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chart, textOf } from "./chart";
-import { added, chartsIn, chartsInFile, fileOf, movedBy, movedTo, placedOf, renamed } from "./layout";
+import { added, chartsIn, layoutInFile, fileOf, movedBy, movedTo, placedOf, renamed } from "./layout";
 import { catalogueEntry as entry } from "../../testing/catalogue";
 
 const CATALOGUE = [
@@ -63,11 +63,12 @@ describe("the charts of a layout", () => {
 describe("a layout as a file", () => {
   it("comes back with titles and sections", () => {
     const charts = [{ ...KL, title: "Distance", section: "Mine" }, REWARD];
-    expect(chartsInFile(fileOf(charts))).toEqual(charts);
+    expect(layoutInFile(fileOf({ charts, x: "" }))).toEqual({ charts, x: "" });
+    expect(layoutInFile(fileOf({ charts, x: "?kind=elapsed" }))?.x).toBe("?kind=elapsed");
   });
   it("is nothing else", () => {
     for (const text of ["", "{", "[]", '{"charts": ["reward"]}', '{"what": "rolloupe metrics layout"}'])
-      expect(chartsInFile(text)).toBeNull();
+      expect(layoutInFile(text)).toBeNull();
   });
   it("has no more charts than the page, and none that nobody can read", () => {
     const many = Array.from({ length: 60 }, (_, i) => textOf(chart("trainer", `m${i}`)));

@@ -4,7 +4,7 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import { MAX_METRICS } from "../address/address";
 import { isRecord } from "../data/record";
 import { chartOfEntry, sectionsOf } from "./catalogue";
-import { type Chart, chartsOf, textOf, TITLE_CHARS } from "./chart";
+import { type Chart, chartsOf, type Look, textOf, TITLE_CHARS } from "./chart";
 
 /** A chart of the page: its entry under the title and in the section that the person gave them. */
 export interface Placed extends CatalogueEntry {
@@ -13,6 +13,9 @@ export interface Placed extends CatalogueEntry {
 
 /** What tells curves apart, whatever their charts are called. */
 export const keyOf = ({ kind, name, source, stat }: Chart): string => JSON.stringify([kind, name, source, stat]);
+
+/** What tells charts apart: a curve may have several. */
+export const idOf = (chart: Chart): string => `${keyOf(chart)}${chart.copy}`;
 
 /** The charts that the catalogue has, in the order in which they stand on the page. */
 export function placedOf(charts: readonly Chart[], entries: readonly CatalogueEntry[]): Placed[] {
@@ -68,17 +71,33 @@ export function renamed(
   return charts.with(at, { ...own, title: given === entry?.title ? "" : given });
 }
 
+/** The charts with another look for one: an empty value is that of the page. */
+export function altered(placed: readonly Placed[], at: number, change: Look): Chart[] {
+  const charts = placed.map((one) => one.chart);
+  const own = charts[at];
+  if (own === undefined) return charts;
+  const look = Object.entries({ ...own.look, ...change }).filter(([, value]) => value !== "");
+  return charts.with(at, { ...own, look: Object.fromEntries(look) });
+}
+
 const KIND = "rolloupe metrics layout";
 
-/** A layout as a file. */
-export const fileOf = (charts: readonly Chart[]): string =>
-  `${JSON.stringify({ what: KIND, version: 1, charts: charts.map(textOf) }, null, 2)}\n`;
+/** A layout: its charts, and the text of what stands across all of them; empty for the step. */
+export interface Kept {
+  readonly charts: readonly Chart[];
+  readonly x: string;
+}
 
-/** The charts of a file; null for a file that is no layout. */
-export function chartsInFile(text: string): Chart[] | null {
+/** A layout as a file. */
+export const fileOf = ({ charts, x }: Kept): string =>
+  `${JSON.stringify({ what: KIND, version: 1, charts: charts.map(textOf), ...(x === "" ? {} : { x }) }, null, 2)}\n`;
+
+/** The layout of a file; null for any other file. */
+export function layoutInFile(text: string): Kept | null {
   try {
     const file: unknown = JSON.parse(text);
-    return isRecord(file) && file["what"] === KIND ? chartsIn(file) : null;
+    const charts = isRecord(file) && file["what"] === KIND ? chartsIn(file) : null;
+    return charts === null || !isRecord(file) ? null : { charts, x: xIn(file) };
   } catch {
     return null;
   }
@@ -88,4 +107,10 @@ export function chartsInFile(text: string): Chart[] | null {
 export function chartsIn(layout: Readonly<Record<string, unknown>> | null): Chart[] | null {
   const charts = layout?.["charts"];
   return Array.isArray(charts) ? chartsOf(charts, MAX_METRICS) : null;
+}
+
+/** What stands across the charts of a stored layout; empty for the step. */
+export function xIn(layout: Readonly<Record<string, unknown>> | null): string {
+  const x = layout?.["x"];
+  return typeof x === "string" ? x : "";
 }

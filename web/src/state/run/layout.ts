@@ -8,7 +8,8 @@
 
 import { computed, untracked } from "@preact/signals";
 import { type Chart, textOf } from "../../lib/charts/chart";
-import { chartsIn } from "../../lib/charts/layout";
+import { STEP } from "../../lib/charts/across";
+import { chartsIn, type Kept, xIn } from "../../lib/charts/layout";
 import { ofLayout, put, recordAt } from "../marks";
 import { Store } from "../store";
 
@@ -17,10 +18,18 @@ const PAGE = "metrics";
 const wordsOf = (charts: readonly Chart[] | null): string => JSON.stringify(charts?.map(textOf) ?? null);
 
 export class LayoutStore extends Store {
-  /** The person's own charts for the run; null for the usual ones. */
-  readonly own = computed<readonly Chart[] | null>(() => {
+  readonly #stored = computed(() => {
     const { run } = this.session.place.now.value;
-    return run === null ? null : chartsIn(recordAt(ofLayout(run, PAGE)));
+    return run === null ? null : recordAt(ofLayout(run, PAGE));
+  });
+
+  /** The person's own charts for the run; null for the usual ones. */
+  readonly own = computed<readonly Chart[] | null>(() => chartsIn(this.#stored.value));
+
+  /** What stands across all charts, as text; empty for the step. */
+  readonly x = computed<string>(() => {
+    const x = this.session.place.now.value.ask["x"] ?? xIn(this.#stored.value);
+    return x === STEP ? "" : x;
   });
 
   /** The charts to show; null for the usual ones. */
@@ -41,12 +50,36 @@ export class LayoutStore extends Store {
     else this.keep(charts);
   }
 
-  /** Make these charts the person's own. */
-  keep(charts: readonly Chart[] | null): void {
+  /** Put something else across all charts. */
+  changeX(x: string): void {
+    if (!this.isOfLink.peek()) this.#put(this.own.peek(), x);
+    this.#goAcross(x);
+  }
+
+  /** Make these charts the person's own, and what stands across them. */
+  keep(charts: readonly Chart[] | null, x = this.x.peek()): void {
     const run = this.session.place.now.peek().run ?? "";
     this.#written = { run, words: wordsOf(charts) };
-    void put(ofLayout(run, PAGE), charts === null ? null : { charts: charts.map(textOf) });
+    this.#put(charts, x);
     this.session.place.go({ charts }, "replace");
+    if (x !== this.x.peek()) this.#goAcross(x);
+  }
+
+  /** Make a layout, of a file, the person's own. */
+  load({ charts, x }: Kept): void {
+    this.keep(charts, x);
+  }
+
+  #put(charts: readonly Chart[] | null, x: string): void {
+    const run = this.session.place.now.peek().run ?? "";
+    const setting = { ...(charts === null ? {} : { charts: charts.map(textOf) }), ...(x === "" ? {} : { x }) };
+    void put(ofLayout(run, PAGE), Object.keys(setting).length === 0 ? null : setting);
+  }
+
+  /** A range of the old numbers means nothing among the new ones. */
+  #goAcross(x: string): void {
+    const { zoom: _, ...ask } = this.session.place.now.peek().ask;
+    this.session.place.go({ ask: { ...ask, x: x === "" ? STEP : x } }, "replace");
   }
 
   /** Show the person's own charts instead of those of the link. */
@@ -55,6 +88,12 @@ export class LayoutStore extends Store {
   }
 
   start(): void {
+    this.effect(() => {
+      const { page, run, ask } = this.session.place.now.value;
+      const x = xIn(this.#stored.value);
+      if (page !== PAGE || run === null || x === "" || ask["x"] !== undefined) return;
+      untracked(() => this.session.place.go({ ask: { ...ask, x } }, "replace"));
+    });
     this.effect(() => {
       const own = this.own.value;
       const { page, run, charts } = this.session.place.now.value;

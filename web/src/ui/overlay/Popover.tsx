@@ -1,8 +1,15 @@
 /** A button that opens a card below itself; Escape, a press outside, and leaving it close the card. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import style from "./Popover.module.css";
+
+const GAP_PX = 4;
+const EDGE_PX = 8;
+/** The bar of pages lies over the lower end of a narrow screen. */
+const BAR_PX = 48;
+
+const roomBelow = (): number => innerHeight - BAR_PX - EDGE_PX;
 
 interface Props {
   label: string;
@@ -18,6 +25,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
   const [isOpen, open] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
+  const card = useRef<HTMLDivElement>(null);
 
   const close = (): void => {
     open(false);
@@ -35,6 +43,15 @@ export function Popover({ label, title, button, buttonClass, children, align = "
       removeEventListener("pointerdown", outside);
       removeEventListener("focusin", outside);
     };
+  }, [isOpen]);
+
+  // On a narrow screen the card has the width of the screen, and its place below the button depends on its height.
+  useLayoutEffect(() => {
+    const [panel, own] = [card.current, opener.current];
+    if (!isOpen || panel === null || own === null || getComputedStyle(panel).position !== "fixed") return;
+    const { top, height } = panel.getBoundingClientRect();
+    const wanted = Math.max(EDGE_PX, Math.min(own.getBoundingClientRect().bottom + GAP_PX, roomBelow() - height));
+    panel.style.top = `${panel.offsetTop + wanted - top}px`;
   }, [isOpen]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -59,7 +76,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
         {button}
       </button>
       {isOpen && (
-        <div class={`${style["panel"]} ${style[align]}`} role="dialog" aria-label={label}>
+        <div class={`${style["panel"]} ${style[align]}`} role="dialog" aria-label={label} ref={card}>
           {children(close)}
         </div>
       )}

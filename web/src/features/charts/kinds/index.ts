@@ -3,12 +3,22 @@
 import { evaluation } from "./eval";
 import { group } from "./group";
 import type { ChartKind } from "./kind";
+import { cumulative, elapsed } from "./progress";
 import { sample } from "./sample";
 import { share } from "./share";
 import { token } from "./token";
 import { trainer } from "./trainer";
 
-export const KINDS: Readonly<Record<string, ChartKind>> = { sample, token, group, share, eval: evaluation, trainer };
+export const KINDS: Readonly<Record<string, ChartKind>> = {
+  sample,
+  token,
+  group,
+  share,
+  eval: evaluation,
+  elapsed,
+  cumulative,
+  trainer,
+};
 
 /** The kind of a chart; an address may name one unknown to this version. */
 export const kindOf = (name: string): ChartKind => KINDS[name] ?? sample;

@@ -1,15 +1,23 @@
-/** Which points all charts draw. */
+/** Which points all charts draw, or one. */
 
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
-import { setOption } from "../choice";
+import { type Asked, type Change, pageAsked, setOption } from "../choice";
 import { FACTOR, factorOf, MOST_FACTOR, pointsOf, wordsOf } from "./points";
 import style from "../Metrics.module.css";
 
+/** The usual choice is not in the address. */
+const USUAL: Asked = { outliers: "0", first: "1", zero: "0" };
+
 export function PointsMenu() {
   const session = useSession();
-  const { outliers, skip_first, from_zero, last } = pointsOf(session);
-  const words = wordsOf({ outliers, skip_first, from_zero, last }).join(", ");
+  const asked = pageAsked(session);
+  const words = wordsOf(pointsOf(asked)).join(", ");
+  const set: Change = (change) =>
+    setOption(
+      session,
+      Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value === USUAL[name] ? "" : value])),
+    );
   return (
     <Popover
       label="Points of the charts"
@@ -19,61 +27,70 @@ export function PointsMenu() {
     >
       {() => (
         <div class={style["menu"]}>
-          <label title="Values far beyond the quartiles of the range. Each chart counts what it leaves out">
-            <input
-              type="checkbox"
-              checked={outliers > 0}
-              onChange={(event) => setOption(session, { outliers: event.currentTarget.checked ? String(FACTOR) : "" })}
-            />
-            Ignore outliers
-          </label>
-          <label class={style["inner"]}>
-            further than
-            <input
-              class="field"
-              type="number"
-              min={0.1}
-              max={MOST_FACTOR}
-              step={0.1}
-              disabled={outliers === 0}
-              value={outliers || FACTOR}
-              aria-label="Outliers are further beyond the quartiles than so many times their distance"
-              onChange={(event) => {
-                const factor = factorOf(event.currentTarget.value);
-                if (factor > 0) setOption(session, { outliers: String(factor) });
-                else event.currentTarget.value = String(outliers);
-              }}
-            />
-            × IQR
-          </label>
-          <label>
-            <input
-              type="checkbox"
-              checked={skip_first}
-              onChange={(event) => setOption(session, { first: event.currentTarget.checked ? "0" : "" })}
-            />
-            Ignore the first step
-          </label>
-          <label title="Subtract the first value, so that each curve begins at zero">
-            <input
-              type="checkbox"
-              checked={from_zero}
-              onChange={(event) => setOption(session, { zero: event.currentTarget.checked ? "1" : "" })}
-            />
-            Begin at zero
-          </label>
-          <label>
-            Last step
-            <input
-              class="field"
-              inputMode="numeric"
-              placeholder="all"
-              value={last ?? ""}
-              onChange={(event) => setOption(session, { last: event.currentTarget.value.trim() })}
-            />
-          </label>
+          <PointsFields asked={asked} set={set} />
         </div>
       )}
     </Popover>
+  );
+}
+
+export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
+  const { outliers, skip_first, from_zero, last } = pointsOf(asked);
+  return (
+    <>
+      <label title="Values far beyond the quartiles of the range. Each chart counts what it leaves out">
+        <input
+          type="checkbox"
+          checked={outliers > 0}
+          onChange={(event) => set({ outliers: event.currentTarget.checked ? String(FACTOR) : "0" })}
+        />
+        Ignore outliers
+      </label>
+      <label class={style["inner"]}>
+        further than
+        <input
+          class="field"
+          type="number"
+          min={0.1}
+          max={MOST_FACTOR}
+          step={0.1}
+          disabled={outliers === 0}
+          value={outliers || FACTOR}
+          aria-label="Outliers are further beyond the quartiles than so many times their distance"
+          onChange={(event) => {
+            const factor = factorOf(event.currentTarget.value);
+            if (factor > 0) set({ outliers: String(factor) });
+            else event.currentTarget.value = String(outliers);
+          }}
+        />
+        × IQR
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={skip_first}
+          onChange={(event) => set({ first: event.currentTarget.checked ? "0" : "1" })}
+        />
+        Ignore the first step
+      </label>
+      <label title="Subtract the first value, so that each curve begins at zero">
+        <input
+          type="checkbox"
+          checked={from_zero}
+          onChange={(event) => set({ zero: event.currentTarget.checked ? "1" : "0" })}
+        />
+        Begin at zero
+      </label>
+      <label>
+        Last step
+        <input
+          class="field"
+          inputMode="numeric"
+          placeholder="all"
+          value={last ?? ""}
+          onChange={(event) => set({ last: event.currentTarget.value.trim() })}
+        />
+      </label>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 /** Which points of a curve are drawn: outliers, the first step and those after the last one may be left out. */
 
 import { figure, whole } from "../../../lib/numbers/numbers";
-import type { Session } from "../../../state/session";
+import type { Asked } from "../choice";
 
 /** Which points, as the address holds it. */
 export interface Points {
@@ -16,10 +16,12 @@ export interface Points {
 export const FACTOR = 1.5;
 export const MOST_FACTOR = 1000;
 
-export function pointsOf(session: Session): Points {
-  const { outliers = "", first = "", last = "", zero = "" } = session.place.now.value.ask;
-  return { outliers: factorOf(outliers), skip_first: first === "0", from_zero: zero === "1", last: whole(last) };
-}
+export const pointsOf = ({ outliers = "", first = "", last = "", zero = "" }: Asked): Points => ({
+  outliers: factorOf(outliers),
+  skip_first: first === "0",
+  from_zero: zero === "1",
+  last: whole(last),
+});
 
 /** The factor that a person typed; 0 for none and for an invalid one. */
 export function factorOf(text: string): number {

@@ -1,0 +1,71 @@
+/** The axis of values: its range, and the labelled values of it. */
+
+import uPlot from "uplot";
+import { COMPACT } from "../../lib/numbers/compact";
+import { figure } from "../../lib/numbers/numbers";
+import { logTicks, roundTicks } from "../../lib/numbers/ticks";
+import type { Bounds } from "./curvesOf";
+
+/** Values that differ by less, relative to their size, are drawn as equal. */
+const FLAT = 1e-12;
+
+export type Range = readonly [low: number, high: number];
+export type Limits = readonly [low: number | null, high: number | null];
+export const NO_LIMITS: Limits = [null, null];
+
+/** The range of the values that are drawn, from one tick to another, or to the limits that a person chose. */
+export function rangeOf(
+  low: number | null,
+  high: number | null,
+  bounds: Bounds,
+  isLog: boolean,
+  [from, to]: Limits = NO_LIMITS,
+): [number, number] {
+  const [bottom, top] = isLog ? powerRange(low, high) : roundRange(low, high, bounds);
+  const ends = [from ?? Math.min(bottom, to ?? bottom), to ?? Math.max(top, from ?? top)] as const;
+  if (isLog && !(ends[0] > 0)) return [bottom, top];
+  if (ends[0] < ends[1]) return [...ends];
+  // All values lie beyond the one limit.
+  return from === null ? [ends[1] - 1, ends[1]] : [ends[0], ends[0] + 1];
+}
+
+/** The labelled values of a range. */
+export const ticksOf = (low: number, high: number, isLog: boolean): number[] =>
+  isLog ? logTicks(low, high) : roundTicks(low, high);
+
+/** A number on an axis, in little room; `digits` more than drawn. */
+export function tickOf(tick: number, digits: number): string {
+  if (digits > 0 && tick !== 0) {
+    const [mantissa, exponent] = tick.toExponential(1).split("e");
+    return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
+  }
+  if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
+  if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
+  if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
+  return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
+}
+
+/** A range with a width: a single value gets one on either side. */
+export function apart(low: number, high: number): [number, number] {
+  const by = Math.max(1, Math.abs(low) / 100); // adding 1 to a large number changes nothing
+  return low === high ? [low - by, high + by] : [low, high];
+}
+
+/** A range that begins and ends at round numbers; a chart without values has some range, too. */
+function roundRange(least: number | null, most: number | null, bounds: Bounds): [number, number] {
+  if (least === null || most === null) return [0, 1];
+  // A moving average of equal values differs from them by its rounding.
+  const isFlat = most - least <= FLAT * Math.abs(most);
+  const [from, to] = apart(least, isFlat ? least : most);
+  const [low, high] = isFlat ? [Math.max(from, bounds.low), Math.min(to, bounds.high)] : [from, to];
+  if (!(low < high)) return [from, to];
+  const ticks = roundTicks(low, high);
+  return [ticks[0] ?? low, ticks.at(-1) ?? high];
+}
+
+/** The same on a logarithmic scale. */
+function powerRange(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null || !(low > 0)) return [1, 10];
+  const [from = 1, to = 10] = uPlot.rangeLog(low, high, 10, false);
+  return [from ?? 1, to ?? 10];
+}

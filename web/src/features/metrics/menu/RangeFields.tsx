@@ -1,0 +1,52 @@
+/** The ends of the axis of values: either may be left to the values. */
+
+import { useId, useState } from "preact/hooks";
+import { type Change, numberOf } from "../choice";
+import style from "../Metrics.module.css";
+
+interface Props {
+  low: string;
+  high: string;
+  alter: Change;
+}
+
+/** Why nobody can draw between two ends; empty if one can. An empty end is left to the values. */
+export function refusal(low: string, high: string): string {
+  const wrong = [low, high].find((text) => text.trim() !== "" && numberOf(text) === null);
+  if (wrong !== undefined) return `${wrong.trim()} is not a number`;
+  const [from, to] = [numberOf(low), numberOf(high)];
+  return from !== null && to !== null && from >= to ? "The first must be less than the second" : "";
+}
+
+export function RangeFields({ low, high, alter }: Props) {
+  const [typed, type] = useState({ low, high });
+  const trouble = useId();
+  const why = refusal(typed.low, typed.high);
+  const change = (one: Partial<typeof typed>): void => {
+    const next = { ...typed, ...one };
+    type(next);
+    if (refusal(next.low, next.high) === "") alter({ low: next.low.trim(), high: next.high.trim() });
+  };
+  const field = (name: "low" | "high", label: string) => (
+    <input
+      class="field"
+      inputMode="decimal"
+      placeholder="auto"
+      aria-label={label}
+      aria-invalid={why !== ""}
+      aria-describedby={trouble}
+      value={typed[name]}
+      onChange={(event) => change({ [name]: event.currentTarget.value })}
+    />
+  );
+  return (
+    <>
+      <div class={style["range"]}>
+        y {field("low", "Least value of the axis")} to {field("high", "Greatest value of the axis")}
+      </div>
+      <p id={trouble} class={style["refusal"]} role="alert">
+        {why}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+/** What stands across a chart: the step, the time since the beginning, or another number. */
+
+import { COMPACT } from "../numbers/compact";
+import { placeBetween } from "../numbers/numbers";
+import { roundTicks, stepTicks } from "../numbers/ticks";
+import { chartOf } from "./chart";
+
+export type Across = "step" | "time" | "number";
+
+/** The text for the step, where a chart differs from its page. */
+export const STEP = "step";
+
+/** What the text of a chart, or that of a page, puts across. */
+export function acrossOf(x: string): Across {
+  if (x === "") return "step";
+  return chartOf(x)?.kind === "elapsed" ? "time" : "number";
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** The allowed distances between ticks of time. */
+const SPANS = [
+  [1, 2, 5, 10, 15, 30],
+  [1, 2, 5, 10, 15, 30].map((one) => one * MINUTE),
+  [1, 2, 3, 6, 12].map((one) => one * HOUR),
+  [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((one) => one * DAY),
+].flat();
+const UNITS: readonly (readonly [number, string])[] = [
+  [DAY, "d"],
+  [HOUR, "h"],
+  [MINUTE, "min"],
+  [1, "s"],
+];
+/** Labels closer than this would overlap. */
+const GAP_PX = 10;
+const LEAST_PX = 44;
+
+/** A span of time in its two largest units: `1 h 30 min`. */
+export function spanOfTime(seconds: number): string {
+  if (Math.abs(seconds) < 1) return seconds === 0 ? "0 s" : `${Number(seconds.toPrecision(2))} s`;
+  const sign = seconds < 0 ? "−" : "";
+  let rest = Math.round(Math.abs(seconds));
+  const at = UNITS.findIndex(([length]) => rest >= length);
+  const words = UNITS.slice(at, at + 2).flatMap(([length, unit]) => {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    return count === 0 ? [] : [`${count} ${unit}`];
+  });
+  return `${sign}${words.join(" ")}`;
+}
+
+/** A number on the axis, in little room. */
+export function labelOf(across: Across, value: number): string {
+  if (across === "step") return String(Math.round(value));
+  if (across === "time") return spanOfTime(value);
+  if (Math.abs(value) >= 10_000 && Math.abs(value) < 1e15) return COMPACT.format(value).replace("-", "−");
+  if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e15))
+    return value.toExponential(1).replaceAll("-", "−").replace("+", "");
+  return String(Number(value.toPrecision(4))).replace("-", "−");
+}
+
+interface Given {
+  first: number;
+  last: number;
+  /** Their distance on the screen. */
+  px: number;
+  widthOf: (label: string) => number;
+}
+
+/** The labelled numbers of an axis, as far as there is room. */
+export function ticksAcross(across: Across, { first, last, px, widthOf }: Given): number[] {
+  const width = (value: number): number => widthOf(labelOf(across, value));
+  if (across === "step") return stepTicks({ first, last, px, widthOf: width });
+  if (!(last > first)) return [first];
+  if (across === "number") return apart(roundTicks(first, last), { first, last, px }, width);
+  const room = Math.max(LEAST_PX, width(last) + GAP_PX);
+  const by = SPANS.find((one) => (one / (last - first)) * px >= room) ?? Infinity;
+  const from = Math.ceil(first / by);
+  const ticks = Array.from({ length: Math.max(0, Math.floor(last / by) - from + 1) }, (_, i) => (from + i) * by);
+  return apart(ticks.length > 1 ? ticks : [first, last], { first, last, px }, width);
+}
+
+/** The ticks in the range whose labels do not overlap; none before an earlier one. */
+function apart(
+  ticks: readonly number[],
+  { first, last, px }: Omit<Given, "widthOf">,
+  width: (value: number) => number,
+): number[] {
+  let end = -Infinity;
+  return ticks.filter((tick) => {
+    if (!(tick >= first && tick <= last)) return false;
+    const middle = placeBetween(tick, first, last) * px;
+    const half = width(tick) / 2;
+    if (middle - half < end) return false;
+    end = middle + half + GAP_PX;
+    return true;
+  });
+}
