@@ -20,6 +20,7 @@ from tests import chromium
 
 import rolloupe
 from rolloupe.demo import RUNS
+from rolloupe.query import SampleQuery
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs/images"
@@ -34,7 +35,10 @@ THEMES: tuple[Theme, ...] = ("light", "dark")
 
 
 class Picture(NamedTuple):
-    """One picture: its name, the address of the page, what must be visible, and keys pressed then."""
+    """One picture: its name, the address of the page, what must be visible, and keys pressed then.
+
+    An address that begins with `REPORT` is of the report.
+    """
 
     name: str
     address: str
@@ -42,9 +46,10 @@ class Picture(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
+REPORT = "report.html"
 SAMPLE = "article footer"
 TINY = "runs/tiny_grpo?sample=train/64/00/0"
-TOKENS = "runs/tiny_grpo?sample=train/89/00/0&view=tokens"
+TOKENS = "runs/tiny_grpo?sample=train/57/00/3&view=tokens"
 PICTURES = (
     Picture("rollouts", TINY, SAMPLE),
     Picture(
@@ -56,8 +61,9 @@ PICTURES = (
     Picture("group", f"{TINY}&view=group", "main section[aria-label]"),
     Picture("difference", "runs/tiny_grpo?sample=train/64/00/1&view=group&diff=1", "main ins, main del, main mark"),
     Picture("reference", "runs/gen_train_toy", SAMPLE),
-    Picture("tokens", f"{TOKENS}&beside=train/89/00/7", "section[aria-label='The other sample'] [data-at]"),
+    Picture("tokens", f"{TOKENS}&beside=train/57/00/7", "section[aria-label='The other sample'] [data-at]"),
     Picture("update", f"{TOKENS}&as=update&of=step", "[aria-labelledby=update-by-sample] a"),
+    Picture("shared", f"{REPORT}#train%2F57%2F00%2F3", "nav[aria-label=Samples] button", ("t",)),
     Picture("discarded", "runs/tiny_grpo/discarded?split=train&step=89", "main h1"),
     Picture("evals", "runs/tiny_grpo/evals", "[role=grid] [role=gridcell]"),
     Picture("report", "runs/flat_run/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
@@ -91,7 +97,7 @@ def viewing(folder: Path, home: Path) -> Iterator[str]:
         viewer.terminate()
 
 
-def take(browser: Browser, link: str, theme: Theme) -> None:
+def take(browser: Browser, link: str, home: Path, theme: Theme) -> None:
     """Take all pictures in one theme."""
     context = browser.new_context(viewport=SIZE, color_scheme=theme, reduced_motion="reduce")
     page = context.new_page()
@@ -100,7 +106,8 @@ def take(browser: Browser, link: str, theme: Theme) -> None:
     for picture in PICTURES:
         if sys.argv[1:] and picture.name not in sys.argv[1:]:
             continue
-        page.goto(link.partition("#")[0] + picture.address)
+        is_report = picture.address.startswith(REPORT)
+        page.goto((f"{home.as_uri()}/" if is_report else link.partition("#")[0]) + picture.address)
         expect(page.locator(picture.ready).first).to_be_visible()
         for key in picture.keys:
             page.keyboard.press(key)
@@ -120,9 +127,11 @@ def main() -> None:
         runs = runs_in(home / "runs")
         for run in rolloupe.open(runs, index_dir=home / "index"):
             run.wait(texts=True)
+            if run.id == "tiny_grpo":
+                run.report(home / REPORT, SampleQuery(splits=("train",), step_min=57, step_max=57, limit=24))
         with viewing(runs, home) as link:
             for theme in THEMES:
-                take(browser, link, theme)
+                take(browser, link, home, theme)
         browser.close()
 
 

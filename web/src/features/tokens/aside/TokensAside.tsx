@@ -93,9 +93,9 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
             <th>rule</th>
             <th>masked</th>
             <th>share</th>
-            {ofStep.size > 0 && <th title={OF_STEP}>in the step</th>}
+            {ofStep.size > 0 && <th title={OF_STEP}>in step</th>}
             {first !== undefined && (
-              <th title={`Of the tokens that it or ${first.title} masks, the share that both mask`}>agreement</th>
+              <th title={`Of the tokens that it or ${first.title} masks, the share that both mask`}>agrees</th>
             )}
           </tr>
         </thead>

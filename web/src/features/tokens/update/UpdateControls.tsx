@@ -83,7 +83,12 @@ function Thresholds({ chosen }: { chosen: ChosenUpdate }) {
     usual: rule.thresholds[name] ?? value,
   }));
   if (klWeight !== null) all.push({ name: "KL penalty", key: KL_WEIGHT, value: klWeight, usual: rule.kl_weight });
-  if (isAlone()) return <span>{all.map(({ name, value }) => `${harmless(name)} ${figure(value)}`).join(", ")}</span>;
+  if (isAlone())
+    return (
+      <span class="quiet">
+        {all.map(({ name, value }) => `${harmless(name)} ${Number(value.toPrecision(4))}`).join(", ")}
+      </span>
+    );
   return (
     <>
       {all.map(({ name, key, value, usual }) => (
