@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         CurveQuery,
         CurvesByPosition,
         Discards,
+        Distribution,
         EvalSummary,
         Grid,
         GroupedUpdate,
@@ -163,6 +164,15 @@ class Run:
         Those of samples, groups and tokens are of one split, by default the first.
         """
         return Rows(queries.curve_catalogue(self._ready(), split))
+
+    def distribution(self, sample_metric: str, split: str = "", *, columns: int | None = None) -> "Distribution":
+        """Return how a sample metric of the trained samples is distributed at each step of a split.
+
+        The result has `edges` (bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`),
+        `first_steps`, `last_steps` and `counts`, a NumPy array by step and bin. `columns` is the most steps to return;
+        neighbours are added together if there are more. Raises `BadQuery` for an unknown name.
+        """
+        return queries.distribution(self._ready_for([sample_metric]), sample_metric, split, most=columns)
 
     def check(self, without: Iterable[str] = ()) -> "Rows[Raised]":
         """Return what looks wrong in the run's curves: `rule` (`name`, `severity`, `words`) and `alarm`.

@@ -5,6 +5,8 @@ from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
 from rolloupe.query.curves.curve import check_curve, curve, curves
 from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
+from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_values
+from rolloupe.query.distribution.over_steps import Distribution, distribution
 from rolloupe.query.engine.names import has_column, is_derived, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, judges
 from rolloupe.query.evals.grader import bar_of as evals_bar
@@ -117,6 +119,7 @@ __all__ = [
     "CurveSource",
     "CurvesByPosition",
     "Discards",
+    "Distribution",
     "EvalStep",
     "EvalSummary",
     "ExtremeToken",
@@ -132,6 +135,7 @@ __all__ = [
     "KnownSeries",
     "MaskedBySteps",
     "MaskedShares",
+    "MetricAtStep",
     "MetricPoint",
     "Missing",
     "Newest",
@@ -150,6 +154,7 @@ __all__ = [
     "Stats",
     "StepSeries",
     "StepSummary",
+    "StepValues",
     "StepWords",
     "Suggestion",
     "TextPiece",
@@ -190,6 +195,7 @@ __all__ = [
     "curves",
     "derived_names",
     "discards",
+    "distribution",
     "each_readable",
     "evals",
     "evals_bar",
@@ -234,6 +240,7 @@ __all__ = [
     "samples",
     "series",
     "splits",
+    "step_values",
     "step_words",
     "steps",
     "table",

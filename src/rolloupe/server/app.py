@@ -27,8 +27,6 @@ from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
     cache,
-    curve_csv,
-    curves,
     evals,
     events,
     export,
@@ -42,6 +40,7 @@ from rolloupe.server.routes import (
     static_app,
     trainer_files,
 )
+from rolloupe.server.routes.charts import curve_csv, curves, distributions
 from rolloupe.server.routes.tokens import run_tokens, sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.settings import Settings
@@ -58,6 +57,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
+    (f"{RUN}/distribution", distributions.distribution),
+    (f"{RUN}/step-values", distributions.step_values),
     (f"{RUN}/complete", lists.complete),
     (f"{RUN}/discards", runs.discards),
     (f"{RUN}/evals", evals.evals),

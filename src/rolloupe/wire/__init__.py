@@ -44,6 +44,11 @@ from rolloupe.wire.records.curves import (
     CurveRecord,
     CurvesReply,
     CurvesRequest,
+    DistributionReply,
+    MetricStats,
+    StepMetric,
+    StepSample,
+    StepValuesReply,
 )
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
@@ -177,6 +182,7 @@ __all__ = [
     "CurvesReply",
     "CurvesRequest",
     "DiscardsReply",
+    "DistributionReply",
     "ErrorReply",
     "EvalItem",
     "EvalStepItem",
@@ -200,6 +206,7 @@ __all__ = [
     "MembersReply",
     "MetricNamesReply",
     "MetricRange",
+    "MetricStats",
     "NoteView",
     "Number",
     "PartView",
@@ -238,6 +245,9 @@ __all__ = [
     "StateOwner",
     "StateReply",
     "StepFound",
+    "StepMetric",
+    "StepSample",
+    "StepValuesReply",
     "StepsReply",
     "SuggestionItem",
     "TextReply",

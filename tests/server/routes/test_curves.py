@@ -94,7 +94,7 @@ ONE = [{"kind": "sample", "name": "reward"}]
         ({"points": 10**30}, "points is 1000"),
         ({"points": 20_000, "curves": ONE * 100}, "too many"),
         ({"curves": [{"kind": "nothing", "name": "reward"}]}, "no kind of curve 'nothing'"),
-        ({"curves": [{"kind": "sample", "name": "reward", "stat": "median"}]}, "no statistic 'median'"),
+        ({"curves": [{"kind": "sample", "name": "reward", "stat": "mode"}]}, "no statistic 'mode'"),
         ({"curves": [{"kind": "sample", "name": 7}]}, "`$.curves[0].name`"),
         ({"curves": [{"kind": "sample", "colour": "red"}]}, "colour"),
         ({"curves": [{"kind": "sample", "options": {"smooth": -3}}]}, "smooth is -3"),
@@ -190,3 +190,21 @@ def test_alarms_name_the_samples_that_show_them(tmp_path: Path) -> None:
     (alarm,) = reply["alarms"]
     assert (alarm["rule"], alarm["severity"], alarm["first_step"], alarm["last_step"]) == ("not_finite", "error", 4, 4)
     assert reply["rules"] > 10 and alarm["words"]
+
+
+def test_distributions_over_the_steps_and_at_one(app: App) -> None:
+    of = f"/api/runs/{run_id(app)}"
+    found = get(app, f"{of}/distribution?name=reward&columns=2").json
+    assert (found["split"], found["first_steps"], found["last_steps"]) == ("train", [0, 2], [1, 2])
+    bins = dict(zip(found["edges"], found["counts"][1], strict=False))
+    assert bins[0.0] == bins[1.0] == sum(found["counts"][1]) / 2
+    step = get(app, f"{of}/step-values?split=train&step=1&names=reward&names=response_tokens").json
+    assert (step["before"], step["total"], len(step["samples"])) == (0, 8, 8)
+    reward, tokens = step["metrics"]
+    assert reward["stats"]["mean"] == reward["before"]["mean"] == 0.5 and sum(tokens["counts"]) == 8
+    assert [sample["values"][0] for sample in step["samples"]] == [0.0, 1.0] * 4
+    for wrong, status in (
+        ("distribution?name=rewrad", 400), ("distribution", 400), ("distribution?name=reward&columns=0", 400),
+        ("step-values?split=train&step=9&names=reward", 404), ("step-values?split=train&step=1", 400),
+    ):  # fmt: skip
+        assert get(app, f"{of}/{wrong}").status == status

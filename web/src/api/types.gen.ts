@@ -320,6 +320,69 @@ export interface CurvesReply {
   curves: CurveData[];
 }
 
+/**
+ * `GET /api/runs/{run}/distribution?name=&split=&columns=&step_min=&step_max=`.
+ *
+ * Counts of the trained samples with a finite value, by column and bin. Bin `i` holds the values from `edges[i]` up
+ * to, not including, `edges[i + 1]`; column `i` covers the steps from `first_steps[i]` to `last_steps[i]`.
+ */
+export interface DistributionReply {
+  run: string;
+  version: string;
+  name: string;
+  split: string;
+  edges: number[];
+  first_steps: number[];
+  last_steps: number[];
+  /** By column, then by bin. */
+  counts: number[][];
+}
+
+/** Statistics of the finite values of some samples. */
+export interface MetricStats {
+  count: number;
+  mean: WireNumber;
+  std: WireNumber;
+  min: WireNumber;
+  max: WireNumber;
+}
+
+/** A sample metric at a step; `counts` has the number of samples in each bin. */
+export interface StepMetric {
+  name: string;
+  stats: MetricStats;
+  /** At the step before; null if that has no value. */
+  before: MetricStats | null;
+  counts: number[];
+}
+
+/** A sample of the step, with its values of the requested metrics in their order. */
+export interface StepSample {
+  id: string;
+  group: string;
+  values: WireNumber[];
+}
+
+/**
+ * `GET /api/runs/{run}/step-values?split=&step=&names=`: sample metrics at one step.
+ *
+ * All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
+ */
+export interface StepValuesReply {
+  run: string;
+  version: string;
+  split: string;
+  step: number;
+  /** The step before; null for the first one. */
+  before: number | null;
+  edges: number[];
+  metrics: StepMetric[];
+  /** The first samples that were trained on; those of a group stand together. */
+  samples: StepSample[];
+  /** The number of all samples that were trained on. */
+  total: number;
+}
+
 /** A group of the list. `first` counts the samples of the list before it. */
 export interface GroupItem {
   group: string;

@@ -11,7 +11,6 @@ from rolloupe.query.curves.records import CurveQuery
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.splits import is_asked
 from rolloupe.query.steps.summaries import splits, token_points, token_series_names
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
@@ -72,18 +71,16 @@ def _about(column: ColumnInfo) -> str:
 
 
 def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    if not group_shares.group_counts(run, split):
+        return
     for name, share in group_shares.SHARES.items():
-        groups, _ = group_shares.group_counts(run, name)
-        if any(is_asked(of, split) for of, _ in groups):
-            yield CurveEntry(
-                CurveQuery(kind="group", name=name, source=split), share.title, GROUPS, "share of groups", share.about
-            )
+        query = CurveQuery(kind="group", name=name, source=split)
+        yield CurveEntry(query, share.title, GROUPS, "share of groups", share.about)
 
 
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for name in shares.NAMES:
-        counts = shares.counts(run, name) if name != "unknown" else {}
-        if any(count and is_asked(of, split) for (of, _), count in counts.items()):
+        if name != "unknown" and any(shares.counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step"
             query = CurveQuery(kind="share", name=name, source=split)
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)

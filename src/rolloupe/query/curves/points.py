@@ -10,8 +10,9 @@ import numpy as np
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import shares
-from rolloupe.query.curves.group_shares import group_counts
+from rolloupe.query.curves.group_shares import SHARES, group_counts
 from rolloupe.query.curves.outcomes import outcomes
+from rolloupe.query.curves.quantiles import QUANTILES, quantiles
 from rolloupe.query.curves.records import STATS, CurveQuery, Floats, Ints
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.evals.scores import EvalStep, eval_summary
@@ -44,6 +45,9 @@ def _stat(query: CurveQuery) -> str:
 
 
 def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
+    if query.stat in QUANTILES:
+        by_step = quantiles(run, query.name, _source(run, query))
+        return Points(*_columns((step, found[query.stat]) for step, found in by_step.items()))
     return _of_stats(query, sample_points(run, query.name, _source(run, query)))
 
 
@@ -82,32 +86,36 @@ def _score(step: EvalStep, stat: str) -> float | None:
 
 
 def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
-    source = _source(run, query)
-    totals, counts = group_counts(run, query.name)
-    groups: Counter[int] = Counter()
-    chosen: Counter[int] = Counter()
-    for (split, step), count in totals.items():
-        if is_asked(split, source):
-            groups[step] += count
-            chosen[step] += counts[split, step]
-    return _shares(query, chosen, groups)
+    if query.name not in SHARES:
+        raise unknown("share of groups", query.name, SHARES)
+    found = group_counts(run, _source(run, query))
+    chosen = {step: getattr(one, query.name) for step, one in found.items()}
+    return _shares(query, chosen, {step: one.groups for step, one in found.items()})
 
 
 def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     source = _source(run, query)
-    counts = shares.counts(run, query.name, query.options.reason)
-    rows: dict[int, int] = {}
-    chosen: dict[int, int] = {}
+    chosen = shares.counts(run, query.name, source, query.options.reason)
+    return _shares(query, chosen, _rows(run, source))
+
+
+def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
+    return Points(*_columns(sorted(_rows(run, _source(run, query)).items())))
+
+
+def _rows(run: OpenRun, source: str) -> dict[int, int]:
+    """The number of samples of each step."""
+    rows: Counter[int] = Counter()
     for (split, step), stats in run.snapshot().steps.items():
         if stats.rows and is_asked(split, source):
-            rows[step] = rows.get(step, 0) + stats.rows
-            chosen[step] = chosen.get(step, 0) + counts.get((split, step), 0)
-    return _shares(query, chosen, rows)
+            rows[step] += stats.rows
+    return dict(rows)
 
 
 def _shares(query: CurveQuery, chosen: Mapping[int, int], of: Mapping[int, int]) -> Points:
     is_share = _stat(query) == "share"
-    return Points(*_columns((step, chosen[step] / of[step] if is_share else chosen[step]) for step in sorted(of)))
+    values = ((step, chosen.get(step, 0) / (of[step] if is_share else 1)) for step in sorted(of))
+    return Points(*_columns(values))
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
@@ -122,15 +130,6 @@ def _floats(values: Iterable[float | None]) -> Floats:
 def _of_outcome(run: OpenRun, query: CurveQuery) -> Points:
     found = outcomes(run, _source(run, query), query.name)
     return Points(*_columns((step, found[step]) for step in sorted(found)))
-
-
-def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
-    source = _source(run, query)
-    counts: Counter[int] = Counter()
-    for (split, step), stats in run.snapshot().steps.items():
-        if stats.rows and is_asked(split, source):
-            counts[step] += stats.rows
-    return Points(*_columns((step, counts[step]) for step in sorted(counts)))
 
 
 def _of_elapsed(run: OpenRun, _: CurveQuery) -> Points:

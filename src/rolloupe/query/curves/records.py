@@ -12,7 +12,7 @@ Ints: TypeAlias = NDArray[np.int64]
 MOMENTS = ("mean", "std", "min", "max", "count")
 
 STATS: dict[str, tuple[str, ...]] = {
-    "sample": MOMENTS,
+    "sample": (*MOMENTS, "p5", "p25", "median", "p75", "p95"),
     "token": MOMENTS,
     "trainer": ("value",),
     "eval": ("score", "correct", "pass_at", "pass_all", "prompts", "samples"),

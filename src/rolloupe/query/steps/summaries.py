@@ -3,6 +3,7 @@
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from rolloupe.columns import CHARTED
 from rolloupe.derive import METRICS, PREFIX
@@ -180,12 +181,7 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
 def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
     """Statistics of a numeric column or sample metric by step. Raises `BadQuery`, which lists the known names."""
     snapshot = run.snapshot()
-    of = _sample_number(snapshot, name)
-    if of is None:
-        series_names = token_series_names(run)
-        also = f"; token series: {', '.join(series_names)}" if series_names else ""
-        error = unknown("sample metric", name, columns(run))
-        raise BadQuery(f"{error}{also}")
+    of = _known_number(run, snapshot, name)
     trained = _Trained(run, snapshot, of)
     return _ascending(SeriesPoint(*key, trained.together(members)) for key, members in _places(snapshot, split))
 
@@ -208,6 +204,16 @@ def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[S
     return [((split, step), members) for step, members in _by_step(snapshot, split).items()]
 
 
+def _known_number(run: OpenRun, snapshot: Snapshot, name: str) -> ColumnRef:
+    of = _sample_number(snapshot, name)
+    if of is None:
+        series_names = token_series_names(run)
+        also = f"; token series: {', '.join(series_names)}" if series_names else ""
+        error = unknown("sample metric", name, columns(run))
+        raise BadQuery(f"{error}{also}")
+    return of
+
+
 def _sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
     """The column behind a name, if it is a number of samples."""
     of = reference(snapshot, name)
@@ -221,6 +227,30 @@ def _ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
     return sorted(points, key=lambda point: (point.split, point.step))
 
 
+class TrainedColumn(NamedTuple):
+    """A numeric column of the trained samples, for a statement: `value` in SQL, and what that needs."""
+
+    value: str
+    named: Sequence[Column]
+    overlay: AnnotationOverlay
+    """The annotations, if they may change the values, or which samples count."""
+    derived: str
+    """The name of a derived metric; empty for other columns."""
+
+
+def trained_column(run: OpenRun, snapshot: Snapshot, name: str) -> TrainedColumn:
+    """Return a sample metric. Raises `BadQuery`, which lists the known names."""
+    of = _known_number(run, snapshot, name)
+    overlay = _overlay_of(snapshot, of.column)
+    named = [Column(of.column, kind)] if (kind := sql_type(of.column)) else []
+    return TrainedColumn(f"{quote(of.column)}::DOUBLE", named, overlay, of.name if of.kind == "derived" else "")
+
+
+def _overlay_of(snapshot: Snapshot, column: str) -> AnnotationOverlay:
+    is_overridden = is_annotated(snapshot, [column]) or snapshot.annotates_discarded
+    return AnnotationOverlay(snapshot.annotations if is_overridden else (), [column, "discarded"])
+
+
 def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
     """The moments of a column if annotations change it, or change which samples count: step statistics lack these."""
     value = f"{quote(column)}::DOUBLE"
@@ -229,7 +259,7 @@ def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[St
     FROM rows WHERE isfinite({value}) AND discarded = '' GROUP BY split, step"""
     pieces = snapshot.holding()
     named = [Column(column, kind)] if (kind := sql_type(column)) else []
-    overlay = AnnotationOverlay(snapshot.annotations, [column, "discarded"])
+    overlay = _overlay_of(snapshot, column)
     answer = database.ask(run, Question(pieces, sql, named=named, overlay=overlay)) if pieces else []
     return {(split, step): moments_from(*numbers) for split, step, *numbers in answer}
 

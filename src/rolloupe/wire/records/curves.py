@@ -1,4 +1,4 @@
-"""Curves of several runs at once: the request and its answer."""
+"""What charts draw: curves of several runs at once, the catalogue, alarms, and distributions of samples."""
 
 from msgspec import Struct
 
@@ -161,3 +161,69 @@ class CurvesReply(Struct, kw_only=True):
     versions: dict[str, str]
     """By run; it changes whenever any of the run's curves may have changed."""
     curves: list[CurveData]
+
+
+class DistributionReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/distribution?name=&split=&columns=&step_min=&step_max=`.
+
+    Counts of the trained samples with a finite value, by column and bin. Bin `i` holds the values from `edges[i]` up
+    to, not including, `edges[i + 1]`; column `i` covers the steps from `first_steps[i]` to `last_steps[i]`.
+    """
+
+    run: str
+    version: str
+    name: str
+    split: str
+    edges: list[float]
+    first_steps: list[int]
+    last_steps: list[int]
+    counts: list[list[int]]
+    """By column, then by bin."""
+
+
+class MetricStats(Struct, kw_only=True):
+    """Statistics of the finite values of some samples."""
+
+    count: int
+    mean: Number
+    std: Number
+    min: Number
+    max: Number
+
+
+class StepMetric(Struct, kw_only=True):
+    """A sample metric at a step; `counts` has the number of samples in each bin."""
+
+    name: str
+    stats: MetricStats
+    before: MetricStats | None
+    """At the step before; null if that has no value."""
+    counts: list[int]
+
+
+class StepSample(Struct, kw_only=True):
+    """A sample of the step, with its values of the requested metrics in their order."""
+
+    id: str
+    group: str
+    values: list[Number]
+
+
+class StepValuesReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/step-values?split=&step=&names=`: sample metrics at one step.
+
+    All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
+    """
+
+    run: str
+    version: str
+    split: str
+    step: int
+    before: int | None
+    """The step before; null for the first one."""
+    edges: list[float]
+    metrics: list[StepMetric]
+    samples: list[StepSample]
+    """The first samples that were trained on; those of a group stand together."""
+    total: int
+    """The number of all samples that were trained on."""

@@ -13,7 +13,7 @@ from rolloupe.query import Curve, CurveQuery
 from rolloupe.query.curves.records import Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.routes.curves import checked
+from rolloupe.server.routes.charts.curves import checked
 
 MAX_CURVES = 32
 """Nobody can read a chart with more curves."""

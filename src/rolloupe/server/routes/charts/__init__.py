@@ -1,0 +1,1 @@
+"""What charts draw: curves, their files, and distributions."""
