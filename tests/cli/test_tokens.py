@@ -43,6 +43,18 @@ def test_the_worst_tokens_come_first(short_grpo: Path) -> None:
     assert done.out.count("yes") == 2
 
 
+def test_a_table_has_a_thousand_tokens_unless_more_are_asked_for(tmp_path: Path) -> None:
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, group="g", index=0, prompt="p", response="r", series={"logprobs": [-1.0] * 1_002})
+    asked = ("tokens", tmp_path, "train/0/g/0")
+    done = rolloupe(*asked)
+    assert len(done.out.splitlines()) == 1 + 1_000
+    assert "2 more of 1,002 tokens: see them with --limit or --json." in done.err
+    for more, lines in ((("--limit", "1001"), 1 + 1_001), (("--json",), 1_002)):
+        done = rolloupe(*asked, *more)
+        assert (len(done.out.splitlines()), "more of" in done.err) == (lines, False)
+
+
 def test_what_cannot_be_answered_says_what_can(short_grpo: Path, tmp_path: Path) -> None:
     done = rolloupe("tokens", short_grpo, ID, "--series", "entropie")
     assert done.code == 2 and "no token series 'entropie'; the sample has: logprobs" in done.err

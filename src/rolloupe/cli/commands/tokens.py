@@ -1,6 +1,7 @@
 """`rolloupe tokens`: list the tokens of one sample, with every token series."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,16 @@ EXAMPLES = (
 OWN = ("position", "id", "text", "role", "mask")
 BATCH_ROWS = 1024
 
+SHOWN = 1_000
+"""Lines of a table unless somebody asks for more: to lay out many takes long."""
+
 
 @click.command(cls=Command, examples=EXAMPLES)
 @one_sample.sample
 @options.one_run
 @click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
 @click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N tokens. Default: all.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N tokens. Default: {SHOWN:,}; all with --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
 def tokens(
@@ -63,10 +67,13 @@ def tokens(
             complain(f"Sample {sample_id} has no tokens: its record holds no token ids, strings or series.")
             return NOTHING
         if as_json:
-            for row in _rows(table):
-                tell(dumps(row))
-        else:
-            _print(table)
+            for document in _documents(table):
+                tell(document)
+            return OK
+        shown = SHOWN if limit is None else limit
+        _print(table.slice(0, shown))
+        if len(table) > shown:
+            complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit or --json.")
         return OK
 
 
@@ -87,16 +94,28 @@ def _chosen(table: "pa.Table", names: tuple[str, ...], worst: str | None) -> "pa
     return table.select([*OWN, *shown])
 
 
-def _rows(table: "pa.Table") -> Iterator[dict[str, Any]]:
+def _documents(table: "pa.Table") -> Iterator[str]:
+    """Yield a JSON object for each row; column by column, for there may be millions of values."""
+    keys = [f"{dumps(name)}: " for name in table.column_names]
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
-        yield from batch.to_pylist()
+        columns = [_values(column.to_pylist()) for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            yield f"{{{', '.join(map(str.__add__, keys, row))}}}"
+
+
+def _values(column: list[Any]) -> list[str]:
+    """Return values of one type as JSON."""
+    if isinstance(column[0], float):
+        return [repr(one) if math.isfinite(one) else dumps(one) for one in column]
+    known = {one: dumps(one) for one in {*column}}
+    return [known[one] for one in column]
 
 
 def _print(table: "pa.Table") -> None:
     """Print a table without the columns that are empty."""
     names = [name for name in table.column_names if table[name].null_count < len(table)]
     numbers = tuple(name for name in names if name not in ("text", "role", "mask"))
-    rows = [[_cell(name, row[name]) for name in names] for row in _rows(table)]
+    rows = [[_cell(name, row[name]) for name in names] for row in table.to_pylist()]
     print_table(names, rows, numbers=numbers)
 
 
