@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,9 +34,18 @@ class Answer(NamedTuple):
 
 
 def ask(
-    app: App, method: str, target: str, headers: dict[str, str] | Pairs = (), body: bytes = b"", host: str = "localhost"
+    app: App,
+    method: str,
+    target: str,
+    headers: dict[str, str] | Pairs = (),
+    body: bytes = b"",
+    host: str = "localhost",
+    leaves: threading.Event | None = None,
 ) -> Answer:
-    """Send one request to the application as uvicorn would, with the target and the headers exactly as given."""
+    """Send one request to the application as uvicorn would, with the target and the headers exactly as given.
+
+    The client closes the connection once `leaves` is set.
+    """
     pairs = list(headers.items() if isinstance(headers, dict) else headers)
     if host and not any(name == "host" for name, _ in pairs):
         pairs.insert(0, ("host", host))
@@ -46,10 +56,10 @@ def ask(
         "root_path": "", "headers": [(n.lower().encode(), v.encode("latin-1")) for n, v in pairs],
         "client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8080),
     }  # fmt: skip
-    return asyncio.run(_send(app, scope, body))
+    return asyncio.run(_send(app, scope, body, leaves))
 
 
-async def _send(app: App, scope: dict[str, Any], body: bytes) -> Answer:
+async def _send(app: App, scope: dict[str, Any], body: bytes, leaves: threading.Event | None) -> Answer:
     sent: list[dict[str, Any]] = []
     messages = [
         {"type": "http.request", "body": body[i : i + 1000], "more_body": True} for i in range(0, len(body), 1000)
@@ -57,7 +67,10 @@ async def _send(app: App, scope: dict[str, Any], body: bytes) -> Answer:
     messages.append({"type": "http.request", "body": b"", "more_body": False})
 
     async def receive() -> Any:
-        return messages.pop(0) if messages else await asyncio.Future()  # the client stays
+        if messages:
+            return messages.pop(0)
+        await (asyncio.Future() if leaves is None else asyncio.to_thread(leaves.wait))
+        return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
         sent.append(message)

@@ -489,7 +489,7 @@ class Run:
             min_tokens: compare words that are at least so often a token, at each of the steps; for shares at one.
             limit: how many words to list on either side.
 
-        Raises `BadQuery` for a step without samples.
+        Raises `NotFound` for a step without samples.
         """
         run = self._ready(derived=True)
         return queries.word_changes(

@@ -50,7 +50,7 @@ from rolloupe.query.run.trainer_metrics import curve_sources, metric_arrow, metr
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
 from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
-from rolloupe.query.run_tokens.token_index import MAX_READ, TokenCoverage
+from rolloupe.query.run_tokens.token_index import MAX_READ, TokenCoverage, in_known_scope, in_known_series
 from rolloupe.query.run_tokens.words import (
     MIN_TOKENS,
     StepWords,
@@ -206,6 +206,8 @@ __all__ = [
     "groups",
     "groups_page",
     "has_column",
+    "in_known_scope",
+    "in_known_series",
     "in_scope",
     "is_derived",
     "judges",

@@ -22,7 +22,7 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server.context import Context, Stopping, TooMany
+from rolloupe.server.context import Context, Gone, Stopping, TooMany
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
@@ -116,6 +116,7 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     UnreadablePath: (404, "Check the path on the machine where the server runs."),
     NotWritable: (503, "Fix that, then try again."),
     Stopping: (503, "Start it again."),
+    Gone: (503, "Ask again."),
     TooMany: (503, "Wait until one of them ends."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }

@@ -5,7 +5,7 @@ import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
@@ -56,6 +56,21 @@ class Stopping(RolloupeError):
         super().__init__("the server is stopping")
 
 
+class Gone(RolloupeError):
+    """Raised for a request whose client has closed the connection."""
+
+    def __init__(self) -> None:
+        super().__init__("nobody waits for the answer")
+
+
+class StepInputs(NamedTuple):
+    """What the update of a step depends on, as far as it has been read."""
+
+    found: Sequence[query.UpdateInputs | str]
+    size_bytes: int
+    is_whole: bool
+
+
 class TooMany(RolloupeError):
     """Raised for a requested file while the maximum number of files is being sent."""
 
@@ -72,7 +87,7 @@ class Context:
         self.replies = Replies(self.cache, self.in_thread, self._read, is_loopback=settings.is_loopback)
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
-        self.updates: Lru[tuple[str, ...], Sequence[query.UpdateInputs | str]] = Lru(1, STEP_BYTES)
+        self.updates: Lru[tuple[str, ...], StepInputs] = Lru(1, STEP_BYTES)
         self.hub = Hub(self.library, self.state, self.in_thread)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
@@ -197,6 +212,25 @@ class Context:
     def is_busy(self) -> bool:
         """True if a query continues although no request waits for it."""
         return bool(self._running)
+
+
+@contextlib.asynccontextmanager
+async def watched(request: Request) -> AsyncIterator[threading.Event]:
+    """Yield an event that is set once nobody waits for the answer to a request without a body."""
+    stop = threading.Event()
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        stop.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield stop
+    finally:
+        stop.set()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 def context_of(request: Request) -> Context:

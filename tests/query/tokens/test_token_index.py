@@ -13,7 +13,7 @@ import pytest
 from rolloupe import Recorder, query, tokens
 from rolloupe.demo import RUNS
 from rolloupe.derive import token_metrics
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
@@ -211,7 +211,7 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
         assert (changes.compared, changes.unknown) == (len(found), len(first.words) - len(found))
         with pytest.raises(BadQuery, match="neither probability nor share"):
             query.word_changes(run, "train", 0, 1, by="kl")
-        with pytest.raises(BadQuery, match="no samples at step 7"):
+        with pytest.raises(NotFound, match="no samples at step 7"):
             query.word_changes(run, "train", 0, 7)
         with pytest.raises(BadQuery, match="remove the group"):
             query.step_words(run, SampleQuery(group="g"))

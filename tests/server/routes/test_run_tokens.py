@@ -1,10 +1,17 @@
 """The tokens of a run over HTTP: the same numbers as the queries, and what wrong addresses get."""
 
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from rolloupe import query
+from rolloupe.model import Sample
 from rolloupe.query import SampleQuery
-from tests.server.support import get, opened, run_path, served
+from tests.server.support import BEARER, ask, get, opened, run_path, served
 
 
 def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: Path, demo_runs: Path) -> None:
@@ -42,9 +49,46 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
         for wrong in (
             "token-steps", "token-positions?series=kl", "token-words?by=x", "token-words?limit=0",
             "token-masks?where=reward+%3E+0", "token-changes?split=train&before=0", "token-changes?before=0&after=1",
-            "token-changes?split=train&before=0&after=9", "token-changes?split=train&before=0&after=1&min_tokens=0",
+            "token-changes?split=train&before=1&after=1", "token-changes?split=train&before=0&after=1&min_tokens=0",
         ):  # fmt: skip
             assert get(app, f"{path}/{wrong}").status == 400, wrong
+        for unknown in (
+            "token-changes?split=train&before=0&after=9", "token-words?step=9", "token-steps?split=train&series=no",
+            "token-positions?series=no&step=1", "token-positions?series=kl&step=9", "worst-tokens?series=no",
+            "worst-tokens?series=kl&step=9", "worst-tokens?split=train&step=0&group=no&series=kl",
+            "update?split=train&step=9&rule=ppo", "update?split=train&step=0&group=no&rule=ppo",
+        ):  # fmt: skip
+            assert get(app, f"{path}/{unknown}").status == 404, unknown
+        for empty in ("series=group_advantages", "series=loss_mask", "series=kl&step=0&where=reward+%3E+9"):
+            found = get(app, f"{path}/worst-tokens?split=train&{empty}")
+            assert (found.status, found.json["tokens"]) == (200, []), empty
+
+
+def test_an_update_that_nobody_waits_for_ends_and_the_next_goes_on_there(
+    tmp_path: Path, short_grpo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(short_grpo, tmp_path) as library:
+        app = served(library)
+        address = f"{run_path(app)}/update?split=train&step=0&rule=ppo"
+        expected = get(app, address).json
+        leaves, whole, read = threading.Event(), query.whole, [0]
+
+        def slow(*scope: Any) -> Iterator[Sample]:
+            for sample in whole(*scope):
+                read[0] += 1
+                if read[0] > 2:
+                    leaves.set()
+                    time.sleep(0.05)
+                yield sample
+
+        monkeypatch.setattr(query, "whole", slow)
+        app.context.updates.clear()
+        app.context.cache.clear()
+        assert ask(app, "GET", address, BEARER, leaves=leaves).status == 503
+        total = expected["samples"] + sum(expected["left_out"].values())
+        assert 2 < read[0] < total
+        assert get(app, address).json == expected
+        assert read[0] <= total + 1  # at most one was being read as the client left
 
 
 def test_what_rules_take_out_by_step(tmp_path: Path) -> None:

@@ -57,16 +57,18 @@ export function address(path: readonly string[], query: Query = {}): string {
   return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
 }
 
-/** Request a reply; `path` may be a complete address. Throws `ApiError`. */
-export async function get<T>(path: readonly string[] | string, query: Query = {}): Promise<T> {
+/** Request a reply, until `signal` ends that; `path` may be a complete address. Throws `ApiError`. */
+export async function get<T>(path: readonly string[] | string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return answered<T>(typeof path === "string" ? path : address(path, query), {
     headers: { accept: "application/json" },
+    ...(signal && { signal }),
   });
 }
 
-/** Request a binary reply. Throws `ApiError`. */
-export async function bytes(path: readonly string[], query: Query = {}): Promise<ArrayBuffer> {
-  return (await replied(address(path, query), { headers: { accept: "application/octet-stream" } })).arrayBuffer();
+/** Request a binary reply, until `signal` ends that. Throws `ApiError`. */
+export async function bytes(path: readonly string[], query: Query = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const headers = { accept: "application/octet-stream" };
+  return (await replied(address(path, query), { headers, ...(signal && { signal }) })).arrayBuffer();
 }
 
 /** Request a change. Throws `ApiError`. */

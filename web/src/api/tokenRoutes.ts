@@ -31,16 +31,23 @@ function ruleQuery({ name, thresholds, klWeight }: AskedRule): Record<string, st
   return { rule: name, kl_weight: klWeight, ...Object.fromEntries(moved) };
 }
 
-export const getUpdate = async (run: string, id: string, rule: AskedRule, after?: string): Promise<TokenUpdate> =>
-  decodeUpdate(await bytes(["runs", run, "sample", "tokens"], { id, after, ...ruleQuery(rule) }));
+export const getUpdate = async (
+  run: string,
+  id: string,
+  rule: AskedRule,
+  after?: string,
+  signal?: AbortSignal,
+): Promise<TokenUpdate> =>
+  decodeUpdate(await bytes(["runs", run, "sample", "tokens"], { id, after, ...ruleQuery(rule) }, signal));
 
-/** What a step does to its samples, or to those of a group. */
+/** What a step does to its samples, or to those of a group; the server stops reading them when `signal` ends it. */
 export const getUpdateShares = (
   run: string,
   scope: TokenScope,
   rule: AskedRule,
   weights: string,
-): Promise<UpdateReply> => get(["runs", run, "update"], { ...scope, ...ruleQuery(rule), weights });
+  signal?: AbortSignal,
+): Promise<UpdateReply> => get(["runs", run, "update"], { ...scope, ...ruleQuery(rule), weights }, signal);
 
 /** What narrows a question about the tokens of many samples: nothing for a whole run. */
 export interface TokenScope {

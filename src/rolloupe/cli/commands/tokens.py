@@ -35,7 +35,9 @@ SHOWN = 1_000
 @options.one_run
 @click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
 @click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N tokens. Default: {SHOWN:,}; all with --json.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N tokens. Default: {SHOWN:,}; all with --json."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
 def tokens(

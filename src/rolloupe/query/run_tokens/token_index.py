@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import tokens
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
 from rolloupe.index.token_stats.series_totals import SeriesTotals
@@ -98,6 +98,28 @@ def of_index(query: SampleQuery) -> None:
     """Raise `BadQuery` for a query of other samples than all those of some steps."""
     if is_read(query):
         raise BadQuery("only whole steps have this answer: remove the group and the filter")
+
+
+def in_known_scope(run: OpenRun, query: SampleQuery) -> None:
+    """Raise `NotFound` for a query of one step, or of one group, that has no samples, whatever its filter is."""
+    is_of_step = query.step_min is not None and query.step_min == query.step_max
+    if not (is_of_step or query.group) or samples(run, replace(query, where=(), trained=None, limit=0)).total:
+        return
+    of_group = f" in group {query.group!r}" if query.group else ""
+    of_step = f" at step {query.step_min}" if is_of_step else ""
+    of_split = f" of split {query.splits[0]!r}" if query.splits else ""
+    raise NotFound(f"no samples{of_group}{of_step}{of_split} in run {run.id!r}")
+
+
+def in_known_series(run: OpenRun, series: str) -> None:
+    """Raise `NotFound` for a series that no sample of a run has. One that some samples lack is known.
+
+    While samples wait for the index, any may be known; so are the series without statistics.
+    """
+    rows, coverage = indexed(run, run.snapshot(), SampleQuery(), ["series"])
+    names = list(dict.fromkeys(name for row in rows for name in row.values if name != WHOLE_STEP))
+    if series not in (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES) and not coverage.pending:
+        raise NotFound(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
 
 
 def _is_in(query: SampleQuery, key: StepKey) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
@@ -144,14 +144,15 @@ def word_changes(
     By `probability`, means over the tokens of a word are compared, of words that are at least `min_tokens` times a
     token at each of the steps; by `share`, how many of all tokens they are, of words that are as often a token at one
     of the steps. Only words of which the index knows every token at both steps are compared, so the figures are exact;
-    `unknown` counts the others. Raises `BadQuery` for another comparison, a step without samples, or less than one
-    token.
+    `unknown` counts the others. Raises `BadQuery` for another comparison or less than one token, and `NotFound` for a
+    step without samples.
     """
     _one_of(by, COMPARED)
     if min_tokens < 1:
         raise BadQuery(f"min_tokens must be at least 1, and {min_tokens} was given")
     (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
-    coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
+    if before != after:
+        coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
     return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)
 
 
@@ -263,7 +264,7 @@ def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWord
 def _of_step(run: OpenRun, split: str, step: int) -> tuple[_SumsByWord, TokenCoverage]:
     by_step, coverage = _kept(run, SampleQuery(splits=(split,), step_min=step, step_max=step))
     if not coverage.samples:
-        raise BadQuery(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     return _SumsByWord(by_step[split, step]), coverage
 
 

@@ -119,13 +119,12 @@ class Reader:
         return _Step(of, KeyedTable(rows, ("grp", "idx")), None if noted is None else KeyedTable(noted, ("uid",)))
 
 
-def whole(run: OpenRun, split: str, step: int, group: str | None = None) -> Iterator[Sample]:
+def whole(run: OpenRun, split: str, step: int, group: str | None = None, offset: int = 0) -> Iterator[Sample]:
     """Yield the samples of a step or of one group, read from their files, group by group: all samples in its means.
 
-    A sample's row includes its annotations (advantage, why it was discarded, metrics, tags). Raises `SourceChanged` if
-    a file was rewritten meanwhile.
+    The first `offset` samples are left out. A sample's row includes its annotations (advantage, why it was discarded,
+    metrics, tags). Raises `SourceChanged` if a file was rewritten meanwhile.
     """
-    offset = 0
     while True:
         query = SampleQuery(
             splits=(split,), step_min=step, step_max=step, group=group or None, offset=offset, limit=PAGE

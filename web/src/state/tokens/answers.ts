@@ -1,6 +1,9 @@
-/** The answers about some subjects: asked for when the reader pauses, one at a time for each, and kept while wanted. */
+/**
+ * The answers about some subjects: asked for when the reader pauses, one at a time for each, and kept while wanted. A
+ * question that nobody asks any more is ended.
+ */
 
-import { batch, computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import type { ApiError } from "../../api";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
@@ -10,7 +13,12 @@ export interface Asked<T> {
   subject: string;
   /** The subject with all that the answer depends on. */
   key: string;
-  ask: () => Promise<T>;
+  ask: (signal: AbortSignal) => Promise<T>;
+}
+
+interface Busy {
+  key: string;
+  end: AbortController;
 }
 
 interface Loaded<T> {
@@ -28,8 +36,8 @@ export abstract class AnswersStore<T> extends Store {
 
   readonly #loaded = signal<readonly Loaded<T>[]>([]);
 
-  /** The subjects whose answers are under way. */
-  readonly #busy = signal<ReadonlySet<string>>(new Set());
+  /** What is under way, by subject. */
+  readonly #busy = new Map<string, Busy>();
 
   readonly #current = computed(() =>
     this.asked.value.map(({ subject }) => this.#loaded.value.find((one) => one.subject === subject) ?? null),
@@ -48,10 +56,11 @@ export abstract class AnswersStore<T> extends Store {
   start(): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     this.effect(() => {
-      const [known, busy] = [this.#loaded.value, this.#busy.value];
+      const [known, asked] = [this.#loaded.value, this.asked.value];
       clearTimeout(timer);
-      const due = this.asked.value.filter(
-        ({ subject, key }) => !busy.has(subject) && !known.some((one) => one.key === key),
+      for (const subject of this.#busy.keys()) if (!asked.some((one) => one.subject === subject)) this.#end(subject);
+      const due = asked.filter(
+        ({ subject, key }) => this.#busy.get(subject)?.key !== key && !known.some((one) => one.key === key),
       );
       if (due.length === 0) return;
       const isAgain = due.every(({ subject }) => known.some((one) => one.subject === subject));
@@ -59,19 +68,25 @@ export abstract class AnswersStore<T> extends Store {
     });
   }
 
+  #end(subject: string): void {
+    this.#busy.get(subject)?.end.abort();
+    this.#busy.delete(subject);
+  }
+
   async #load({ subject, key, ask }: Asked<T>): Promise<void> {
-    this.#busy.value = new Set([...this.#busy.peek(), subject]);
+    this.#end(subject);
+    const end = new AbortController();
+    this.#busy.set(subject, { key, end });
     let loaded: Loaded<T>;
     try {
-      loaded = { subject, key, found: await ask(), error: null };
+      loaded = { subject, key, found: await ask(end.signal), error: null };
     } catch (error) {
       loaded = { subject, key, found: null, error: asApiError(error) };
     }
+    if (end.signal.aborted) return;
+    this.#busy.delete(subject);
     const wanted = new Set(this.asked.peek().map((one) => one.subject));
-    batch(() => {
-      this.#busy.value = new Set([...this.#busy.peek()].filter((one) => one !== subject));
-      const others = this.#loaded.peek().filter((one) => one.subject !== subject && wanted.has(one.subject));
-      this.#loaded.value = [...others, loaded];
-    });
+    const others = this.#loaded.peek().filter((one) => one.subject !== subject && wanted.has(one.subject));
+    this.#loaded.value = [...others, loaded];
   }
 }

@@ -103,7 +103,7 @@ it("has the KL penalty of the run under every rule, or another one, and none wit
   expect(asked.mock.lastCall?.[2].klWeight).toBe(0);
 });
 
-it("keeps an answer until the one about another threshold is there, and asks for one at a time", async () => {
+it("keeps an answer until the one about another threshold is there, and ends what nobody asks any more", async () => {
   session.place.go({ updateOf: "group" });
   await settled();
   let finish: (found: UpdateReply) => void = () => undefined;
@@ -113,14 +113,24 @@ it("keeps an answer until the one about another threshold is there, and asks for
   for (const high of [0.3, 0.4]) update.move(chosen, "high", high);
   await new Promise((resolve) => setTimeout(resolve, 250)); // longer than the pause of a reader
   expect(asked.mock.calls.map((call) => call[2].thresholds)).toEqual([{ high: 0.4 }]);
+  const first = finish;
   update.move(chosen, "high", 0.5);
   await new Promise((resolve) => setTimeout(resolve, 250));
-  expect(asked).toHaveBeenCalledTimes(1);
+  expect(asked.mock.calls.map((call) => [call[2].thresholds, call[4]?.aborted])).toEqual([
+    [{ high: 0.4 }, true],
+    [{ high: 0.5 }, false],
+  ]);
+  expect(shares.now.value.map((one) => one?.samples)).toEqual([1]);
+  first({ ...answer("ppo"), samples: 3 });
+  await settled();
   expect(shares.now.value.map((one) => one?.samples)).toEqual([1]);
   finish({ ...answer("ppo"), samples: 2 });
-  await new Promise((resolve) => setTimeout(resolve, 250));
-  expect(asked.mock.lastCall?.[2].thresholds).toEqual({ high: 0.5 });
+  await settled();
   expect(shares.now.value.map((one) => one?.samples)).toEqual([2]);
+  update.move(chosen, "high", 0.6);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  session.place.go({ updateOf: "sample" });
+  expect(asked.mock.lastCall?.[4]?.aborted).toBe(true);
 });
 
 it("says what failed, and asks again", async () => {

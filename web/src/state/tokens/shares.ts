@@ -26,7 +26,7 @@ export class TokenSharesStore extends AnswersStore<UpdateReply> {
     return update.chosen.value.map(askedRule).map((rule) => ({
       subject: JSON.stringify([run, scope, rule.name, weights]),
       key: JSON.stringify([run, scope, rule, weights, stamp]),
-      ask: () => getUpdateShares(run, scope, rule, weights),
+      ask: (signal) => getUpdateShares(run, scope, rule, weights, signal),
     }));
   });
 }

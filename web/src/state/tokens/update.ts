@@ -70,7 +70,7 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     return this.chosen.value.map(askedRule).map((rule) => ({
       subject: JSON.stringify([run, id, after, rule.name]),
       key: JSON.stringify([run, id, after, rule]),
-      ask: () => getUpdate(run, id, rule, after),
+      ask: (signal) => getUpdate(run, id, rule, after, signal),
     }));
   });
 

@@ -8,7 +8,8 @@ from starlette.responses import Response
 
 from rolloupe import query, tokens, wire
 from rolloupe.errors import BadQuery
-from rolloupe.query import TokenCoverage, TokenWord
+from rolloupe.index import OpenRun
+from rolloupe.query import SampleQuery, TokenCoverage, TokenWord
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.wire import number
@@ -54,6 +55,7 @@ async def by_step(request: Request) -> Response:
 
     def make() -> wire.TokenStepsReply:
         found = query.token_stats(run, scope, name, PERCENTILES)
+        _check(run, scope, name, is_empty=not found.steps)
         return wire.TokenStepsReply(
             series=name,
             steps=[one.step for one in found.steps],
@@ -86,6 +88,7 @@ async def by_position(request: Request) -> Response:
     def make() -> wire.TokenPositionsReply:
         found = query.position_curves(run, scope, name)
         curve = next(iter(found.curves), None)
+        _check(run, scope, name, is_empty=curve is None)
         return wire.TokenPositionsReply(
             series=name,
             step=step,
@@ -143,6 +146,7 @@ async def words(request: Request) -> Response:
 
     def make() -> wire.TokenWordsReply:
         found = query.words_of_steps(run, scope, by=by, limit=limit)
+        _check(run, scope, is_empty=not found.words)
         return wire.TokenWordsReply(
             words=_words(found.words),
             kl=found.kl,
@@ -165,6 +169,8 @@ async def changes(request: Request) -> Response:
     before, after = params.integer(parameters, "before"), params.integer(parameters, "after")
     by, least = parameters.get("by") or "probability", params.integer(parameters, "min_tokens", query.MIN_TOKENS)
     limit = params.integer(parameters, "limit", WORDS, low=1, high=MOST_WORDS)
+    if before == after:
+        raise BadQuery(f"before and after are both step {before}: choose two different steps")
 
     def make() -> wire.TokenChangesReply:
         found = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=limit)
@@ -202,6 +208,7 @@ async def worst(request: Request) -> Response:
 
     def make() -> wire.WorstTokensReply:
         found = query.worst_tokens(run, scope, name, highest=side == "high", limit=limit)
+        _check(run, scope, name, is_empty=not found.tokens)
         texts = query.each_readable([one.token_string or "" for one in found.tokens])
         return wire.WorstTokensReply(
             series=name,
@@ -219,6 +226,15 @@ async def worst(request: Request) -> Response:
         )
 
     return await context.replies.answer(request, run.version, make)
+
+
+def _check(run: OpenRun, scope: SampleQuery, series: str | None = None, *, is_empty: bool) -> None:
+    """Raise `NotFound` if an answer is empty because there is no such step, group or series."""
+    if not is_empty:
+        return
+    query.in_known_scope(run, scope)
+    if series is not None:
+        query.in_known_series(run, series)
 
 
 def _coverage(one: TokenCoverage) -> wire.TokenCoverageView:

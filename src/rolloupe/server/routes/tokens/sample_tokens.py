@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from threading import Event
+from typing import TypeVar
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -13,10 +15,12 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import MAX_READ, Push, SampleQuery, UpdateChoice, UpdateInputs
 from rolloupe.server import params, replies
-from rolloupe.server.context import STEP_BYTES, Context, context_of
+from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, context_of, watched
 from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
 from rolloupe.wire.views import token_bytes
+
+T = TypeVar("T")
 
 MAX_TOKENS = 262_144
 """Tokens in one answer, each with all its series; a longer sample takes several requests."""
@@ -72,8 +76,9 @@ async def update(request: Request) -> Response:
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
     group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
-    def make() -> wire.UpdateReply:
-        found = query.grouped_update(_inputs(context, run, (split, step, group or "")), choice, weights)
+    def make(stop: Event) -> wire.UpdateReply:
+        inputs = _inputs(context, run, (split, step, group or ""), stop)
+        found = query.grouped_update(inputs, choice, weights)
         return wire.UpdateReply(
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
@@ -88,41 +93,57 @@ async def update(request: Request) -> Response:
             unnamed=found.unnamed,
         )
 
-    return await context.replies.answer(request, run.version, make, in_thread=context.in_step_thread)
+    async with watched(request) as stop:
+        in_thread = context.in_step_thread
+        return await context.replies.answer(request, run.version, lambda: make(stop), in_thread=in_thread)
 
 
-def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str]) -> Iterable[UpdateInputs | str]:
-    """Return what the update of a step, or of a group of it, depends on. Raises `BadQuery` for too many samples."""
-    (split, step, group), version = scope, run.version
-    key = (run.id, version, split, str(step), group)
-    kept = context.updates.get(key)
-    if kept is not None:
-        return kept
+def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str], stop: Event) -> Iterator[UpdateInputs | str]:
+    """Yield what the update of a step, or of a group of it, depends on, and keep it if it is small enough.
+
+    Raises as `_further`, and `Gone` once nobody waits: the next request goes on where this one ended.
+    """
+    split, step, group = scope
+    key = (run.id, run.version, split, str(step), group)
+    known = context.updates.get(key) or StepInputs([], 0, is_whole=False)
+    kept, size_bytes, is_whole = [*known.found], known.size_bytes, False
+    try:
+        yield from _until(stop, known.found)
+        for one in _until(stop, [] if known.is_whole else _further(run, scope, len(kept))):
+            size_bytes += 0 if isinstance(one, str) else one.size_bytes
+            if size_bytes <= STEP_BYTES:
+                kept.append(one)
+            else:
+                kept.clear()
+            yield one
+        is_whole = True
+    finally:
+        if kept and size_bytes <= STEP_BYTES:
+            context.updates.put(key, StepInputs(kept, size_bytes, is_whole or known.is_whole), size_bytes)
+
+
+def _until(stop: Event, some: Iterable[T]) -> Iterator[T]:
+    items = iter(some)
+    while not stop.is_set():
+        one = next(items, None)
+        if one is None:
+            return
+        yield one
+    raise Gone
+
+
+def _further(run: OpenRun, scope: tuple[str, int, str], offset: int) -> Iterator[UpdateInputs | str]:
+    """Read it from a sample on. Raises `BadQuery` for too many samples, and `NotFound` for none."""
+    split, step, group = scope
     samples = SampleQuery(splits=(split,), step_min=step, step_max=step, group=group or None, limit=0)
     total = query.samples(run, samples).total
+    if not total:
+        query.in_known_scope(run, samples)
     if total > MAX_READ:
         raise BadQuery(
             f"step {step} has {total:,} samples, and one answer reads at most {MAX_READ:,}: choose one of its groups"
         )
-    found = query.with_group_advantages(run, query.whole(run, split, step, group))
-    return _keeping(context, key, query.update_inputs(found))
-
-
-def _keeping(
-    context: Context, key: tuple[str, ...], found: Iterable[UpdateInputs | str]
-) -> Iterator[UpdateInputs | str]:
-    """Yield all that is found, and keep it if it is small enough."""
-    kept: list[UpdateInputs | str] = []
-    size_bytes = 0
-    for one in found:
-        size_bytes += 0 if isinstance(one, str) else one.size_bytes
-        if size_bytes <= STEP_BYTES:
-            kept.append(one)
-        else:
-            kept.clear()
-        yield one
-    if size_bytes <= STEP_BYTES:
-        context.updates.put(key, kept, size_bytes)
+    yield from query.update_inputs(query.with_group_advantages(run, query.whole(run, split, step, group, offset)))
 
 
 def choice_of(parameters: QueryParams) -> UpdateChoice:
