@@ -369,6 +369,8 @@ class Sample(Struct, kw_only=True):
     token_ids: list[int] = []
     partial_tokens: dict[int, bytes] = {}
     """The bytes of the ids that are a part of a character, where a tokenizer made the token strings."""
+    unread_tokens: int = 0
+    """How many tokens of the record are left out, because it holds more than are read of a sample."""
     top_logprobs: list[list[tuple[str, float]]] = []
     """What the model could have sampled in the places of the last tokens: token strings, or ids, with logprobs."""
     series: list[TokenSeries] = []

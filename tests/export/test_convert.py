@@ -111,9 +111,10 @@ def test_what_native_cannot_hold_of_counts_is_said_and_nothing_is_warned_of(tmp_
     class Odd(Made):
         def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
             for sample in super().whole(step, split):
-                sample.row.uid, sample.row.turns = "one", 0
+                sample.row.uid, sample.row.turns, sample.unread_tokens = "one", 0, 5
                 sample.row.prompt_tokens, sample.row.response_tokens, sample.row.total_tokens = 3, 4, 9
                 yield sample
 
-    assert convert(Odd(2), tmp_path / "out", "native").left == {"total tokens": 2}  # warnings are errors here
+    left = convert(Odd(2), tmp_path / "out", "native").left  # warnings are errors here
+    assert left == {"total tokens": 2, "tokens beyond those that are read of a sample": 2}
     assert [(row.turns, row.total_tokens) for row in rows(only_run(tmp_path / "out"))] == [(0, 7), (0, 7)]

@@ -23,7 +23,7 @@ def test_all_that_belongs_to_the_first_tokens_is_left(monkeypatch: pytest.Monkey
     )  # fmt: skip
     whole = tokens.tokens_of(sample)
     tokens.cut_tokens(sample)
-    assert sample.notes == ["the record holds 6 tokens: the first 4 are shown"]
+    assert (sample.notes, sample.unread_tokens) == (["the record holds 6 tokens: the first 4 are shown"], 2)
     assert (sample.token_ids, sample.token_strings, sample.top_logprobs) == ([1, 2, 3, 4], ["c", "d"], [])
     (series,) = sample.series
     assert (series.name, series.offset, [*series.values], series.stored) == ("a", 3, [0.0], array("d", [0.0]))

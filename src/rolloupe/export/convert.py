@@ -30,6 +30,9 @@ REPORTS = "reports of the trainer (logtree)"
 """Copied as they are if the layout has a place for them and the run has them as files."""
 
 
+UNREAD = "tokens beyond those that are read of a sample"
+
+
 class NamedSplit(Protocol):
     """A split."""
 
@@ -165,6 +168,7 @@ def convert(
     def counted(samples: Iterator[Sample]) -> Iterator[Sample]:
         nonlocal done
         for sample in samples:
+            losses[UNREAD] += sample.unread_tokens > 0
             sample.token_strings = sample.token_strings[strings_of_prompt(sample) :]
             sample.is_decoded = False
             yield sample

@@ -64,6 +64,7 @@ def cut_tokens(sample: Sample) -> None:
     if total <= most:
         return
     sample.notes.append(f"the record holds {total:,} tokens: the first {most:,} are shown")
+    sample.unread_tokens = total - most
     sample.token_ids = sample.token_ids[:most]
     sample.token_strings = _of_last(sample.token_strings, total, most)
     sample.top_logprobs = _of_last(sample.top_logprobs, total, most)

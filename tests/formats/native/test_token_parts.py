@@ -123,7 +123,7 @@ def test_of_too_many_tokens_the_first_are_read_and_a_note_says_so(
     info = only_run(tmp_path / "run")
     (sample,) = samples(info)
     assert [note for note in sample.notes if "5 tokens of the sample: the first 4 are shown" in note]
-    assert sample.token_ids == ids[:4]
+    assert (sample.token_ids, sample.unread_tokens) == (ids[:4], 1)
     (source,) = (one for one in by_name(info.format).sources(info) if one.name == sample.locator.source)
     (found,) = by_name(info.format).token_arrays(info, source, [sample.locator])
     assert isinstance(found, SampleTokens) and found.ids is not None

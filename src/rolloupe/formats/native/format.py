@@ -483,6 +483,7 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
         sample.notes.append(f"columns of {path.name} that are no lists of numbers: {listed}")
     if found.total > (most := tokens.most_tokens(len(found.series))):
         sample.notes.append(f"{path.name} holds {found.total:,} tokens of the sample: the first {most:,} are shown")
+        sample.unread_tokens = found.total - most
     _place(sample, found.token_ids, found.series)
 
 
