@@ -61,8 +61,9 @@ class DecodedGroup:
         found = {name: values for name, column in self._lists.items() if (values := column.row(row)) is not None}
         own = None if self._ids is None else self._ids.row(row)
         count, most = 0 if own is None else len(own), most_tokens(len(found))
-        series = {name: first_of(values, count, most) for name, values in found.items()}
-        ids = np.zeros(0) if own is None else first_of(own, count, most)
+        with np.errstate(all="ignore"):  # a signalling NaN
+            series = {name: first_of(values, count, most) for name, values in found.items()}
+            ids = np.zeros(0) if own is None else first_of(own, count, most)
         return StoredTokens(ids.astype(np.int64) if len(ids) and (np.abs(ids) < 2**53).all() else None, series)
 
 

@@ -75,7 +75,8 @@ def _row(table: pa.Table) -> TokenRow:
     lists = {name: cell.values for name, cell in cells.items() if is_series(name, cell.type)}
     unread = [name or "(a column without a name)" for name in cells if name not in lists]
     count, most = len(lists.get("token_ids", ())), most_tokens(len(lists) - ("token_ids" in lists))
-    arrays = {name: first_of(plain_numbers(values), count, most) for name, values in lists.items()}
+    with np.errstate(all="ignore"):  # a signalling NaN
+        arrays = {name: first_of(plain_numbers(values), count, most) for name, values in lists.items()}
     ids = arrays.pop("token_ids", np.zeros(0))
     if not (np.abs(ids) < 2**53).all():
         ids = np.zeros(0)
@@ -116,9 +117,8 @@ def plain_numbers(values: pa.Array) -> NDArray[Any]:
 def first_of(values: NDArray[Any], count: int, most: int) -> Floats:
     """The values of the first `most` tokens as floats: values belong to the last of `count` tokens."""
     before = max(0, count - len(values))
-    with np.errstate(all="ignore"):  # a signalling NaN, or null among true and false
-        if before + len(values) <= most:
-            return np.asarray(values, dtype=np.float64)
-        found = np.full(most, np.nan)
-        found[before:] = values[: max(0, most - before)]
-        return found
+    if before + len(values) <= most:
+        return np.asarray(values, dtype=np.float64)
+    found = np.full(most, np.nan)
+    found[before:] = values[: max(0, most - before)]
+    return found
