@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -168,6 +169,13 @@ def undrawn(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
+def charted(page: Page) -> None:
+    """Open the menu of a chart of two curves, and its settings."""
+    click("button", "Menu of Reward", "[role=dialog] summary")(page)
+    page.locator("summary", has_text="Settings of this chart").press("Enter")
+    expect(page.get_by_role("list", name="Curves")).to_be_visible()
+
+
 def noted(page: Page) -> None:
     """Mark a sample, and write a note on it."""
     page.keyboard.press("n")
@@ -248,6 +256,13 @@ STATES: tuple[State, ...] = (
     State("search, wrong", "search?q=(&how=r&all=1", "[role=alert]"),
     State("bookmarks", "bookmarks?run=rich", "main h1"),
     State("metrics", "runs/tele/metrics", "main[aria-label=Metrics] [role=img]"),
+    State(
+        "metrics, menu of a chart",
+        f"runs/tele/metrics?chart={quote('?kind=sample&name=reward&with=response_tokens')}&chart=response_tokens",
+        "main[aria-label=Metrics] [role=img]",
+        charted,
+        closes="Menu of Reward",
+    ),
     State("no metrics", "runs/empty/metrics", "main h2"),
     State("tokens of a run", "runs/toy/tokens", "#changes"),
     State("no tokens in a run", "runs/rich/tokens", "[role=status] code"),
@@ -269,7 +284,7 @@ STATES: tuple[State, ...] = (
 ALIKE = {
     "sample, cut off", "sample, templated", "sample, long", "sample drawn", "list of samples", "list, filtered",
     "no report", "list of what was trained on", "no such run", "nothing discarded", "search, wrong", "text of a sample",
-    "no tokens in a run", "no metrics",
+    "no tokens in a run", "no metrics", "metrics",
 }  # fmt: skip
 """States in which nothing can be pressed that other states have not."""
 

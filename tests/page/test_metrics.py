@@ -90,6 +90,54 @@ def look_across(page: Page, asked: list[dict[str, Any]]) -> None:
     expect(chart).to_have_accessible_name("kl by step")
 
 
+def arrange(page: Page) -> None:
+    """Draw two curves in one chart, the second chart of a curve with settings of its own, and order the sections."""
+    chart = page.get_by_role("region", name="kl by step")
+    opener = chart.get_by_role("button", name="Menu of")
+    opener.first.press("Enter")
+    add = page.get_by_role("combobox", name="Add a curve to this chart")
+    add.focus()
+    add.select_option("loss")
+    page.keyboard.press("Escape")
+    expect(opener.first).to_be_focused()
+    legend = chart.get_by_role("list", name="Curves").get_by_role("listitem")
+    expect(legend).to_have_text([re.compile(r"^kl0\.120"), re.compile(r"^loss0\.500")])
+    chart.get_by_role("img").hover(position={"x": 48, "y": 40})
+    expect(legend).to_have_text([re.compile(r"^kl0\.0100"), re.compile(r"^loss0\.500")])
+    hide = legend.nth(0).get_by_role("button", pressed=True)
+    hide.click()
+    expect(hide).to_have_count(0)
+    table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+    assert list(table[0]) == ["step", "actor/kl", "actor/kl ema", "actor/loss", "actor/loss ema"] and len(table) == 12
+    legend.nth(1).get_by_role("button", name="Take loss out of the chart").click()
+    expect(legend).to_have_count(0)
+
+    opener.first.press("Enter")
+    page.get_by_role("button", name="Duplicate").press("Enter")
+    expect(chart).to_have_count(2)
+    opener.nth(1).press("Enter")
+    page.get_by_text("Settings of this chart").click()
+    own = page.get_by_role("dialog", name="Menu of kl")
+    own.get_by_role("checkbox", name="log").check()
+    own.get_by_role("spinbutton", name="Smoothing").fill("0")
+    own.get_by_role("spinbutton", name="Smoothing").press("Tab")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("copy%3D2.*ema%3D0%26log%3D1"))
+    expect(chart.nth(1).get_by_text("own settings")).to_be_visible()
+    expect(chart.nth(0).get_by_text("own settings")).to_have_count(0)
+    expect(page.get_by_role("checkbox", name="log", exact=True)).not_to_be_checked()
+
+    page.get_by_role("button", name="Rename section actor").click()
+    page.get_by_role("textbox", name="Title of actor").fill("Policy")
+    page.keyboard.press("Enter")
+    up = page.get_by_role("button", name="Move section Policy up")
+    sections = page.get_by_role("button", name="Rename section")
+    expect(sections).to_have_text([re.compile(name) for name in ("Reward", "Groups", "Length", "Policy")])
+    up.press("Enter")
+    expect(sections).to_have_text([re.compile(name) for name in ("Reward", "Groups", "Policy", "Length")])
+    expect(up).to_be_focused()
+
+
 def menu_button(page: Page) -> Locator:
     """The button of the menu of points."""
     return page.get_by_role("button", name="Points of the charts")
@@ -184,7 +232,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         page.get_by_role("region", name="All wrong by step").hover()
         page.mouse.up()
         groups = page.get_by_role("region", name="Groups", exact=True).get_by_role("button", name="Rename")
-        expect(groups).to_have_text([rename[0], "Rename loss", *rename[1:]])
+        expect(groups).to_have_text(["Rename section Groups", rename[0], "Rename loss", *rename[1:]])
         page.get_by_role("button", name="Rename kl").click()
         page.get_by_role("textbox", name="Title of kl").fill("Distance to the reference")
         page.keyboard.press("Enter")
@@ -214,6 +262,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         menu.click()
         page.get_by_role("button", name="The usual charts").click()
         expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
+
+        arrange(page)
 
         alarm = page.get_by_role("list", name="Alarms").get_by_role("listitem").first
         expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))

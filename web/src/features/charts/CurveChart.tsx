@@ -20,7 +20,7 @@ interface Props {
   /** The number of the run's colour. */
   colour: number;
   /** The overlaid runs, each with its colour. */
-  others: readonly { curve: Curve | null; colour: number }[];
+  others: readonly { curve: Curve | null; colour: number; isDashed?: boolean }[];
   bounds?: Bounds;
   current: number | null;
   /** Called with the step under the pointer; null when it leaves. */
@@ -85,7 +85,7 @@ export function CurveChart({
   const isZoomable = onZoom !== null;
   const place = useRef(xOf);
   place.current = xOf;
-  const colours = [colour, ...others.map((one) => one.colour)].join(" ");
+  const colours = [colour, ...others.map((one) => `${one.colour}${one.isDashed === true ? "-" : ""}`)].join(" ");
 
   useEffect(() => {
     const element = host.current;
@@ -100,6 +100,7 @@ export function CurveChart({
           others.map((one) => one.colour),
         ),
         digits: () => now.current.digits,
+        dashed: others.map((one) => one.isDashed === true),
         across,
         last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,
         zoom: () => now.current.zoom,

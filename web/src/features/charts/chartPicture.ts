@@ -1,7 +1,7 @@
 /** A chart of the page as a picture: what is drawn, in the colours of the theme, with its title and its runs. */
 
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
-import { FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
+import { DASH, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
 import { extent } from "../../lib/numbers/curves";
 import { type Bounds, type Curve, drawnOf } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
@@ -14,7 +14,7 @@ export interface Charted {
   curve: Curve;
   name: string;
   colour: number;
-  others: readonly { curve: Curve | null; name: string; colour: number }[];
+  others: readonly { curve: Curve | null; name: string; colour: number; isDashed?: boolean }[];
   bounds: Bounds;
   isLog: boolean;
   kind: Across;
@@ -62,7 +62,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
     xs,
     lines: [
       { ys: mean, ink: ink(inks.faint), width: 1.25 },
-      ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2 })),
+      ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, isDashed: others[i]?.isDashed === true })),
       { ys: smooth, ink: line, width: 2.25 },
     ],
     band: { high, low, ink: ink(inks.band) },
@@ -87,7 +87,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       { name: of.name, ink: line },
       ...others.flatMap(({ name }, i) => {
         const colour = colours[i];
-        return colour === undefined ? [] : [{ name, ink: colour }];
+        return colour === undefined ? [] : [{ name, ink: colour, isDashed: others[i]?.isDashed === true }];
       }),
     ],
     inks: { page: ink(inks.page), strong: ink(inks.strong), label: ink(inks.label), grid: ink(inks.grid) },
@@ -123,11 +123,12 @@ export async function pngBlob({ width, height, plot, shapes, words }: Picture): 
   context.lineJoin = "round";
   const inside = new Path2D();
   inside.rect(plot[0], plot[1] - 2, plot[2], plot[3] + 4);
-  for (const { path, ink, width: by, isInside } of shapes) {
+  for (const { path, ink, width: by, isInside, isDashed } of shapes) {
     context.save();
     if (isInside) context.clip(inside);
     context.globalAlpha = ink.opacity;
     context.lineWidth = by;
+    context.setLineDash(isDashed === true ? DASH : []);
     context[by === 0 ? "fillStyle" : "strokeStyle"] = ink.hex;
     context[by === 0 ? "fill" : "stroke"](new Path2D(path));
     context.restore();

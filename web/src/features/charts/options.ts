@@ -9,6 +9,7 @@ import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis
 import type { Bounds } from "./curvesOf";
 
 const HEIGHT_PX = 128;
+const DASH = [4, 3];
 const AXIS_PX = 48;
 /** The second press of a double one comes within this time. */
 const DOUBLE_MS = 300;
@@ -35,6 +36,8 @@ interface Given {
   width: number;
   /** The number of digits that the drawn numbers lack. */
   digits: () => number;
+  /** Which of the other lines are broken. */
+  dashed: readonly boolean[];
   across: Across;
   /** The last number across. */
   last: () => number;
@@ -83,6 +86,7 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
 export function optionsOf({
   width,
   digits,
+  dashed,
   across,
   last,
   zoom,
@@ -153,9 +157,10 @@ export function optionsOf({
       { stroke: inks.line, width: 1.75, points: { show: true, filter: alone, fill: inks.line, size: 4 } },
       { stroke: "transparent", points: { show: false } },
       { stroke: "transparent", points: { show: false } },
-      ...inks.others.map((stroke) => ({
+      ...inks.others.map((stroke, i) => ({
         stroke,
         width: 1.5,
+        dash: dashed[i] === true ? DASH : [],
         points: { show: true, filter: alone, fill: stroke, size: 4 },
       })),
     ],

@@ -1,7 +1,6 @@
 /** All metrics of the run by section, with a search; each turns its chart on or off. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
-import { MAX_METRICS } from "../../lib/address/address";
 import { matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
 import { figure } from "../../lib/numbers/numbers";
 import { useState } from "preact/hooks";
@@ -67,7 +66,7 @@ interface SectionProps {
 
 function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const isFull = layout.placed.length + layout.missing.length >= MAX_METRICS;
+  const { isFull } = layout;
   return (
     <details class={style["section"]} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>

@@ -16,14 +16,16 @@ import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from
 import { ChartMenu } from "./menu/ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
 import { askedOf, hasBand, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
+import { Legend } from "./parts/Legend";
+import { drawnOf, rowsOf } from "./parts/lines";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
 
 interface Props {
   entry: Placed;
-  /** Of the run, then of those drawn over it; undefined until they are loaded. */
-  curves: readonly Drawn[] | undefined;
+  /** For each curve of the chart that of the run, then those drawn over it; undefined until they are loaded. */
+  curves: readonly (readonly Drawn[])[] | undefined;
   /** The address of all points, as a file. */
   csv: string;
   /** The catalogue. */
@@ -42,39 +44,47 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
   const [isHere, setHere] = useState(false);
   const asked = askedOf(session, entry.chart);
   const band = hasBand(asked);
-  const own = curves?.[0];
-  const drawn = own?.curve ?? null;
-  const curve = useMemo(() => (drawn === null || band ? drawn : { ...drawn, std: [] }), [drawn, band]);
+  const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
+  const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
   const run = session.run.now.value;
+  const runs = run === null ? [] : [run, ...over];
+  const rows = rowsOf(entry, curves, runs);
+  const isMany = rows.length > 1;
+  const drawn = useMemo(
+    () => drawnOf(rows, hidden),
+    // Each time the rows are other objects, of the same curves.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map(({ name, colour }) => [name, colour])))],
+  );
+  const whole = drawn?.curve ?? null;
+  const curve = useMemo(() => (whole === null || band ? whole : { ...whole, std: [] }), [whole, band]);
+  const others = drawn?.others ?? [];
   const hasRollouts = run !== null && run.splits.length > 0;
-  const at = placeOf(curve, pointed);
-  const step = curve?.steps[at];
+  const at = placeOf(own?.curve ?? null, pointed);
+  const step = own?.curve?.steps[at];
+  const value = score(own?.curve?.mean[at], "none");
   const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
   const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
   const title = harmless(entry.title);
   const which = pointsOf(asked);
-  const leftOut = (curves ?? []).reduce((sum, { data }) => sum + data.left_out, 0);
-  const withoutX = (curves ?? []).reduce((sum, { data }) => sum + data.without_x, 0);
+  const leftOut = sumOf(curves, ({ left_out }) => left_out);
+  const withoutX = sumOf(curves, ({ without_x }) => without_x);
   const x = own?.x ?? "";
   const across = acrossOf(x);
   const xName = xTitle(x, entries);
   const zoom = x === xOf(asked) ? zoomOf(asked) : null;
   const limits = limitsOf(asked);
-  const hasLine = curve !== null && (curve.steps.length > 1 || over.length > 0);
-  const others = over.map((one, i) => ({
-    curve: curves?.[i + 1]?.curve ?? null,
-    colour: colourOf(one.id),
-    name: harmless(nameOf(one)),
-  }));
-  const bounds = which.from_zero ? NO_BOUNDS : boundsIn(session, entry);
+  const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
+  const bounds = which.from_zero || isMany ? NO_BOUNDS : boundsIn(session, entry);
   const span = spanOf(asked);
   const notes = [
+    Object.keys(entry.chart.look).some((name) => !OF_AXES.has(name)) ? "own settings" : "",
     leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
     withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
   ].filter((one) => one !== "");
   const charted =
-    run === null || !hasLine
+    run === null || curve === null || !hasLine
       ? null
       : {
           title,
@@ -92,7 +102,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
           zoom,
           limits,
           curve,
-          name: harmless(nameOf(run)),
+          name: rows[0]?.lines[0]?.name ?? "",
           colour: colourOf(run.id),
           others,
           bounds,
@@ -104,19 +114,19 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
         <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
         <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
         {step === undefined || !hasRollouts ? (
-          <b>{step === undefined ? "" : score(curve?.mean[at], "none")}</b>
+          <b>{step === undefined ? "" : value}</b>
         ) : (
           <a
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${score(curve?.mean[at], "none")} at step ${figure(step)}: open its rollouts`}
+            aria-label={`${value} at step ${figure(step)}: open its rollouts`}
             title={`Step ${figure(step)}: open its rollouts`}
           >
-            {score(curve?.mean[at], "none")}
+            {value}
           </a>
         )}
-        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} chart={entry.chart} alter={tools.alter} />
+        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} placed={entry} tools={tools} />
         <button
           type="button"
           class={`action ${style["tool"]}`}
@@ -142,7 +152,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
             what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
             curve={curve}
             bounds={bounds}
-            colour={colourOf(run.id)}
+            colour={rows[0]?.colour ?? 1}
             others={others}
             current={session.place.field.step.value}
             hover={point}
@@ -157,10 +167,23 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
         </div>
       )}
       {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
-      {over.length > 0 && curves !== undefined && (
+      {isMany && curves !== undefined && (
+        <Legend
+          rows={rows.map((row) => ({
+            ...row,
+            values: row.lines.map(({ curve: one }) => score(one?.mean[placeOf(one, pointed)], "–")).join(" · "),
+          }))}
+          hidden={hidden}
+          toggle={(text) =>
+            hide(new Set([...hidden].filter((one) => one !== text).concat(hidden.has(text) ? [] : text)))
+          }
+          part={tools.part}
+        />
+      )}
+      {!isMany && over.length > 0 && curves !== undefined && (
         <p class={style["others"]}>
           {over.map((one, i) => {
-            const theirs = curves[i + 1]?.curve ?? null;
+            const theirs = rows[0]?.lines[i + 1]?.curve ?? null;
             return (
               <span key={one.id} title={nameOf(one)}>
                 <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
@@ -173,6 +196,12 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
     </section>
   );
 }
+
+/** The settings whose effect is on the axes for everybody to see. */
+const OF_AXES: ReadonlySet<string> = new Set(["x", "low", "high"]);
+
+const sumOf = (curves: readonly (readonly Drawn[])[] | undefined, of: (data: CurveData) => number): number =>
+  (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
 
 /** What stands across at a step. */
 function acrossWords(step: number, data: CurveData | undefined): string {

@@ -15,6 +15,13 @@ export interface ChartTools {
   rename: (title: string) => void;
   /** Draw it in another way than the page; an empty option is as on the page. */
   alter: Change;
+  /** Draw it as the page again. */
+  plain: () => void;
+  /** Null once the page is full. */
+  duplicate: (() => void) | null;
+  /** Draw one more curve in it, or one less, by their texts. */
+  join: (text: string) => void;
+  part: (text: string) => void;
 }
 
 interface Props {
@@ -59,7 +66,7 @@ interface FieldProps {
 }
 
 /** Enter and leaving the field rename, Escape does not. */
-function Field({ title, rename, close }: FieldProps) {
+export function Field({ title, rename, close }: FieldProps) {
   const [text, setText] = useState(title);
   const done = (): void => {
     if (text !== title) rename(text);

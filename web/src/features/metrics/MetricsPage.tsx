@@ -11,13 +11,13 @@ import { useState } from "preact/hooks";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { useFollowed } from "../../ui/hooks/useFollowed";
-import { Text } from "../../ui/text/Text";
 import { Alarms } from "./Alarms";
 import { Catalogue } from "./Catalogue";
 import { ChartCard } from "./ChartCard";
-import { type Layout, layoutOf } from "./choice";
+import { askedOf, type Layout, layoutOf } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
+import { SectionTitle } from "./parts/SectionTitle";
 import { useCurves } from "./useCurves";
 import { type Drag, useMoves } from "./useMoves";
 import layoutStyle from "./Layout.module.css";
@@ -81,6 +81,7 @@ export function MetricsPage() {
 
 /** The charts by section, from one request. */
 function Shown({ layout }: { layout: Layout }) {
+  const session = useSession();
   const { placed, missing } = layout;
   const { curvesOf, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
@@ -98,9 +99,13 @@ function Shown({ layout }: { layout: Layout }) {
       <div class={style["sections"]}>
         {sectionsOf(placed).map(({ name, entries }) => (
           <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>
-            <h2>
-              <Text text={name} />
-            </h2>
+            <SectionTitle
+              name={name}
+              isFirst={entries[0] === placed[0]}
+              isLast={entries.at(-1) === placed.at(-1)}
+              rename={(to) => layout.renameSection(name, to)}
+              move={(by) => layout.moveSection(name, by)}
+            />
             <div class={style["charts"]}>
               {entries.map((entry) => {
                 const at = place.get(entry) ?? 0;
@@ -118,6 +123,10 @@ function Shown({ layout }: { layout: Layout }) {
                         alter: (change) => layout.alter(at, change),
                         grab: (event) => grab(at, event),
                         rename: (title) => layout.rename(at, title),
+                        plain: () => layout.plain(at),
+                        duplicate: layout.isFull ? null : () => layout.duplicate(at, askedOf(session, entry.chart)),
+                        join: (text) => layout.join(at, text),
+                        part: (text) => layout.part(at, text),
                       }}
                     />
                   </div>

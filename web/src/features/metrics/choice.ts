@@ -1,15 +1,33 @@
 /** What the page of metrics shows: charts, smoothing, scale. The address holds it, and the server a person's charts. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
+import { MAX_METRICS } from "../../lib/address/address";
 import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
 import { STEP } from "../../lib/charts/across";
 import { type Chart, chartOf, SPAN } from "../../lib/charts/chart";
-import { added, altered, keyOf, movedBy, movedTo, type Placed, placedOf, renamed } from "../../lib/charts/layout";
+import {
+  added,
+  altered,
+  duplicated,
+  joined,
+  keyOf,
+  movedBy,
+  movedTo,
+  parted,
+  type Placed,
+  placedOf,
+  renamed,
+  sectionMoved,
+  sectionRenamed,
+} from "../../lib/charts/layout";
 import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
+import { pointsOf } from "./points/points";
 
 export const MOST_SPAN = 50;
+/** No last step. */
+const ALL = "all";
 
 /** The charts of the page, and the ways to change them. */
 export interface Layout {
@@ -28,7 +46,17 @@ export interface Layout {
   rename: (at: number, title: string) => void;
   /** Change how one chart is drawn; an empty option is as on the page. */
   alter: (at: number, change: Asked) => void;
+  /** As on the page again. */
+  plain: (at: number) => void;
   remove: (at: number) => void;
+  duplicate: (at: number, asked: Asked) => void;
+  /** Draw a curve in the same chart, by its text, or no longer. */
+  join: (at: number, text: string) => void;
+  part: (at: number, text: string) => void;
+  renameSection: (from: string, to: string) => void;
+  moveSection: (name: string, by: 1 | -1) => void;
+  /** True once the page has as many charts as it may have. */
+  isFull: boolean;
 }
 
 export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]): Layout {
@@ -50,7 +78,14 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
     moveBy: (from, by) => change(movedBy(placed, from, by)),
     rename: (at, title) => change(renamed(placed, at, title, entries)),
     alter: (at, look) => change(altered(placed, at, look)),
+    plain: (at) => change(charts.map((one, i) => (i === at ? { ...one, look: {} } : one))),
     remove: (at) => change(charts.toSpliced(at, 1)),
+    duplicate: (at, asked) => change(duplicated(placed, at, frozen(asked))),
+    join: (at, text) => change(joined(placed, at, text)),
+    part: (at, text) => change(parted(placed, at, text)),
+    renameSection: (from, to) => change(sectionRenamed(placed, from, to, entries)),
+    moveSection: (name, by) => change(sectionMoved(placed, name, by)),
+    isFull: chosen.length >= MAX_METRICS,
   };
 }
 
@@ -68,6 +103,24 @@ export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.
 
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasBand = ({ band }: Asked): boolean => band !== "0";
+
+/** All options that a chart may have of its own, as they are now: what the page does later no longer changes them. */
+export function frozen(asked: Asked): Asked {
+  const { outliers, skip_first, from_zero, last } = pointsOf(asked);
+  const all = {
+    x: xOf(asked) || STEP,
+    low: asked["low"] ?? "",
+    high: asked["high"] ?? "",
+    ema: String(spanOf(asked)),
+    log: isLog(asked) ? "1" : "0",
+    band: hasBand(asked) ? "1" : "0",
+    outliers: String(outliers),
+    first: skip_first ? "0" : "1",
+    last: last === null ? ALL : String(last),
+    zero: from_zero ? "1" : "0",
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
+}
 
 /** What stands across; empty for the step. */
 export const xOf = ({ x = "" }: Asked): string => (x === STEP ? "" : x);

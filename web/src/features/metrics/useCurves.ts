@@ -14,6 +14,8 @@ import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
+/** Curves of so many points fit into one answer, each run counted. */
+const MOST_CURVES = 500;
 
 /** A curve as the server sent it, and as it is drawn; none of the latter without a value. */
 export interface Drawn {
@@ -24,8 +26,8 @@ export interface Drawn {
 }
 
 interface Curves {
-  /** The curves of a chart, of the run first; undefined until they are loaded. */
-  curvesOf: (of: Placed) => readonly Drawn[] | undefined;
+  /** For each curve of a chart those of the runs, the run itself first; undefined until they are loaded. */
+  curvesOf: (of: Placed) => readonly (readonly Drawn[])[] | undefined;
   /** The address of all their points, as a file. */
   csvOf: (of: Placed) => string;
   error: ApiError | null;
@@ -40,6 +42,21 @@ function axisOf(x: string, split: string): CurveAxis | null {
   return { kind, name, source, stat };
 }
 
+/** Ask for all curves, in one request unless the server refuses so many; for each curve those of the runs. */
+async function inParts(
+  records: readonly CurveRecord[],
+  most: number,
+  requestOf: (records: CurveRecord[]) => CurvesRequest,
+): Promise<CurveData[][]> {
+  const parts = Array.from({ length: Math.ceil(records.length / most) }, (_, i) =>
+    records.slice(i * most, (i + 1) * most),
+  );
+  const replies = await Promise.all(parts.map(async (part) => getCurves(requestOf(part))));
+  return replies.flatMap(({ curves }, i) =>
+    (parts[i] ?? []).map((_, at) => curves.filter(({ curve }) => curve === at)),
+  );
+}
+
 const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
 
 export function useCurves(shown: readonly Placed[]): Curves {
@@ -47,13 +64,15 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const split = session.place.field.split.value ?? "";
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
   const ids = runs.map(({ id }) => id);
-  const recordFor = ({ chart }: Placed, isFile: boolean): CurveRecord => {
-    const asked = askedOf(session, chart);
+  const recordsFor = (placed: Placed, isFile: boolean): CurveRecord[] => {
+    const asked = askedOf(session, placed.chart);
     const { last: last_step, ...which } = pointsOf(asked);
     const [x_min, x_max] = (isFile ? null : zoomOf(asked)) ?? [null, null];
     const options = { spread: !isFile || hasBand(asked), smooth: spanOf(asked), ...which, last_step, x_min, x_max };
-    const ofSplit = chart.kind === "trainer" || chart.kind === "elapsed" ? "" : split;
-    return recordOf({ ...chart, options }, ofSplit, axisOf(xOf(asked), split));
+    const x = axisOf(xOf(asked), split);
+    return [placed, ...placed.series].map(({ chart }) =>
+      recordOf({ ...chart, options }, chart.kind === "trainer" || chart.kind === "elapsed" ? "" : split, x),
+    );
   };
   const requestOf = (curves: CurveRecord[]): CurvesRequest => ({
     runs: ids,
@@ -62,28 +81,41 @@ export function useCurves(shown: readonly Placed[]): Curves {
     step_min: null,
     step_max: null,
   });
-  const charts = shown.map(({ chart }) => ({ id: idOf(chart), x: xOf(askedOf(session, chart)) }));
-  const records = shown.map((one) => recordFor(one, false));
+  const charts = shown.map(({ chart, series }) => ({
+    id: idOf(chart),
+    x: xOf(askedOf(session, chart)),
+    count: series.length + 1,
+  }));
+  const records = shown.flatMap((one) => recordsFor(one, false));
   const loaded = useFollowed(
     shown.length === 0 ? null : JSON.stringify([ids, split]),
     runs.map(({ version }) => version).join(" "),
-    async () => ({ charts, curves: (await getCurves(requestOf(records))).curves }),
+    async () => ({ charts, curves: await inParts(records, Math.floor(MOST_CURVES / ids.length), requestOf) }),
     JSON.stringify([charts, records]),
   );
   const answer = loaded.value;
   const drawn = useMemo(() => {
-    const all = (answer?.curves ?? []).map((data) => ({
-      data,
-      curve: data.error === "" && data.steps.length > 0 ? curveOf(data) : null,
-      x: answer?.charts[data.curve]?.x ?? "",
-    }));
-    return new Map(
-      (answer?.charts ?? []).map(({ id }, at): [string, Drawn[]] => [id, all.filter(({ data }) => data.curve === at)]),
-    );
+    const byChart = new Map<string, Drawn[][]>();
+    let at = 0;
+    for (const { id, x, count } of answer?.charts ?? []) {
+      const curves = answer?.curves.slice(at, at + count) ?? [];
+      byChart.set(
+        id,
+        curves.map((all) =>
+          all.map((data) => ({
+            data,
+            curve: data.error === "" && data.steps.length > 0 ? curveOf(data) : null,
+            x,
+          })),
+        ),
+      );
+      at += count;
+    }
+    return byChart;
   }, [answer]);
   return {
     curvesOf: ({ chart }) => drawn.get(idOf(chart)),
-    csvOf: (of) => curveCsv(requestOf([recordFor(of, true)])),
+    csvOf: (of) => curveCsv(requestOf(recordsFor(of, true))),
     error: loaded.error,
     again: loaded.again,
   };

@@ -1,6 +1,7 @@
 /** Moving charts: by dragging their handles, and with Alt and the arrow keys on the one that has the focus. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { idOf } from "../../lib/charts/layout";
 import { figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { announce } from "../../ui/overlay/announce";
@@ -40,7 +41,7 @@ export function useMoves({ placed, moveTo, moveBy }: Layout): Moves {
     event.preventDefault(); // Alt and an arrow key go back in the history
     const own = placed[from];
     if (own === undefined || placed[from + by] === undefined) return;
-    moved.current = own.title;
+    moved.current = idOf(own.chart);
     moveBy(from, by);
   };
   useEffect(() => {
@@ -49,8 +50,8 @@ export function useMoves({ placed, moveTo, moveBy }: Layout): Moves {
     return () => removeEventListener("keydown", listen);
   }, []);
   useLayoutEffect(() => {
-    const title = moved.current;
-    const at = placed.findIndex((one) => one.title === title);
+    const id = moved.current;
+    const at = placed.findIndex((one) => idOf(one.chart) === id);
     moved.current = null;
     const own = placed[at];
     if (own === undefined) return;

@@ -40,6 +40,10 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
   ...more,
 });
 
+/** The curve of a chart alone. */
+export const plain = ({ kind, name, source, stat, options }: Chart): Chart =>
+  chart(kind, name, { source, stat, options });
+
 /** The longest title that a person may give. */
 export const TITLE_CHARS = 100;
 

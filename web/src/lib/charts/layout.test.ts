@@ -1,6 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { chart, textOf } from "./chart";
-import { added, chartsIn, layoutInFile, fileOf, movedBy, movedTo, placedOf, renamed } from "./layout";
+import {
+  added,
+  altered,
+  chartsIn,
+  duplicated,
+  fileOf,
+  idOf,
+  joined,
+  layoutInFile,
+  movedBy,
+  movedTo,
+  parted,
+  placedOf,
+  renamed,
+  sectionMoved,
+  sectionRenamed,
+} from "./layout";
 import { catalogueEntry as entry } from "../../testing/catalogue";
 
 const CATALOGUE = [
@@ -57,6 +73,61 @@ describe("the charts of a layout", () => {
     expect(named).toEqual([REWARD, { ...KL, title: "Distance" }]);
     for (const title of ["", " ", "kl"])
       expect(renamed(placedOf(named, CATALOGUE), 1, title, CATALOGUE)).toEqual([REWARD, KL]);
+  });
+});
+
+describe("a chart of several curves", () => {
+  const placed = placedOf([REWARD, { ...KL, look: { x: "step" } }], CATALOGUE);
+  it("gains each curve once, up to the number of colours", () => {
+    const charts = joined(placedOf(joined(placed, 1, "reward"), CATALOGUE), 1, "reward");
+    expect(charts[1]?.more).toEqual(["reward"]);
+    expect(joined(placed, 1, "trainer.kl")).toEqual([REWARD, { ...KL, look: { x: "step" } }]);
+    const all = Array.from({ length: 12 }, (_, i) => `m${i}`).reduce(
+      (some, text) => joined(placedOf(some, CATALOGUE), 0, text),
+      [REWARD],
+    );
+    expect(all[0]?.more).toHaveLength(7);
+    expect(placedOf(charts, CATALOGUE)[1]?.series.map(({ title }) => title)).toEqual(["reward"]);
+  });
+  it("loses one, and the next takes the place of the first", () => {
+    const both = placedOf([{ ...KL, more: ["reward", "gone"], look: { log: "1" } }], CATALOGUE);
+    expect(parted(both, 0, "reward")).toEqual([{ ...KL, more: ["gone"], look: { log: "1" } }]);
+    expect(parted(both, 0, "trainer.kl")).toEqual([
+      { ...REWARD, section: "Trainer", more: ["gone"], look: { log: "1" } },
+    ]);
+  });
+  it("comes back from its text, as do looks and copies", () => {
+    const one = chart("trainer", "kl", { more: ["a&b", "?kind=token&name=kl"], look: { x: "trainer.lr" }, copy: "2" });
+    expect(chartsIn({ charts: [textOf(one), textOf({ ...one, copy: "" }), textOf(one)] })).toEqual([
+      one,
+      { ...one, copy: "" },
+    ]);
+  });
+});
+
+describe("a second chart of a curve", () => {
+  it("has a look of its own, and a number that no other has", () => {
+    const two = duplicated(placedOf([REWARD, KL], CATALOGUE), 0, { ema: "0" });
+    expect(two).toEqual([REWARD, { ...REWARD, look: { ema: "0" }, copy: "2" }, KL]);
+    const three = duplicated(placedOf(two, CATALOGUE), 0, {});
+    expect(new Set(three.map(idOf)).size).toBe(4);
+    expect(altered(placedOf(two, CATALOGUE), 1, { ema: "", log: "1" })[1]?.look).toEqual({ log: "1" });
+  });
+});
+
+describe("sections", () => {
+  it("have another title, and that of the catalogue again", () => {
+    const placed = placedOf([REWARD, MIXED, BEST], CATALOGUE);
+    const named = sectionRenamed(placed, "Groups", " Mine ", CATALOGUE);
+    expect(named).toEqual([REWARD, { ...MIXED, section: "Mine" }, { ...BEST, section: "Mine" }]);
+    for (const title of ["Groups", ""])
+      expect(sectionRenamed(placedOf(named, CATALOGUE), "Mine", title, CATALOGUE)).toEqual([REWARD, MIXED, BEST]);
+  });
+  it("move as a whole", () => {
+    const placed = placedOf([REWARD, MIXED, BEST, KL], CATALOGUE);
+    expect(sectionMoved(placed, "Groups", -1)).toEqual([MIXED, BEST, REWARD, KL]);
+    expect(sectionMoved(placed, "Groups", 1)).toEqual([REWARD, KL, MIXED, BEST]);
+    expect(sectionMoved(placed, "Reward", -1)).toEqual([REWARD, MIXED, BEST, KL]);
   });
 });
 

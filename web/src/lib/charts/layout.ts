@@ -4,10 +4,16 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import { MAX_METRICS } from "../address/address";
 import { isRecord } from "../data/record";
 import { chartOfEntry, sectionsOf } from "./catalogue";
-import { type Chart, chartsOf, type Look, textOf, TITLE_CHARS } from "./chart";
+import { type Chart, chartOf, chartsOf, type Look, MAX_SERIES, plain, textOf, TITLE_CHARS } from "./chart";
 
 /** A chart of the page: its entry under the title and in the section that the person gave them. */
 export interface Placed extends CatalogueEntry {
+  readonly chart: Chart;
+  /** The further curves in it, as far as the catalogue has them. */
+  readonly series: readonly Series[];
+}
+
+export interface Series extends CatalogueEntry {
   readonly chart: Chart;
 }
 
@@ -20,12 +26,18 @@ export const idOf = (chart: Chart): string => `${keyOf(chart)}${chart.copy}`;
 /** The charts that the catalogue has, in the order in which they stand on the page. */
 export function placedOf(charts: readonly Chart[], entries: readonly CatalogueEntry[]): Placed[] {
   const byKey = new Map(entries.map((entry) => [keyOf(chartOfEntry(entry)), entry]));
+  const seriesOf = ({ more }: Chart): Series[] =>
+    more.flatMap((text) => {
+      const further = chartOf(text);
+      const entry = further === null ? undefined : byKey.get(keyOf(further));
+      return further === null || entry === undefined ? [] : [{ ...entry, chart: further }];
+    });
   const all = charts.flatMap((chart): Placed[] => {
     const entry = byKey.get(keyOf(chart));
     const { title, section } = chart;
     return entry === undefined
       ? []
-      : [{ ...entry, title: title || entry.title, section: section || entry.section, chart }];
+      : [{ ...entry, title: title || entry.title, section: section || entry.section, chart, series: seriesOf(chart) }];
   });
   return sectionsOf(all).flatMap((section) => section.entries);
 }
@@ -81,6 +93,62 @@ export function altered(placed: readonly Placed[], at: number, change: Look): Ch
 }
 
 const KIND = "rolloupe metrics layout";
+
+/** The charts with a second one of the same curve, which keeps the look that the first has now. */
+export function duplicated(placed: readonly Placed[], at: number, look: Look): Chart[] {
+  const charts = placed.map((one) => one.chart);
+  const own = charts[at];
+  if (own === undefined) return charts;
+  const copies = charts.filter((one) => keyOf(one) === keyOf(own)).map(({ copy }) => Number(copy || 1));
+  return charts.toSpliced(at + 1, 0, { ...own, look, copy: String(Math.max(...copies) + 1) });
+}
+
+/** The charts with one more curve in one of them. */
+export function joined(placed: readonly Placed[], at: number, text: string): Chart[] {
+  const charts = placed.map((one) => one.chart);
+  const own = charts[at];
+  if (own === undefined || own.more.length >= MAX_SERIES - 1 || [textOf(plain(own)), ...own.more].includes(text))
+    return charts;
+  return charts.with(at, { ...own, more: [...own.more, text] });
+}
+
+/** The charts without one of the curves of one; the next takes the place of the first. */
+export function parted(placed: readonly Placed[], at: number, text: string): Chart[] {
+  const charts = placed.map((one) => one.chart);
+  const own = charts[at];
+  if (own === undefined) return charts;
+  const [next = "", ...rest] = own.more;
+  const first = chartOf(next);
+  if (text !== textOf(plain(own)) || first === null)
+    return charts.with(at, { ...own, more: own.more.filter((one) => one !== text) });
+  const { look, section, copy } = own;
+  return charts.with(at, { ...first, look, section: section || (placed[at]?.section ?? ""), copy, more: rest });
+}
+
+/** The charts with another title for a section; charts whose section the catalogue calls so need none of their own. */
+export const sectionRenamed = (
+  placed: readonly Placed[],
+  from: string,
+  to: string,
+  entries: readonly CatalogueEntry[],
+): Chart[] => {
+  const given = to.trim().slice(0, TITLE_CHARS);
+  return placed.map(({ chart: own, section }) => {
+    if (section !== from) return own;
+    const entry = entries.find((one) => keyOf(chartOfEntry(one)) === keyOf(own));
+    return { ...own, section: given === entry?.section ? "" : given };
+  });
+};
+
+/** The charts once a section has gone a place on, or back. */
+export function sectionMoved(placed: readonly Placed[], name: string, by: 1 | -1): Chart[] {
+  const sections = sectionsOf(placed);
+  const from = sections.findIndex((one) => one.name === name);
+  const own = sections[from];
+  const isThere = own !== undefined && sections[from + by] !== undefined;
+  const moved = isThere ? sections.toSpliced(from, 1).toSpliced(from + by, 0, own) : sections;
+  return moved.flatMap(({ entries }) => entries.map((one) => one.chart));
+}
 
 /** A layout: its charts, and the text of what stands across all of them; empty for the step. */
 export interface Kept {

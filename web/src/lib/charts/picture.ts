@@ -13,6 +13,7 @@ export interface Line {
   ys: readonly (number | null | undefined)[];
   ink: Ink;
   width: number;
+  isDashed?: boolean;
 }
 
 export interface Drawing {
@@ -27,7 +28,7 @@ export interface Drawing {
   band: { high: Line["ys"]; low: Line["ys"]; ink: Ink } | null;
   x: Axis;
   y: Axis;
-  legend: readonly { name: string; ink: Ink }[];
+  legend: readonly { name: string; ink: Ink; isDashed?: boolean }[];
   inks: { page: Ink; strong: Ink; label: Ink; grid: Ink };
 }
 
@@ -45,6 +46,7 @@ export interface Shape {
   width: number;
   /** True for what ends at the edges of the plot. */
   isInside: boolean;
+  isDashed?: boolean;
 }
 
 export interface Words {
@@ -76,6 +78,7 @@ const LINE_PX = 20;
 /** Letters are about this wide, relative to their size. */
 const LETTER = 0.58;
 const DOT_PX = 2.5;
+export const DASH = [5, 4];
 
 /** Where a number is on an axis, from 0 to 1. */
 function part(value: number, { low, high, isLog }: Axis): number {
@@ -101,8 +104,8 @@ export function pictureOf(of: Drawing): Picture {
       line(`M0 0H${WIDTH_PX}V${total}H0Z`, page, 0, false),
       ...of.y.ticks.map(({ at }) => line(`M${left} ${px(toY(at))}H${left + width}`, grid, 1, false)),
       ...(of.band === null ? [] : [line(areaOf(of, toX, toY), of.band.ink, 0)]),
-      ...of.lines.flatMap(({ ys, ink, width: by }) => [
-        line(pathOf(of.xs, ys, toX, toY), ink, by),
+      ...of.lines.flatMap(({ ys, ink, width: by, isDashed = false }) => [
+        { ...line(pathOf(of.xs, ys, toX, toY), ink, by), isDashed },
         line(dotsOf(of.xs, ys, toX, toY), ink, 0),
       ]),
       ...keys,
@@ -131,11 +134,11 @@ function legendOf(of: Drawing, top: number): { words: Words[]; shapes: Shape[]; 
   const words: Words[] = [];
   const shapes: Shape[] = [];
   let [x, y] = [LEFT_PX, top];
-  for (const { name, ink } of of.legend) {
+  for (const { name, ink, isDashed = false } of of.legend) {
     const text = fitting(name, 12);
     const width = 18 + widthOf(text, 12) + 20;
     if (x > LEFT_PX && x + width > WIDTH_PX - MARGIN_PX) [x, y] = [LEFT_PX, y + LINE_PX];
-    shapes.push({ path: `M${px(x)} ${y + 8}h12`, ink, width: 2.5, isInside: false });
+    shapes.push({ path: `M${px(x)} ${y + 8}h12`, ink, width: 2.5, isInside: false, isDashed });
     words.push({ text, x: x + 18, y: y + 12, anchor: "start", size: 12, isStrong: false, ink: of.inks.strong });
     x += width;
   }
@@ -205,10 +208,16 @@ function tag(name: string, attributes: Attributes, inner = ""): string {
   return `<${name}${written.join("")}${inner === "" ? "/>" : `>${inner}</${name}>`}`;
 }
 
-function tagOfShape({ path: d, ink: { hex, opacity }, width, isInside }: Shape): string {
+function tagOfShape({ path: d, ink: { hex, opacity }, width, isInside, isDashed }: Shape): string {
   const clip = { "clip-path": isInside ? "url(#plot)" : undefined };
   if (width === 0) return tag("path", { d, fill: hex, "fill-opacity": opacity, ...clip });
-  const line = { stroke: hex, "stroke-opacity": opacity, "stroke-width": width, "stroke-linejoin": "round" };
+  const line = {
+    stroke: hex,
+    "stroke-opacity": opacity,
+    "stroke-width": width,
+    "stroke-linejoin": "round",
+    "stroke-dasharray": isDashed === true ? DASH.join(" ") : undefined,
+  };
   return tag("path", { d, fill: "none", ...line, ...clip });
 }
 

@@ -48,10 +48,15 @@ export function Popover({ label, title, button, buttonClass, children, align = "
   // On a narrow screen the card has the width of the screen, and its place below the button depends on its height.
   useLayoutEffect(() => {
     const [panel, own] = [card.current, opener.current];
-    if (!isOpen || panel === null || own === null || getComputedStyle(panel).position !== "fixed") return;
-    const { top, height } = panel.getBoundingClientRect();
-    const wanted = Math.max(EDGE_PX, Math.min(own.getBoundingClientRect().bottom + GAP_PX, roomBelow() - height));
-    panel.style.top = `${panel.offsetTop + wanted - top}px`;
+    if (!isOpen || panel === null || own === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      if (getComputedStyle(panel).position !== "fixed") return;
+      const { top, height } = panel.getBoundingClientRect();
+      const wanted = Math.max(EDGE_PX, Math.min(own.getBoundingClientRect().bottom + GAP_PX, roomBelow() - height));
+      panel.style.top = `${panel.offsetTop + wanted - top}px`;
+    });
+    observer.observe(panel);
+    return () => observer.disconnect();
   }, [isOpen]);
 
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -1,13 +1,16 @@
-/** The menu of a chart: what stands across, the ends of its axis, and what it is saved as. */
+/** The menu of a chart: its axes, its settings and its curves, and what it is saved as. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { STEP } from "../../../lib/charts/across";
-import type { Chart } from "../../../lib/charts/chart";
+import { MAX_SERIES } from "../../../lib/charts/chart";
+import type { Placed } from "../../../lib/charts/layout";
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
 import { save } from "../../../ui/controls/save";
 import { type Charted, pictureOfChart, pngBlob, svgBlob } from "../../charts";
-import type { Change } from "../choice";
+import type { ChartTools } from "../ChartTitle";
+import { CurveSelect } from "./CurveSelect";
+import { OwnSettings } from "./OwnSettings";
 import { RangeFields } from "./RangeFields";
 import { XSelect } from "./XSelect";
 import style from "../Metrics.module.css";
@@ -18,17 +21,19 @@ interface Props {
   /** Null for a chart that draws nothing. */
   drawn: Charted | null;
   entries: readonly CatalogueEntry[];
-  chart: Chart;
-  alter: Change;
+  placed: Placed;
+  tools: ChartTools;
 }
 
-export function ChartMenu({ title, csv, drawn, entries, chart, alter }: Props) {
+export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) {
   const session = useSession();
+  const { chart } = placed;
+  const { alter } = tools;
   const name = title.replaceAll(/[^\p{L}\p{N}@._-]+/gu, "-");
   return (
     <Popover
       label={`Menu of ${title}`}
-      title="Axes, and save as CSV, PNG or SVG"
+      title="Axes, settings, further curves; save as CSV, PNG or SVG"
       button="⋯"
       buttonClass={`action ${style["tool"]}`}
       align="right"
@@ -45,6 +50,25 @@ export function ChartMenu({ title, csv, drawn, entries, chart, alter }: Props) {
             />
           </div>
           <RangeFields low={chart.look["low"] ?? ""} high={chart.look["high"] ?? ""} alter={alter} />
+          <OwnSettings chart={chart} alter={alter} plain={tools.plain} />
+          {chart.more.length < MAX_SERIES - 1 && (
+            <div class={style["x"]}>
+              <CurveSelect placed={placed} entries={entries} join={tools.join} />
+            </div>
+          )}
+          {tools.duplicate !== null && (
+            <button
+              type="button"
+              class="action"
+              title="A second chart of this curve, with settings of its own"
+              onClick={() => {
+                close();
+                tools.duplicate?.();
+              }}
+            >
+              Duplicate
+            </button>
+          )}
           <a class="action" href={csv} download onClick={() => setTimeout(close)}>
             Data as CSV
           </a>

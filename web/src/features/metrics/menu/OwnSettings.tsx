@@ -1,0 +1,62 @@
+/** The settings of one chart, where they differ from those of the page. */
+
+import { LOOKS, type Chart } from "../../../lib/charts/chart";
+import { whole } from "../../../lib/numbers/numbers";
+import { useSession } from "../../../state/useSession";
+import { askedOf, type Change, hasBand, isLog, MOST_SPAN, spanOf } from "../choice";
+import { PointsFields } from "../points/PointsMenu";
+import style from "../Metrics.module.css";
+
+interface Props {
+  chart: Chart;
+  alter: Change;
+  plain: () => void;
+}
+
+export function OwnSettings({ chart, alter, plain }: Props) {
+  const asked = askedOf(useSession(), chart);
+  return (
+    <details class={style["settings"]}>
+      <summary>Settings of this chart</summary>
+      <label>
+        Smoothing over
+        <input
+          class="field"
+          type="number"
+          min={0}
+          max={MOST_SPAN}
+          value={spanOf(asked)}
+          aria-label="Smoothing over so many steps; 0 turns it off"
+          onChange={(event) => {
+            const span = whole(event.currentTarget.value);
+            if (span !== null && span >= 0 && span <= MOST_SPAN) alter({ ema: String(span) });
+            else event.currentTarget.value = String(spanOf(asked));
+          }}
+        />
+        steps
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={hasBand(asked)}
+          onChange={(event) => alter({ band: event.currentTarget.checked ? "1" : "0" })}
+        />
+        band ± std
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={isLog(asked)}
+          onChange={(event) => alter({ log: event.currentTarget.checked ? "1" : "0" })}
+        />
+        log
+      </label>
+      <PointsFields asked={asked} set={alter} />
+      {LOOKS.some((name) => chart.look[name] !== undefined) && (
+        <button type="button" class="action" onClick={plain}>
+          As on the page
+        </button>
+      )}
+    </details>
+  );
+}

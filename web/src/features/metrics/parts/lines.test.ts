@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import type { CurveData, RunItem } from "../../../api/types.gen";
+import { chart } from "../../../lib/charts/chart";
+import { placedOf } from "../../../lib/charts/layout";
+import { catalogueEntry as entry } from "../../../testing/catalogue";
+import { runItem } from "../../../testing/records";
+import { curveOf } from "../../charts";
+import { drawnOf, rowsOf } from "./lines";
+
+const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
+const RUNS: RunItem[] = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
+
+function drawn(values: number[]) {
+  const data: CurveData = {
+    run: "a", curve: 0, steps: values.map((_, i) => i), values, spread: null, smooth: null, points: values.length,
+    left_out: 0, x: null, without_x: 0, x_start_s: null, error: "",
+  }; // prettier-ignore
+  return { data, curve: curveOf(data), x: "" };
+}
+
+it("are told apart by the colour of the run, or by that of the curve where a chart has several", () => {
+  const [alone, both] = placedOf(
+    [chart("trainer", "kl"), chart("trainer", "kl", { copy: "2", more: ["trainer.loss"] })],
+    CATALOGUE,
+  );
+  if (alone === undefined || both === undefined) throw new Error("no charts");
+  const [only] = rowsOf(alone, [[drawn([1, 2]), drawn([3, 4])]], RUNS);
+  expect(only?.lines.map(({ name, isDashed }) => [name, isDashed])).toEqual([
+    ["a", false],
+    ["b", false],
+  ]);
+  const rows = rowsOf(both, [[drawn([1, 2]), drawn([3, 4])], [drawn([5, 6])]], RUNS);
+  expect(rows.map(({ title, text }) => [title, text])).toEqual([
+    ["kl", "trainer.kl"],
+    ["loss", "trainer.loss"],
+  ]);
+  expect(rows.flatMap(({ lines }) => lines.map(({ name, isDashed }) => [name, isDashed]))).toEqual([
+    ["kl", false],
+    ["kl · b", true],
+    ["loss", false],
+    ["loss · b", true],
+  ]);
+  expect(new Set(rows.map(({ colour }) => colour)).size).toBe(2);
+  expect(rows.every(({ colour, lines }) => lines.every((line) => line.colour === colour))).toBe(true);
+});
+
+it("keep their places while one is hidden", () => {
+  const [both] = placedOf([chart("trainer", "kl", { more: ["trainer.loss"] })], CATALOGUE);
+  if (both === undefined) throw new Error("no chart");
+  const rows = rowsOf(both, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
+  expect(drawnOf(rows, new Set(["trainer.kl"]))).toMatchObject({
+    curve: { steps: [0, 1], mean: [null, null] },
+    others: [{ curve: { mean: [5, 6] } }],
+  });
+  expect(drawnOf(rowsOf(both, [], RUNS), new Set())).toBeNull();
+});

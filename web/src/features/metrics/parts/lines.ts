@@ -1,0 +1,72 @@
+/** The lines of a chart: one for each of its curves and each run. */
+
+import type { CatalogueEntry, RunItem } from "../../../api/types.gen";
+import { plain, textOf } from "../../../lib/charts/chart";
+import type { Placed } from "../../../lib/charts/layout";
+import { harmless } from "../../../lib/text/invisible";
+import { colourOf, nameOf } from "../../../state/marks";
+import type { Curve } from "../../charts";
+import type { Drawn } from "../useCurves";
+
+/** The colours that runs have too; people with any common colour vision tell them apart. */
+const COLOURS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
+
+export interface Line {
+  curve: Curve | null;
+  name: string;
+  colour: number;
+  /** Of another run than the page's, in a chart of several curves: their colours tell the curves apart. */
+  isDashed: boolean;
+}
+
+/** A curve of a chart, with its lines: that of the run first. */
+export interface Row {
+  /** What the layout calls it. */
+  text: string;
+  entry: CatalogueEntry;
+  title: string;
+  colour: number;
+  lines: readonly Line[];
+}
+
+/** The curves of a chart; `runs` begin with that of the page. */
+export function rowsOf(
+  placed: Placed,
+  curves: readonly (readonly Drawn[])[] | undefined,
+  runs: readonly RunItem[],
+): Row[] {
+  const own = runs[0] === undefined ? 1 : colourOf(runs[0].id);
+  const colours = [own, ...COLOURS.filter((one) => one !== own)];
+  const all = [placed, ...placed.series];
+  return all.map((entry, i) => {
+    const colour = colours[i] ?? 1;
+    const title = harmless(entry.title);
+    const lines = runs.map((run, at): Line => ({
+      curve: curves?.[i]?.[at]?.curve ?? null,
+      name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [harmless(nameOf(run))] : [])].join(
+        " · ",
+      ),
+      colour: all.length > 1 ? colour : colourOf(run.id),
+      isDashed: all.length > 1 && at > 0,
+    }));
+    return { text: textOf(plain(entry.chart)), entry, title, colour, lines };
+  });
+}
+
+const NOTHING: Curve = { steps: [], mean: [], smooth: [], std: [] };
+
+/** The lines to draw: that of the run in the first curve, and all others; null without any. */
+export function drawnOf(rows: readonly Row[], hidden: ReadonlySet<string>): { curve: Curve; others: Line[] } | null {
+  const [main, ...others] = rows.flatMap(({ text, lines }) =>
+    lines.map((line) => (hidden.has(text) && line.curve !== null ? { ...line, curve: blank(line.curve) } : line)),
+  );
+  if (main === undefined || rows.every(({ lines }) => lines[0]?.curve === null)) return null;
+  return { curve: main.curve ?? NOTHING, others };
+}
+
+/** The same points without values: they keep their places, and the axis its range. */
+const blank = (curve: Curve): Curve => {
+  const { edges: _, ...rest } = curve;
+  const none = curve.steps.map(() => null);
+  return { ...rest, mean: none, smooth: none, std: [] };
+};
