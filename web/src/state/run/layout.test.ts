@@ -86,6 +86,30 @@ it("of a link leaves the person's own alone until it is kept", async () => {
   expect([item?.setting, session.layout.isOfLink.value]).toEqual([{ charts: [KL] }, false]);
 });
 
+it("has something else across its charts, which a link leaves alone", async () => {
+  const across = (): unknown[] => [item?.setting, session.layout.x.value, session.place.now.value.ask["x"]];
+  await opened(null);
+  session.layout.changeX("?kind=elapsed");
+  await settled();
+  expect(across()).toEqual([{ x: "?kind=elapsed" }, "?kind=elapsed", "?kind=elapsed"]);
+  session.layout.change(charts(REWARD));
+  session.place.go({ ask: { zoom: "1:2:trainer.lr" } });
+  session.layout.changeX("trainer.lr");
+  await settled();
+  expect(across()).toEqual([{ charts: [REWARD], x: "trainer.lr" }, "trainer.lr", "trainer.lr"]);
+  expect(session.place.now.value.ask["zoom"]).toBeUndefined();
+  session.end();
+  await opened([KL]);
+  await settled();
+  session.layout.changeX("");
+  await settled();
+  expect(across()).toEqual([{ charts: [REWARD], x: "trainer.lr" }, "", "step"]);
+  session.end();
+  await opened(null);
+  await settled();
+  expect(across().slice(1)).toEqual(["trainer.lr", "trainer.lr"]);
+});
+
 it("asks which of two stays where another browser was first", async () => {
   kept({ charts: [REWARD] });
   await opened(null);
