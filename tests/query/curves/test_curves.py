@@ -112,8 +112,8 @@ def test_names_that_are_unknown_come_with_those_that_are_near(run: OpenRun) -> N
     ):
         with pytest.raises(BadQuery, match=message):
             values(run, kind, name)
-    with pytest.raises(BadQuery, match="no statistic 'median' of a curve of the kind 'sample'"):
-        values(run, "sample", "reward", stat="median")
+    with pytest.raises(BadQuery, match="no statistic 'mode' of a curve of the kind 'sample'"):
+        values(run, "sample", "reward", stat="mode")
 
 
 @pytest.fixture
