@@ -127,9 +127,10 @@ def test_metrics_at_a_step(tmp_path: Path) -> None:
         (folder / f"{step}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        found = query.step_values(run, "train", 5, ["reward", "score"], most=10)
+        found = query.step_values(run, "train", 5, ["reward", "score"], ["response_tokens"], most=10)
         assert (found.before, found.total, len(found.samples)) == (2, 12, 10)
-        reward, score = found.metrics
+        reward, score, tokens = found.metrics
+        assert tokens.stats.count == 12 and not len(tokens.counts)
         assert reward.stats.mean == pytest.approx(np.mean(rewards[5][:-1])) and reward.stats.count == 11
         assert reward.before is not None and reward.before.mean == pytest.approx(np.mean(rewards[2][:-1]))
         for one, values in ((reward, rewards[5][:-1]), (score, [index % 3 for index in range(12)])):

@@ -347,7 +347,7 @@ export interface MetricStats {
   max: WireNumber;
 }
 
-/** A sample metric at a step; `counts` has the number of samples in each bin. */
+/** A sample metric at a step; `counts` has the number of samples in each bin, for a metric with a histogram. */
 export interface StepMetric {
   name: string;
   stats: MetricStats;
@@ -364,9 +364,9 @@ export interface StepSample {
 }
 
 /**
- * `GET /api/runs/{run}/step-values?split=&step=&names=`: sample metrics at one step.
+ * `GET /api/runs/{run}/step-values?split=&step=&names=&also=`: sample metrics at one step.
  *
- * All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
+ * Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
  */
 export interface StepValuesReply {
   run: string;

@@ -28,7 +28,7 @@ class MetricAtStep(NamedTuple):
     before: Stats | None
     """At the step before; None at the first step that has values."""
     counts: NDArray[np.int64]
-    """The number of samples in each bin."""
+    """The number of samples in each bin; empty for a metric without a histogram."""
 
 
 class StepValues(NamedTuple):
@@ -47,32 +47,35 @@ class StepValues(NamedTuple):
     """The number of all samples that were trained on."""
 
 
-def step_values(run: OpenRun, split: str, step: int, names: Sequence[str], *, most: int = MAX_SAMPLES) -> StepValues:
-    """Return sample metrics at a step, and the values of its first `most` samples.
+def step_values(
+    run: OpenRun, split: str, step: int, names: Sequence[str], also: Sequence[str] = (), *, most: int = MAX_SAMPLES
+) -> StepValues:
+    """Return sample metrics at a step, with histograms and the values of its first `most` samples.
+
+    Of the metrics in `also`, which follow the others, return the statistics alone.
 
     Raises `BadQuery` for unknown names and for more than `MAX_NAMES`, `NotFound` for a step without samples.
     """
-    if not 1 <= len(names) <= MAX_NAMES:
-        raise BadQuery(f"{len(names)} metrics were requested; one answer has 1 to {MAX_NAMES}")
+    if not names or len(names) + len(also) > MAX_NAMES:
+        raise BadQuery(f"{len(names) + len(also)} metrics were requested; one answer has 1 to {MAX_NAMES}")
     steps = sorted(of for name, of in run.snapshot().steps if name == split)
     if step not in steps:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     before = max((one for one in steps if one < step), default=None)
-    stats = [{point.step: point.stats for point in sample_points(run, name, split)} for name in names]
     arrays = [_finite(run, split, step, name) for name in names]
     edges = _common_edges(names, arrays)
+    counts = [*(_counts(array, edges) for array in arrays), *[np.zeros(0, np.int64)] * len(also)]
     query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=most)
     page = samples(run, query, columns=list(names))
-    metrics = [
-        MetricAtStep(
-            name,
-            by_step[step],
-            None if before is None else by_step.get(before),
-            _counts(array, edges),
-        )
-        for name, by_step, array in zip(names, stats, arrays, strict=True)
-    ]
+    metrics = [_metric(run, split, name, step, before, own) for name, own in zip([*names, *also], counts, strict=True)]
     return StepValues(split, step, before, edges, metrics, page.samples, page.total)
+
+
+def _metric(
+    run: OpenRun, split: str, name: str, step: int, before: int | None, counts: NDArray[np.int64]
+) -> MetricAtStep:
+    by_step = {point.step: point.stats for point in sample_points(run, name, split)}
+    return MetricAtStep(name, by_step[step], None if before is None else by_step.get(before), counts)
 
 
 def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:

@@ -192,7 +192,7 @@ class MetricStats(Struct, kw_only=True):
 
 
 class StepMetric(Struct, kw_only=True):
-    """A sample metric at a step; `counts` has the number of samples in each bin."""
+    """A sample metric at a step; `counts` has the number of samples in each bin, for a metric with a histogram."""
 
     name: str
     stats: MetricStats
@@ -210,9 +210,10 @@ class StepSample(Struct, kw_only=True):
 
 
 class StepValuesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/step-values?split=&step=&names=`: sample metrics at one step.
+    """`GET /api/runs/{run}/step-values?split=&step=&names=&also=`: sample metrics at one step.
 
-    All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
+    Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same
+    bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
     """
 
     run: str

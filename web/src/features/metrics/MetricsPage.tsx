@@ -11,10 +11,12 @@ import { useState } from "preact/hooks";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { useFollowed } from "../../ui/hooks/useFollowed";
+import { Segments } from "../../ui/controls/Segments";
+import { StepView } from "../distribution";
 import { Alarms } from "./Alarms";
 import { Catalogue } from "./Catalogue";
 import { ChartCard } from "./ChartCard";
-import { askedOf, type Layout, layoutOf } from "./choice";
+import { askedOf, type Layout, layoutOf, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
 import { SectionTitle } from "./parts/SectionTitle";
@@ -49,11 +51,30 @@ export function MetricsPage() {
       </Alone>
     );
   const { entries } = reply;
+  const asked = session.place.now.value.ask;
+  if (asked["view"] === STEP)
+    return (
+      <main class={`${style["page"]} ${style["apart"]}`} aria-label="Metrics">
+        <header class={style["controls"]}>
+          <h1>Metrics</h1>
+          <Views now={STEP} />
+        </header>
+        <div class={style["middle"]} data-scroll="metrics">
+          <StepView
+            entries={entries}
+            of={asked["of"] ?? ""}
+            beside={asked["beside"] ?? ""}
+            choose={(of, beside) => setOption(session, { of, beside })}
+          />
+        </div>
+      </main>
+    );
   const layout = layoutOf(session, entries);
   const catalogue = <Catalogue entries={entries} layout={layout} leftOut={reply.left_out} />;
   return (
     <main class={style["page"]} aria-label="Metrics">
       <Controls layout={layout}>
+        {run !== null && run.splits.length > 0 && <Views now="" />}
         <LayoutMenu entries={entries} />
       </Controls>
       {isSlim ? (
@@ -76,6 +97,24 @@ export function MetricsPage() {
         <Alarms />
       </aside>
     </main>
+  );
+}
+
+const STEP = "step";
+
+/** Curves over all steps, or the samples of one. */
+function Views({ now }: { now: string }) {
+  const session = useSession();
+  return (
+    <Segments
+      label="Steps"
+      options={[
+        { value: "", label: "All steps" },
+        { value: STEP, label: "One step", title: "How the samples of one step are distributed" },
+      ]}
+      value={now}
+      choose={(view) => setOption(session, { view })}
+    />
   );
 }
 

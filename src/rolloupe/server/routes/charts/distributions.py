@@ -32,14 +32,14 @@ async def distribution(request: Request) -> Response:
 
 
 async def step_values(request: Request) -> Response:
-    """`GET /api/runs/{run}/step-values?split=&step=&names=`; `names` may be repeated."""
+    """`GET /api/runs/{run}/step-values?split=&step=&names=&also=`; `names` and `also` may be repeated."""
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
-    names = list(dict.fromkeys(parameters.getlist("names")))
+    names, also = (list(dict.fromkeys(parameters.getlist(one))) for one in ("names", "also"))
 
     def make() -> wire.StepValuesReply:
-        found = query.step_values(run, split, step, names)
+        found = query.step_values(run, split, step, names, also)
         metrics = [
             wire.StepMetric(
                 name=one.name, stats=stats_of(one.stats), counts=one.counts.tolist(),

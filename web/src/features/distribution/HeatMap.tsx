@@ -1,0 +1,114 @@
+/** The distribution of a metric over the steps: one column for each, darker where more of its samples are. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { DistributionReply } from "../../api/types.gen";
+import { rangesOf, type Values } from "../../lib/distribution/distribution";
+import { type Cell, cellAt, neighbourOf, shadeOf, shareAt, wordsAt } from "../../lib/distribution/heatMap";
+import { figure, score } from "../../lib/numbers/numbers";
+import { useScheme } from "../../ui/hooks/useScheme";
+import style from "./HeatMap.module.css";
+
+interface Props {
+  /** What is distributed. */
+  title: string;
+  map: DistributionReply;
+  /** The number of the run's colour. */
+  colour: number;
+  /** The step that the person points at, in any chart. */
+  pointed: number | null;
+  point: (step: number | null) => void;
+  open: (steps: readonly [number, number], values: Values) => void;
+}
+
+export function HeatMap({ title, map, colour, pointed, point, open }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const scheme = useScheme();
+  const [at, move] = useState<Cell | null>(null);
+  const bins = map.edges.length - 1;
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d") ?? null;
+    if (canvas.current === null || context === null) return;
+    paint(context, map, getComputedStyle(canvas.current).color);
+  }, [map, colour, scheme]);
+  const go = (cell: Cell | null): void => {
+    move(cell);
+    point(cell === null ? null : (map.first_steps[cell.column] ?? null));
+  };
+  const cellUnder = (event: MouseEvent): Cell | null => {
+    const box = canvas.current?.getBoundingClientRect();
+    return box === undefined
+      ? null
+      : cellAt(map, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+  };
+  const enter = (cell: Cell | null): void => {
+    const values = cell === null ? undefined : rangesOf(map.edges)[cell.bin];
+    if (cell === null || values === undefined) return;
+    open([map.first_steps[cell.column] ?? 0, map.last_steps[cell.column] ?? 0], values);
+  };
+  const first = map.first_steps.findIndex((_, column) => (map.last_steps[column] ?? 0) >= (pointed ?? Infinity));
+  const column = at?.column ?? (pointed === null ? -1 : first);
+  return (
+    <div class={style["map"]} style={{ color: `var(--run-${colour})` }}>
+      <div
+        class={style["cells"]}
+        role="slider"
+        tabIndex={0}
+        aria-label={`Distribution of ${title} by step`}
+        aria-valuemin={0}
+        aria-valuemax={map.counts.length - 1}
+        aria-valuenow={at?.column ?? 0}
+        aria-valuetext={wordsAt(map, at ?? { column: 0, bin: 0 })}
+        onPointerMove={(event) => go(cellUnder(event))}
+        onPointerLeave={() => go(null)}
+        onBlur={() => go(null)}
+        onClick={(event) => enter(cellUnder(event))}
+        onKeyDown={(event) => {
+          const next = neighbourOf(map, at ?? { column: map.counts.length, bin: 0 }, event.key);
+          if (event.key === "Enter") enter(at);
+          else if (next === null) return;
+          else go(next);
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      >
+        <canvas ref={canvas} width={map.counts.length} height={bins} />
+        {column >= 0 && (
+          <i
+            class={style["column"]}
+            style={{ left: `${(100 * column) / map.counts.length}%`, width: `${100 / map.counts.length}%` }}
+          />
+        )}
+        {at !== null && (
+          <i
+            class={style["cell"]}
+            style={{
+              left: `${(100 * at.column) / map.counts.length}%`,
+              width: `${100 / map.counts.length}%`,
+              bottom: `${(100 * at.bin) / bins}%`,
+              height: `${100 / bins}%`,
+            }}
+          />
+        )}
+        <span class={style["high"]}>{score(map.edges.at(-1))}</span>
+        <span class={style["low"]}>{score(map.edges[0])}</span>
+      </div>
+      <p class={style["steps"]} aria-hidden="true">
+        <span>{figure(map.first_steps[0])}</span>
+        <span class="clip">{at === null ? "" : wordsAt(map, at)}</span>
+        <span>{figure(map.last_steps.at(-1))}</span>
+      </p>
+    </div>
+  );
+}
+
+/** One pixel for each cell; the browser scales the picture without smoothing it. */
+function paint(context: CanvasRenderingContext2D, map: DistributionReply, ink: string): void {
+  const bins = map.edges.length - 1;
+  context.clearRect(0, 0, map.counts.length, bins);
+  context.fillStyle = ink;
+  for (let column = 0; column < map.counts.length; column++)
+    for (let bin = 0; bin < bins; bin++) {
+      context.globalAlpha = shadeOf(shareAt(map, { column, bin }));
+      context.fillRect(column, bins - 1 - bin, 1, 1);
+    }
+}

@@ -1,0 +1,93 @@
+/** How many samples of a step have which values: a bar for each range of values, the normal curve, a line a sample. */
+
+import type { MetricStats, StepMetric } from "../../api/types.gen";
+import { normalCurve, rangesOf, type Values, wordsOf } from "../../lib/distribution/distribution";
+import { count, finite, score } from "../../lib/numbers/numbers";
+import { useRoving } from "./roving";
+import style from "./Distribution.module.css";
+
+interface Props {
+  edges: readonly number[];
+  metrics: readonly StepMetric[];
+  title: (name: string) => string;
+  /** The values of the first metric, for the lines at the foot. */
+  values: readonly (number | null)[];
+  /** The address of the samples of a range, and the way there. */
+  link: (name: string, values: Values) => { href: string; onClick: (event: MouseEvent) => void };
+}
+
+export function Histogram({ edges, metrics, title, values, link }: Props) {
+  const linkAt = useRoving();
+  const ranges = rangesOf(edges);
+  const [first] = metrics;
+  const all: Values = { low: edges[0] ?? 0, high: edges.at(-1) ?? 1 };
+  const most = Math.max(1, ...metrics.flatMap(({ counts }) => counts));
+  const across = (value: number): number => (value - all.low) / (all.high - all.low);
+  if (first === undefined || ranges.length === 0) return null;
+  return (
+    <figure class={style["plot"]} aria-label="Histogram">
+      <p class={style["axis"]}>most in a bar: {count(most, "sample")}</p>
+      <div class={style["bins"]}>
+        {ranges.map((range, bin) => (
+          <a
+            key={bin}
+            {...linkAt(bin)}
+            {...link(first.name, range)}
+            class={style["bin"]}
+            aria-label={`${count(first.counts[bin] ?? 0, "sample")} with ${title(first.name)} from ${wordsOf(range)}`}
+            title={[
+              wordsOf(range),
+              ...metrics.map((metric) => `${title(metric.name)}: ${count(metric.counts[bin] ?? 0, "sample")}`),
+            ].join("\n")}
+          >
+            {metrics.map((metric, at) => (
+              <i
+                key={metric.name}
+                class={style[at === 0 ? "own" : "other"]}
+                style={{ height: `${(100 * (metric.counts[bin] ?? 0)) / most}%` }}
+              />
+            ))}
+          </a>
+        ))}
+        <svg class={style["curves"]} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+          {metrics.map((metric, at) => (
+            <path
+              key={metric.name}
+              class={style[at === 0 ? "own" : "other"]}
+              d={pathOf(momentsOf(metric.stats), all, (all.high - all.low) / ranges.length, most, across)}
+            />
+          ))}
+        </svg>
+      </div>
+      <svg class={style["rug"]} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+        {values.map(
+          (value, at) =>
+            value !== null && <line key={at} x1={100 * across(value)} x2={100 * across(value)} y1={0} y2={1} />,
+        )}
+      </svg>
+      <p class={style["axis"]} aria-hidden="true">
+        <span>{score(all.low)}</span>
+        <span>{score(all.high)}</span>
+      </p>
+    </figure>
+  );
+}
+
+const momentsOf = ({ mean, std, count: samples }: MetricStats) => ({
+  mean: finite(mean) ?? 0,
+  std: finite(std) ?? 0,
+  count: samples,
+});
+
+function pathOf(
+  moments: { mean: number; std: number; count: number },
+  all: Values,
+  width: number,
+  most: number,
+  across: (value: number) => number,
+): string {
+  const points = normalCurve(moments, all, width).map(
+    ([x, y]) => `${(100 * across(x)).toFixed(2)} ${(100 - (100 * y) / most).toFixed(2)}`,
+  );
+  return points.length === 0 ? "" : `M${points.join("L")}`;
+}

@@ -1,0 +1,204 @@
+/** One step: how a metric is distributed, its value for each sample, and what changed since the step before. */
+
+import { getStepValues } from "../../api/distributions";
+import type { CatalogueEntry, StepMetric, StepValuesReply } from "../../api/types.gen";
+import { filterOf } from "../../lib/distribution/distribution";
+import { count, figure, finite, score } from "../../lib/numbers/numbers";
+import { harmless } from "../../lib/text/invisible";
+import type { Session } from "../../state/session";
+import { useSession } from "../../state/useSession";
+import { useFollowed } from "../../ui/hooks/useFollowed";
+import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
+import { Histogram } from "./Histogram";
+import { SampleBars } from "./SampleBars";
+import style from "./Distribution.module.css";
+
+/** More bars than this are no longer told apart. */
+const MOST_BARS = 1000;
+
+/** What stands beside a metric unless the person chooses otherwise. */
+const BESIDE: Readonly<Record<string, string>> = {
+  reward: "ref_reward",
+  valid_reward: "ref_valid_reward",
+  response_chars: "ref_response_chars",
+};
+
+/** Of the response and of the reference model's: their means stand on top. */
+const LENGTHS = ["response_tokens", "response_chars", "ref_response_chars"];
+
+const NOTHING = "-";
+
+interface Props {
+  entries: readonly CatalogueEntry[];
+  /** The chosen metric and the one beside it; empty for the usual ones. */
+  of: string;
+  beside: string;
+  choose: (of: string, beside: string) => void;
+}
+
+export function StepView({ entries, of, beside, choose }: Props) {
+  const session = useSession();
+  const run = session.run.now.value;
+  const split = session.place.field.split.value;
+  const step = session.place.field.step.value ?? session.steps.reply.value?.steps.at(-1) ?? null;
+  const names = entries.filter(({ kind }) => kind === "sample").map(({ name }) => name);
+  const own = names.includes(of) ? of : (names.find((name) => name === "reward") ?? names[0] ?? "");
+  const usual = BESIDE[own] ?? "";
+  const chosen = beside === "" && names.includes(usual) ? usual : beside;
+  const other = names.includes(chosen) && chosen !== own ? chosen : "";
+  const lengths = LENGTHS.filter((name) => names.includes(name) && name !== own && name !== other);
+  const drawn = [own, ...(other === "" ? [] : [other])];
+  const loaded = useFollowed(
+    run === null || split === null || step === null || own === "" ? null : JSON.stringify([run.id, split]),
+    run?.version ?? "",
+    () => getStepValues(run?.id ?? "", { split: split ?? "", step: step ?? 0, names: drawn, also: lengths }),
+    JSON.stringify([step, drawn]),
+  );
+  const title = (name: string): string => {
+    const entry = entries.find((one) => one.kind === "sample" && one.name === name);
+    return harmless(entry?.title ?? name);
+  };
+  if (own === "") return <State title="This run has no numbers of samples" />;
+  const reply = loaded.value;
+  return (
+    <div class={style["view"]}>
+      <p class={style["choice"]}>
+        <label>
+          Metric
+          <select class="field" value={own} onChange={(event) => choose(event.currentTarget.value, "")}>
+            <Options names={names} title={title} />
+          </select>
+        </label>
+        <label>
+          beside it
+          <select
+            class="field"
+            value={other === "" ? NOTHING : other}
+            onChange={(event) => choose(own, event.currentTarget.value)}
+          >
+            <option value={NOTHING}>nothing</option>
+            <Options names={names.filter((name) => name !== own)} title={title} />
+          </select>
+        </label>
+      </p>
+      {loaded.error !== null && reply === null && (
+        <Failure error={loaded.error} what="The numbers of the step" again={loaded.again} />
+      )}
+      {loaded.error !== null && reply !== null && <Missing error={loaded.error} again={loaded.again} />}
+      {reply === null ? loaded.error === null && <Loading /> : <Shown reply={reply} title={title} />}
+    </div>
+  );
+}
+
+function Options({ names, title }: { names: readonly string[]; title: (name: string) => string }) {
+  return (
+    <>
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {title(name)}
+        </option>
+      ))}
+    </>
+  );
+}
+
+function Shown({ reply, title }: { reply: StepValuesReply; title: (name: string) => string }) {
+  const session = useSession();
+  const drawn = reply.metrics.filter(({ counts }) => counts.length > 0);
+  const samples = reply.samples.slice(0, MOST_BARS);
+  const series = drawn.map((one, at) => ({
+    name: title(one.name),
+    values: samples.map(({ values }) => finite(values[at] ?? null)),
+  }));
+  const [own, beside] = series;
+  const gap = samples.map((_, at) => {
+    const [a, b] = [own?.values[at] ?? null, beside?.values[at] ?? null];
+    return a === null || b === null ? null : a - b;
+  });
+  const shown = samples.length < reply.total ? `the first ${figure(samples.length)} of ${figure(reply.total)}` : "";
+  return (
+    <>
+      <h2>
+        Step {figure(reply.step)}: {count(reply.total, "sample")}
+      </h2>
+      <ul class={style["facts"]}>
+        {reply.metrics.map((metric) => (
+          <Fact key={metric.name} metric={metric} title={title(metric.name)} before={reply.before} />
+        ))}
+      </ul>
+      <h3>
+        Distribution
+        <Key names={series.map((one) => one.name)} />
+      </h3>
+      <Histogram
+        edges={reply.edges}
+        metrics={drawn}
+        title={title}
+        values={own?.values ?? []}
+        link={(name, values) => linkTo(session, reply, { where: filterOf(name, values) })}
+      />
+      <h3>
+        By sample <small>{shown}</small>
+      </h3>
+      <SampleBars label="By sample" samples={samples} series={series} link={(id) => linkTo(session, reply, { id })} />
+      {beside !== undefined && (
+        <>
+          <h3>
+            {own?.name} − {beside.name}
+          </h3>
+          <SampleBars
+            label="Difference by sample"
+            samples={samples}
+            series={[{ name: "difference", values: gap }]}
+            link={(id) => linkTo(session, reply, { id })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function Key({ names }: { names: readonly string[] }) {
+  return names.length < 2 ? null : (
+    <small class={style["key"]}>
+      {names.map((name, at) => (
+        <span key={name}>
+          <i class={style[at === 0 ? "own" : "other"]} />
+          {name}
+        </span>
+      ))}
+    </small>
+  );
+}
+
+function Fact({ metric, title, before }: { metric: StepMetric; title: string; before: number | null }) {
+  const { stats } = metric;
+  const [mean, old] = [finite(stats.mean), finite(metric.before?.mean ?? null)];
+  const change = mean === null || old === null ? null : mean - old;
+  return (
+    <li>
+      <span>{title}</span>
+      <b>{score(mean, "none")}</b>
+      {finite(stats.std) !== null && <span>± {score(stats.std)}</span>}
+      {change !== null && (
+        <span>
+          {change < 0 ? "" : "+"}
+          {score(change)} since step {figure(before)}
+        </span>
+      )}
+      <span>
+        {score(stats.min, "")} to {score(stats.max, "")}
+      </span>
+    </li>
+  );
+}
+
+/** A link to the samples of a filter, or to one sample. */
+function linkTo(
+  { place }: Session,
+  { split, step }: StepValuesReply,
+  { where = "", id = null }: { where?: string; id?: string | null },
+) {
+  const to = { page: "rollouts" as const, discarded: false, split, step, where, sample: id };
+  return { href: place.href(to), onClick: place.onLink(to) };
+}

@@ -1,0 +1,3 @@
+/** How the samples of a step, and of all steps, are distributed. */
+
+export { StepView } from "./StepView";

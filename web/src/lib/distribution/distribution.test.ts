@@ -1,0 +1,27 @@
+import { describe, expect, test } from "vitest";
+import { barOf, filterOf, normalCurve, rangesOf, reachOf } from "./distribution";
+
+describe("distributions", () => {
+  test("name the samples of a bin by a filter", () => {
+    const [first] = rangesOf([0.3, 0.35, 0.4]);
+    expect(first && filterOf("reward", first)).toBe("reward >= 0.3 and reward < 0.35");
+    expect(filterOf("my metric", { low: -1e-7, high: 0 })).toBe('"my metric" >= -1e-7 and "my metric" < 0');
+  });
+
+  test("have a normal curve with the area of their bars", () => {
+    const width = 0.1;
+    const curve = normalCurve({ mean: 1, std: 0.5, count: 200 }, { low: -3, high: 5 }, width);
+    const step = 8 / (curve.length - 1);
+    const area = curve.reduce((sum, [, y]) => sum + y * step, 0);
+    expect(area).toBeCloseTo(200 * width, 6);
+    expect(normalCurve({ mean: 1, std: 0, count: 9 }, { low: 0, high: 2 }, width)).toEqual([]);
+  });
+
+  test("stand on zero, whatever the sign of their values", () => {
+    const reach = reachOf([-1, null, 3]);
+    expect(reach).toEqual({ low: -1, high: 3 });
+    expect(barOf(3, reach)).toEqual({ foot: 0.25, height: 0.75 });
+    expect(barOf(-1, reach)).toEqual({ foot: 0, height: 0.25 });
+    expect(reachOf([0, 0])).toEqual({ low: 0, high: 1 });
+  });
+});
