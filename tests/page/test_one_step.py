@@ -1,0 +1,39 @@
+"""The view of one step on the page of metrics, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.looks.test_everywhere import AXE, axe
+from tests.page.support import viewing
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: Path, tmp_path: Path) -> None:
+    with viewing(demo_runs / "rl_logging_board", index_dir=tmp_path, settled=True) as viewer:
+        page.goto(viewer.to("runs/gen_train_toy/metrics"))
+        page.get_by_role("button", name="One step").click()
+        expect(page).to_have_url(re.compile("view=step"))
+        expect(page.get_by_role("heading", name="Step 2: 16 samples")).to_be_visible()
+        expect(page.get_by_role("combobox", name="beside it")).to_have_value("ref_reward")
+        expect(page.get_by_role("listitem").filter(has_text="Response tokens")).to_contain_text("+0.188 since step 1")
+        expect(page.get_by_role("figure", name="Difference by sample").get_by_role("link")).to_have_count(16)
+        page.evaluate(AXE.read_text())
+        assert axe(page, ("light", "dark")) == []
+        first = page.get_by_role("figure", name="Histogram").get_by_role("link").first
+        first.focus()
+        page.keyboard.press("End")
+        expect(page.get_by_role("link", name="3 samples with Reward from 1.50 to 1.55")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(r"where=reward\+%3E%3D\+1\.5\+and\+reward\+%3C\+1\.55"))
+        expect(page.get_by_role("article")).to_contain_text("+1.25")
+        page.go_back()
+        page.get_by_role("combobox", name="Metric", exact=True).select_option("response_tokens")
+        expect(page.get_by_role("figure", name="Difference by sample")).to_have_count(0)
+        bars = page.get_by_role("figure", name="By sample").get_by_role("link")
+        expect(bars).to_have_count(16)
+        bars.nth(3).click()
+        expect(page).to_have_url(re.compile(r"gen_train_toy\?.*sample="))
