@@ -14,13 +14,15 @@ interface Props {
   map: DistributionReply;
   /** The number of the run's colour. */
   colour: number;
+  /** The step of the page. */
+  current: number | null;
   /** The step that the person points at, in any chart. */
   pointed: number | null;
   point: (step: number | null) => void;
   open: (steps: readonly [number, number], values: Values) => void;
 }
 
-export function HeatMap({ title, map, colour, pointed, point, open }: Props) {
+export function HeatMap({ title, map, colour, current, pointed, point, open }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useScheme();
   const [at, move] = useState<Cell | null>(null);
@@ -45,8 +47,10 @@ export function HeatMap({ title, map, colour, pointed, point, open }: Props) {
     if (cell === null || values === undefined) return;
     open([map.first_steps[cell.column] ?? 0, map.last_steps[cell.column] ?? 0], values);
   };
-  const first = map.first_steps.findIndex((_, column) => (map.last_steps[column] ?? 0) >= (pointed ?? Infinity));
-  const column = at?.column ?? (pointed === null ? -1 : first);
+  const columnOf = (step: number | null): number =>
+    step === null ? -1 : map.last_steps.findIndex((last, at) => last >= step && (map.first_steps[at] ?? 0) <= step);
+  const column = at?.column ?? columnOf(pointed);
+  const now = columnOf(current);
   return (
     <div class={style["map"]} style={{ color: `var(--run-${colour})` }}>
       <div
@@ -72,6 +76,7 @@ export function HeatMap({ title, map, colour, pointed, point, open }: Props) {
         }}
       >
         <canvas ref={canvas} width={map.counts.length} height={bins} />
+        {now >= 0 && <i class={style["current"]} style={{ left: `${(100 * (now + 0.5)) / map.counts.length}%` }} />}
         {column >= 0 && (
           <i
             class={style["column"]}

@@ -13,10 +13,10 @@ import { Histogram } from "./Histogram";
 import { SampleBars } from "./SampleBars";
 import style from "./Distribution.module.css";
 
-/** More bars than this are no longer told apart. */
+/** The most bars that are drawn. */
 const MOST_BARS = 1000;
 
-/** What stands beside a metric unless the person chooses otherwise. */
+/** The metric beside another one, unless the person chooses otherwise. */
 const BESIDE: Readonly<Record<string, string>> = {
   reward: "ref_reward",
   valid_reward: "ref_valid_reward",

@@ -16,6 +16,8 @@ import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from
 import { ChartMenu } from "./menu/ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
 import { askedOf, hasBand, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
+import { DistributionChart } from "./DistributionChart";
+import { figureOf, MAP, wordsOfFigure } from "./figure";
 import { Legend } from "./parts/Legend";
 import { drawnOf, rowsOf } from "./parts/lines";
 import { pointsOf, wordsOf } from "./points/points";
@@ -38,6 +40,12 @@ interface Props {
 
 /** The meaning of the numbers, where the title leaves it open. */
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
+
+/** The same, with what a person chose to draw. */
+function meaning({ kind, unit }: Placed, drawing: string): string {
+  const chosen = wordsOfFigure(drawing, kind);
+  return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
+}
 
 export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }: Props) {
   const session = useSession();
@@ -64,8 +72,9 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
   const at = placeOf(own?.curve ?? null, pointed);
   const step = own?.curve?.steps[at];
   const value = score(own?.curve?.mean[at], "none");
-  const hasSpread = band && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
-  const figures = `${FIGURES[entry.kind] ?? entry.unit}${hasSpread ? " ± std" : ""}`;
+  const drawing = figureOf(asked, entry.kind);
+  const hasSpread = band && drawing !== MAP && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
+  const figures = `${meaning(entry, drawing)}${hasSpread ? " ± std" : ""}`;
   const title = harmless(entry.title);
   const which = pointsOf(asked);
   const leftOut = sumOf(curves, ({ left_out }) => left_out);
@@ -76,7 +85,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
   const zoom = x === xOf(asked) ? zoomOf(asked) : null;
   const limits = limitsOf(asked);
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
-  const bounds = which.from_zero || isMany ? NO_BOUNDS : boundsIn(session, entry);
+  const bounds = which.from_zero || isMany || drawing === "std" ? NO_BOUNDS : boundsIn(session, entry);
   const span = spanOf(asked);
   const notes = [
     Object.keys(entry.chart.look).some((name) => !OF_AXES.has(name)) ? "own settings" : "",
@@ -84,7 +93,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
     withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
   ].filter((one) => one !== "");
   const charted =
-    run === null || curve === null || !hasLine
+    run === null || curve === null || !hasLine || drawing === MAP
       ? null
       : {
           title,
@@ -137,7 +146,9 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
           ×
         </button>
       </h3>
-      {curves === undefined || run === null ? (
+      {drawing === MAP ? (
+        <DistributionChart entry={entry} pointed={pointed} point={point} />
+      ) : curves === undefined || run === null ? (
         <p class={style["empty"]}>
           <span class={style["loading"]}>Loading …</span>
         </p>
@@ -198,7 +209,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
 }
 
 /** The settings whose effect is on the axes for everybody to see. */
-const OF_AXES: ReadonlySet<string> = new Set(["x", "low", "high"]);
+const OF_AXES: ReadonlySet<string> = new Set(["figure", "x", "low", "high"]);
 
 const sumOf = (curves: readonly (readonly Drawn[])[] | undefined, of: (data: CurveData) => number): number =>
   (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);

@@ -10,6 +10,7 @@ import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
 import { askedOf, hasBand, spanOf, xOf, zoomOf } from "./choice";
+import { statOf } from "./figure";
 import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
@@ -71,7 +72,11 @@ export function useCurves(shown: readonly Placed[]): Curves {
     const options = { spread: !isFile || hasBand(asked), smooth: spanOf(asked), ...which, last_step, x_min, x_max };
     const x = axisOf(xOf(asked), split);
     return [placed, ...placed.series].map(({ chart }) =>
-      recordOf({ ...chart, options }, chart.kind === "trainer" || chart.kind === "elapsed" ? "" : split, x),
+      recordOf(
+        { ...chart, stat: statOf(asked, chart), options },
+        chart.kind === "trainer" || chart.kind === "elapsed" ? "" : split,
+        x,
+      ),
     );
   };
   const requestOf = (curves: CurveRecord[]): CurvesRequest => ({

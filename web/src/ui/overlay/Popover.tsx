@@ -45,12 +45,20 @@ export function Popover({ label, title, button, buttonClass, children, align = "
     };
   }, [isOpen]);
 
-  // On a narrow screen the card has the width of the screen, and its place below the button depends on its height.
+  // On a narrow screen the card has the width of the screen, and its place below the button depends on its height. On a
+  // wide one, the pane that scrolls would cut it off at its side.
   useLayoutEffect(() => {
     const [panel, own] = [card.current, opener.current];
     if (!isOpen || panel === null || own === null) return undefined;
     const observer = new ResizeObserver(() => {
-      if (getComputedStyle(panel).position !== "fixed") return;
+      if (getComputedStyle(panel).position !== "fixed") {
+        const pane = panel.closest("[data-scroll]")?.getBoundingClientRect();
+        const { left, width } = panel.getBoundingClientRect();
+        const plain = left - (Number.parseFloat(panel.style.translate) || 0);
+        const [low, high] = [(pane?.left ?? 0) + EDGE_PX, (pane?.right ?? innerWidth) - EDGE_PX - width];
+        panel.style.translate = `${Math.max(low, Math.min(high, plain)) - plain}px`;
+        return;
+      }
       const { top, height } = panel.getBoundingClientRect();
       const wanted = Math.max(EDGE_PX, Math.min(own.getBoundingClientRect().bottom + GAP_PX, roomBelow() - height));
       panel.style.top = `${panel.offsetTop + wanted - top}px`;

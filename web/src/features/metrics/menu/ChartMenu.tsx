@@ -10,6 +10,7 @@ import { save } from "../../../ui/controls/save";
 import { type Charted, pictureOfChart, pngBlob, svgBlob } from "../../charts";
 import type { ChartTools } from "../ChartTitle";
 import { CurveSelect } from "./CurveSelect";
+import { FigureSelect } from "./FigureSelect";
 import { OwnSettings } from "./OwnSettings";
 import { RangeFields } from "./RangeFields";
 import { XSelect } from "./XSelect";
@@ -40,6 +41,7 @@ export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) 
     >
       {(close) => (
         <div class={style["menu"]}>
+          <FigureSelect chart={chart} alter={alter} />
           <div class={style["x"]}>
             x
             <XSelect

@@ -1,0 +1,59 @@
+/** How a sample metric is distributed at each step, in the place of its curve. */
+
+import { getDistribution } from "../../api/distributions";
+import { filterOf } from "../../lib/distribution/distribution";
+import type { Placed } from "../../lib/charts/layout";
+import { colourOf } from "../../state/marks";
+import { useSession } from "../../state/useSession";
+import { useFollowed } from "../../ui/hooks/useFollowed";
+import { Missing } from "../../ui/layout/EmptyState";
+import { HeatMap } from "../distribution";
+import style from "./Metrics.module.css";
+
+/** With more steps, neighbours share a column. */
+const COLUMNS = 240;
+
+interface Props {
+  entry: Placed;
+  /** The step that the person points at, in any chart. */
+  pointed: number | null;
+  point: (step: number | null) => void;
+}
+
+export function DistributionChart({ entry, pointed, point }: Props) {
+  const session = useSession();
+  const run = session.run.now.value;
+  const split = session.place.field.split.value ?? "";
+  const loaded = useFollowed(run === null ? null : JSON.stringify([run.id, split]), run?.version ?? "", () =>
+    getDistribution(run?.id ?? "", { name: entry.name, split, columns: COLUMNS }),
+  );
+  if (loaded.error !== null) return <Missing error={loaded.error} again={loaded.again} />;
+  if (loaded.value === null || run === null)
+    return (
+      <p class={style["empty"]}>
+        <span class={style["loading"]}>Loading …</span>
+      </p>
+    );
+  if (loaded.value.counts.length === 0) return <p class={style["empty"]}>No step has this number.</p>;
+  return (
+    <HeatMap
+      title={entry.title}
+      map={loaded.value}
+      colour={colourOf(run.id)}
+      current={session.place.field.step.value}
+      pointed={pointed}
+      point={point}
+      open={([first, last], values) =>
+        session.place.go({
+          page: "rollouts",
+          discarded: false,
+          split,
+          step: first,
+          extent: first === last ? "step" : [first, last],
+          where: filterOf(entry.name, values),
+          sample: null,
+        })
+      }
+    />
+  );
+}
