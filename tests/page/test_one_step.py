@@ -1,4 +1,4 @@
-"""The view of one step on the page of metrics, in a real browser."""
+"""How samples are distributed, at one step and over all steps, on the page of metrics in a real browser."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,27 @@ from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.support import viewing
 
 pytestmark = pytest.mark.browser
+
+
+def look_at_all_steps(page: Page) -> None:
+    """Draw the distribution of the reward by step, open the samples of a cell by keys, and draw a quantile instead."""
+    page.get_by_role("button", name="By step").click()
+    chart = page.get_by_role("region", name=re.compile("^Reward by"))
+    chart.get_by_role("button", name="Menu of").click()
+    drawn = chart.get_by_role("combobox", name="What it draws for each step")
+    drawn.select_option("distribution")
+    cells = chart.get_by_role("slider", name="Distribution of Reward by step")
+    cells.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(cells).to_have_attribute("aria-valuetext", "step 2 · 0.00 to 0.0500 · 1 of 16 samples")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"step=2.*where=reward\+%3E%3D\+0\+and\+reward\+%3C\+0\.05"))
+    page.go_back()
+    chart.get_by_role("button", name="Menu of").click()
+    drawn.select_option("median")
+    page.keyboard.press("Escape")
+    expect(cells).to_have_count(0)
+    expect(chart.get_by_role("link", name="0.500 at step 2: open its rollouts")).to_be_visible()
 
 
 def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: Path, tmp_path: Path) -> None:
@@ -31,6 +52,8 @@ def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: 
         expect(page).to_have_url(re.compile(r"where=reward\+%3E%3D\+1\.5\+and\+reward\+%3C\+1\.55"))
         expect(page.get_by_role("article")).to_contain_text("+1.25")
         page.go_back()
+        look_at_all_steps(page)
+        page.get_by_role("button", name="One step").click()
         page.get_by_role("combobox", name="Metric", exact=True).select_option("response_tokens")
         expect(page.get_by_role("figure", name="Difference by sample")).to_have_count(0)
         bars = page.get_by_role("figure", name="By sample").get_by_role("link")

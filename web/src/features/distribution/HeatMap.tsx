@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { DistributionReply } from "../../api/types.gen";
 import { rangesOf, type Values } from "../../lib/distribution/distribution";
-import { type Cell, cellAt, neighbourOf, shadeOf, shareAt, wordsAt } from "../../lib/distribution/heatMap";
+import { type Cell, cellAt, neighbourOf, samplesAt, shadeOf, shareAt, wordsAt } from "../../lib/distribution/heatMap";
 import { figure, score } from "../../lib/numbers/numbers";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./HeatMap.module.css";
@@ -48,7 +48,7 @@ export function HeatMap({ title, map, colour, current, pointed, point, open }: P
     open([map.first_steps[cell.column] ?? 0, map.last_steps[cell.column] ?? 0], values);
   };
   const columnOf = (step: number | null): number =>
-    step === null ? -1 : map.last_steps.findIndex((last, at) => last >= step && (map.first_steps[at] ?? 0) <= step);
+    step === null ? -1 : map.last_steps.findIndex((last, i) => last >= step && (map.first_steps[i] ?? 0) <= step);
   const column = at?.column ?? columnOf(pointed);
   const now = columnOf(current);
   return (
@@ -99,7 +99,7 @@ export function HeatMap({ title, map, colour, current, pointed, point, open }: P
       </div>
       <p class={style["steps"]} aria-hidden="true">
         <span>{figure(map.first_steps[0])}</span>
-        <span class="clip">{at === null ? "" : wordsAt(map, at)}</span>
+        <span class="clip">{at === null ? "" : samplesAt(map, at)}</span>
         <span>{figure(map.last_steps.at(-1))}</span>
       </p>
     </div>

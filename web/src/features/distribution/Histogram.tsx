@@ -1,4 +1,4 @@
-/** How many samples of a step have which values: a bar for each range of values, the normal curve, and a line for each sample. */
+/** The number of samples of a step by value: a bar for each range, the normal curve, and a line for each sample. */
 
 import type { MetricStats, StepMetric } from "../../api/types.gen";
 import { normalCurve, rangesOf, type Values, wordsOf } from "../../lib/distribution/distribution";

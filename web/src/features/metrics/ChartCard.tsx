@@ -16,8 +16,8 @@ import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from
 import { ChartMenu } from "./menu/ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
 import { askedOf, hasBand, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
-import { DistributionChart } from "./DistributionChart";
-import { figureOf, MAP, wordsOfFigure } from "./figure";
+import { DistributionChart } from "./figure/DistributionChart";
+import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
 import { Legend } from "./parts/Legend";
 import { drawnOf, rowsOf } from "./parts/lines";
 import { pointsOf, wordsOf } from "./points/points";

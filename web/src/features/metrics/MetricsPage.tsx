@@ -109,7 +109,7 @@ function Views({ now }: { now: string }) {
     <Segments
       label="Steps"
       options={[
-        { value: "", label: "All steps" },
+        { value: "", label: "By step" },
         { value: STEP, label: "One step", title: "How the samples of one step are distributed" },
       ]}
       value={now}

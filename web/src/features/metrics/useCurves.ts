@@ -10,7 +10,7 @@ import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
 import { askedOf, hasBand, spanOf, xOf, zoomOf } from "./choice";
-import { statOf } from "./figure";
+import { statOf } from "./figure/figure";
 import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */

@@ -42,11 +42,14 @@ export function stepsOf({ first_steps: firsts, last_steps: lasts }: Distribution
   return first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`;
 }
 
-/** What a cell says. */
-export function wordsAt(of: DistributionReply, cell: Cell): string {
-  const range = rangesOf(of.edges)[cell.bin];
-  const own = of.counts[cell.column] ?? [];
+/** What a cell says of its column. */
+export function samplesAt({ counts, edges }: DistributionReply, cell: Cell): string {
+  const range = rangesOf(edges)[cell.bin];
+  const own = counts[cell.column] ?? [];
   const all = own.reduce((sum, one) => sum + one, 0);
-  const words = range === undefined ? "" : wordsOf(range);
-  return `${stepsOf(of, cell.column)} · ${words} · ${figure(own[cell.bin] ?? 0)} of ${count(all, "sample")}`;
+  return `${range === undefined ? "" : wordsOf(range)} · ${figure(own[cell.bin] ?? 0)} of ${count(all, "sample")}`;
 }
+
+/** What a cell says. */
+export const wordsAt = (of: DistributionReply, cell: Cell): string =>
+  `${stepsOf(of, cell.column)} · ${samplesAt(of, cell)}`;

@@ -10,7 +10,7 @@ import { save } from "../../../ui/controls/save";
 import { type Charted, pictureOfChart, pngBlob, svgBlob } from "../../charts";
 import type { ChartTools } from "../ChartTitle";
 import { CurveSelect } from "./CurveSelect";
-import { FigureSelect } from "./FigureSelect";
+import { FigureSelect } from "../figure/FigureSelect";
 import { OwnSettings } from "./OwnSettings";
 import { RangeFields } from "./RangeFields";
 import { XSelect } from "./XSelect";

@@ -1,14 +1,14 @@
 /** How a sample metric is distributed at each step, in the place of its curve. */
 
-import { getDistribution } from "../../api/distributions";
-import { filterOf } from "../../lib/distribution/distribution";
-import type { Placed } from "../../lib/charts/layout";
-import { colourOf } from "../../state/marks";
-import { useSession } from "../../state/useSession";
-import { useFollowed } from "../../ui/hooks/useFollowed";
-import { Missing } from "../../ui/layout/EmptyState";
-import { HeatMap } from "../distribution";
-import style from "./Metrics.module.css";
+import { getDistribution } from "../../../api/distributions";
+import { filterOf } from "../../../lib/distribution/distribution";
+import type { Placed } from "../../../lib/charts/layout";
+import { colourOf } from "../../../state/marks";
+import { useSession } from "../../../state/useSession";
+import { useFollowed } from "../../../ui/hooks/useFollowed";
+import { Missing } from "../../../ui/layout/EmptyState";
+import { HeatMap } from "../../distribution";
+import style from "../Metrics.module.css";
 
 /** With more steps, neighbours share a column. */
 const COLUMNS = 240;

@@ -1,6 +1,6 @@
 /** Chooses which number of many samples or tokens a chart draws, or their distribution. */
 
-import { figureOf, figuresOf } from "../figure";
+import { figureOf, figuresOf } from "./figure";
 import { askedOf, type Change } from "../choice";
 import type { Chart } from "../../../lib/charts/chart";
 import { useSession } from "../../../state/useSession";

@@ -1,6 +1,6 @@
 /** Which number of many samples, or tokens, a chart draws for each step; or how all of them are distributed. */
 
-import type { Asked } from "./choice";
+import type { Asked } from "../choice";
 
 /** Draws a column of shades for each step, in the place of a curve. */
 export const MAP = "map";
