@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, So
 from rolloupe.model import Problem, Sample, SampleKey
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run, Runs, open  # noqa: A004 - it is called as rolloupe.open
+    from rolloupe.api import Run, Runs, compare, open  # noqa: A004 - it is called as rolloupe.open
     from rolloupe.query import Condition, SampleItem, SampleQuery
     from rolloupe.record import Recorder
 
@@ -34,6 +34,7 @@ __all__ = [
     "SourceChanged",
     "UnreadablePath",
     "__version__",
+    "compare",
     "errors",
     "open",
 ]
@@ -45,6 +46,7 @@ _LATE = {
     "Runs": "rolloupe.api",
     "SampleItem": "rolloupe.query",
     "SampleQuery": "rolloupe.query",
+    "compare": "rolloupe.api",
     "open": "rolloupe.api",
 }
 

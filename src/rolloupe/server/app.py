@@ -27,6 +27,7 @@ from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
     cache,
+    compare,
     evals,
     events,
     export,
@@ -52,6 +53,10 @@ RUN = "/api/runs/{run}"
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
     ("/api/configs", trainer_files.configs),
+    ("/api/catalogue", compare.catalogue),
+    ("/api/compare/configs", compare.configs),
+    ("/api/compare/prompts", compare.prompts),
+    (f"{RUN}/prompt-samples", compare.prompt_samples),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/columns", lists.columns),
@@ -101,6 +106,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
 )
 POST: tuple[tuple[str, Endpoint], ...] = (
     ("/api/curves", curves.curves),
+    ("/api/run-metrics", compare.run_metrics),
     ("/api/search", search.search),
     (f"{RUN}/sample/spans", search.spans),
     ("/api/cache/clear", cache.clear),

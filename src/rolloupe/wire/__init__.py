@@ -46,6 +46,10 @@ from rolloupe.wire.records.curves import (
     CurvesRequest,
     DistributionReply,
     MetricStats,
+    RunMetricItem,
+    RunMetricsReply,
+    RunMetricsRequest,
+    RunsCatalogueReply,
     StepMetric,
     StepSample,
     StepValuesReply,
@@ -59,7 +63,17 @@ from rolloupe.wire.records.lists import (
     SamplesReply,
     SuggestionItem,
 )
-from rolloupe.wire.records.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
+from rolloupe.wire.records.members import (
+    MemberPiece,
+    MembersReply,
+    MemberText,
+    PromptSampleItem,
+    PromptSamplesReply,
+    SameReply,
+    SameStep,
+    SharedPromptItem,
+    SharedPromptsReply,
+)
 from rolloupe.wire.records.numbers import SAFE_INTEGER, Number, number
 from rolloupe.wire.records.run_tokens import (
     MaskSteps,
@@ -78,7 +92,9 @@ from rolloupe.wire.records.run_tokens import (
 )
 from rolloupe.wire.records.runs import (
     ConfigItem,
+    ConfigKeyItem,
     ConfigsReply,
+    ConfigTableReply,
     CurveReply,
     MetricRange,
     NoteView,
@@ -173,6 +189,8 @@ __all__ = [
     "ColumnsReply",
     "CompleteReply",
     "ConfigItem",
+    "ConfigKeyItem",
+    "ConfigTableReply",
     "ConfigsReply",
     "ConflictReply",
     "CurveData",
@@ -214,6 +232,8 @@ __all__ = [
     "ProblemsReply",
     "ProgressView",
     "PromptRow",
+    "PromptSampleItem",
+    "PromptSamplesReply",
     "RawReply",
     "Reference",
     "ReportNode",
@@ -221,7 +241,11 @@ __all__ = [
     "ReportSteps",
     "RunItem",
     "RunMarkView",
+    "RunMetricItem",
+    "RunMetricsReply",
+    "RunMetricsRequest",
     "RunSeriesItem",
+    "RunsCatalogueReply",
     "RunsReply",
     "SameReply",
     "SameStep",
@@ -234,6 +258,8 @@ __all__ = [
     "SearchHitsReply",
     "SearchRequest",
     "SeriesInfo",
+    "SharedPromptItem",
+    "SharedPromptsReply",
     "SnippetView",
     "SourceInfo",
     "Span",

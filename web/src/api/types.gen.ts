@@ -171,6 +171,30 @@ export interface StepsReply {
   stamps: number[];
 }
 
+/** A key of configurations, and its value in each run as text, cut if long; null for a missing key. */
+export interface ConfigKeyItem {
+  key: string;
+  differs: boolean;
+  values: (string | null)[];
+  /** The places in `values` of those that are cut. */
+  cut: number[];
+}
+
+/** `GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`: the keys that differ, or all of them. */
+export interface ConfigTableReply {
+  runs: string[];
+  keys: number;
+  differing: number;
+  /** Number of keys that match. */
+  total: number;
+  offset: number;
+  rows: ConfigKeyItem[];
+  /** The runs without a configuration, which differ in no key. */
+  without: string[];
+  /** Number of runs whose configuration was not read, for lack of time. */
+  left: number;
+}
+
 /** Options of a curve, each for some kinds. */
 export interface CurveOptionsView {
   /** For a mean: also return the standard deviation of each point. */
@@ -381,6 +405,40 @@ export interface StepValuesReply {
   samples: StepSample[];
   /** The number of all samples that were trained on. */
   total: number;
+}
+
+/** The values of a metric in a run, of the finite ones; null for a run without the metric. */
+export interface RunMetricItem {
+  run: string;
+  last: WireNumber;
+  last_step: number | null;
+  highest: WireNumber;
+  highest_step: number | null;
+  lowest: WireNumber;
+  lowest_step: number | null;
+  /** The moving average at the last value. */
+  smooth: WireNumber;
+}
+
+/** `POST /api/run-metrics`: a metric of some runs, or of all without any. */
+export interface RunMetricsRequest {
+  runs: string[];
+  curve: CurveRecord;
+}
+
+/** The metric of each run, as far as there was time: `left` runs wait for the next request. */
+export interface RunMetricsReply {
+  runs: RunMetricItem[];
+  left: number;
+}
+
+/** `GET /api/catalogue`: the curves that any run has, as far as there was time for all runs. */
+export interface RunsCatalogueReply {
+  entries: CatalogueEntry[];
+  /** The number of runs that have each of `entries`. */
+  runs_with: number[];
+  /** Number of runs without an answer yet: the next request continues with them. */
+  left: number;
 }
 
 /** A group of the list. `first` counts the samples of the list before it. */
@@ -811,6 +869,48 @@ export interface SameReply {
   steps: SameStep[];
   /** True if not all steps are listed. */
   is_cut: boolean;
+}
+
+/** A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt. */
+export interface SharedPromptItem {
+  /** The hash of the prompt, which addresses use as its name. */
+  name: string;
+  prompt: string;
+  /** All samples of the prompt, including discarded ones. */
+  samples: number[];
+  discarded: number[];
+  reward_mean: WireNumber[];
+}
+
+/** `GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`: prompts that several runs answered. */
+export interface SharedPromptsReply {
+  runs: string[];
+  split: string;
+  step: number;
+  /** The number of prompts of each run at the step. */
+  prompts_of: number[];
+  total: number;
+  offset: number;
+  prompts: SharedPromptItem[];
+  /** True if a run has more prompts at the step than were compared. */
+  is_cut: boolean;
+}
+
+/** A sample of a prompt; `preview` is the start of its response. */
+export interface PromptSampleItem {
+  id: string;
+  reward: WireNumber;
+  advantage: WireNumber;
+  response_tokens: number | null;
+  status: string;
+  discarded: string;
+  preview: string;
+}
+
+/** `GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`: the samples of a prompt at a step. */
+export interface PromptSamplesReply {
+  run: string;
+  samples: PromptSampleItem[];
 }
 
 /** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */

@@ -58,25 +58,24 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
         values_of_run = flat(config(run))
         if values_of_run:
             configs[run.id], names[run.id] = values_of_run, run.info.name
-    ranks = {key: _rank(key, configs, names) for key in _differing(configs)}
-    keys = sorted(ranks, key=lambda key: ranks[key])[:MAX_KEYS]
-    telling = sum(not ranks[key].is_name for key in keys)
+    keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
+    telling = sum(not _rank(key, configs, names).is_name for key in keys)
     values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
     return ConfigDifferences(keys, telling, values, len(runs) - looked)
 
 
-def flat(tree: Any) -> dict[str, str]:
+def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
     """The values of a configuration as text, by path; lists of plain values are one value."""
     values: dict[str, str] = {}
     for path, value in _values(tree, "", 0):
         if len(values) >= MAX_VALUES:
             break
         if len(path) <= MAX_KEY_CHARS:
-            values[path] = value
+            values[path] = _text(value, max_chars)
     return values
 
 
-def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     if depth < MAX_DEPTH:
         if isinstance(tree, Mapping):
             for key, value in tree.items():
@@ -86,17 +85,22 @@ def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
             for number, value in enumerate(tree):
                 yield from _values(value, f"{path}.{number}" if path else str(number), depth + 1)
             return
-    yield path, _text(tree)
+    yield path, tree
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, list) and len(value) > MAX_CHARS:
-        value = [*value[:MAX_CHARS], f"and {len(value) - MAX_CHARS} more"]
+def _text(value: Any, max_chars: int) -> str:
+    if isinstance(value, list) and len(value) > max_chars:
+        value = [*value[:max_chars], f"and {len(value) - max_chars} more"]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
-def _differing(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
+def ranked(keys: Sequence[str], configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> list[str]:
+    """Sort keys of configurations, the most telling first; `configs` and `names` are those of the runs, by id."""
+    return sorted(keys, key=lambda key: _rank(key, configs, names))
+
+
+def differing_keys(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The keys without one common value in all configurations."""
     seen: dict[str, set[str]] = {}
     count: dict[str, int] = {}

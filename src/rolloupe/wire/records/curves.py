@@ -228,3 +228,41 @@ class StepValuesReply(Struct, kw_only=True):
     """The first samples that were trained on; those of a group stand together."""
     total: int
     """The number of all samples that were trained on."""
+
+
+class RunMetricItem(Struct, kw_only=True):
+    """The values of a metric in a run, of the finite ones; null for a run without the metric."""
+
+    run: str
+    last: Number
+    last_step: int | None
+    highest: Number
+    highest_step: int | None
+    lowest: Number
+    lowest_step: int | None
+    smooth: Number
+    """The moving average at the last value."""
+
+
+class RunMetricsRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """`POST /api/run-metrics`: a metric of some runs, or of all without any."""
+
+    runs: list[str]
+    curve: CurveRecord
+
+
+class RunMetricsReply(Struct, kw_only=True):
+    """The metric of each run, as far as there was time: `left` runs wait for the next request."""
+
+    runs: list[RunMetricItem]
+    left: int
+
+
+class RunsCatalogueReply(Struct, kw_only=True):
+    """`GET /api/catalogue`: the curves that any run has, as far as there was time for all runs."""
+
+    entries: list[CatalogueEntry]
+    runs_with: list[int]
+    """The number of runs that have each of `entries`."""
+    left: int
+    """Number of runs without an answer yet: the next request continues with them."""

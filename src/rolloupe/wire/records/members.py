@@ -86,3 +86,49 @@ class SameReply(Struct, kw_only=True):
     steps: list[SameStep]
     is_cut: bool
     """True if not all steps are listed."""
+
+
+class SharedPromptItem(Struct, kw_only=True):
+    """A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt."""
+
+    name: str
+    """The hash of the prompt, which addresses use as its name."""
+    prompt: str
+    samples: list[int]
+    """All samples of the prompt, including discarded ones."""
+    discarded: list[int]
+    reward_mean: list[Number]
+
+
+class SharedPromptsReply(Struct, kw_only=True):
+    """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`: prompts that several runs answered."""
+
+    runs: list[str]
+    split: str
+    step: int
+    prompts_of: list[int]
+    """The number of prompts of each run at the step."""
+    total: int
+    offset: int
+    prompts: list[SharedPromptItem]
+    is_cut: bool
+    """True if a run has more prompts at the step than were compared."""
+
+
+class PromptSampleItem(Struct, kw_only=True):
+    """A sample of a prompt; `preview` is the start of its response."""
+
+    id: str
+    reward: Number
+    advantage: Number
+    response_tokens: int | None
+    status: str
+    discarded: str
+    preview: str
+
+
+class PromptSamplesReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`: the samples of a prompt at a step."""
+
+    run: str
+    samples: list[PromptSampleItem]

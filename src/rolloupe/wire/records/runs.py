@@ -144,3 +144,29 @@ class StepsReply(Struct, kw_only=True):
     """Unfinished steps, by number: `being written` or `incomplete`."""
     stamps: list[int]
     """A stamp for each step, which changes when its samples do."""
+
+
+class ConfigKeyItem(Struct, kw_only=True):
+    """A key of configurations, and its value in each run as text, cut if long; null for a missing key."""
+
+    key: str
+    differs: bool
+    values: list[str | None]
+    cut: list[int]
+    """The places in `values` of those that are cut."""
+
+
+class ConfigTableReply(Struct, kw_only=True):
+    """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`: the keys that differ, or all of them."""
+
+    runs: list[str]
+    keys: int
+    differing: int
+    total: int
+    """Number of keys that match."""
+    offset: int
+    rows: list[ConfigKeyItem]
+    without: list[str]
+    """The runs without a configuration, which differ in no key."""
+    left: int
+    """Number of runs whose configuration was not read, for lack of time."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from rolloupe import insight, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query import Curve, CurveOptions, CurveQuery
+from rolloupe.query import Curve, CurveEntry, CurveOptions, CurveQuery
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.params import body_of
@@ -35,16 +35,24 @@ async def catalogue(request: Request) -> Response:
 
     def make() -> wire.CatalogueReply:
         found = query.curve_catalogue(run, split)
-        entries = [
-            wire.CatalogueEntry(
-                kind=one.query.kind, name=one.query.name, source=one.query.source, stat=one.query.stat,
-                title=one.title, section=one.section, unit=one.unit, about=one.about,
-            )
-            for one in found[:MAX_ENTRIES]
-        ]  # fmt: skip
+        entries = [catalogue_entry(one) for one in found[:MAX_ENTRIES]]
         return wire.CatalogueReply(run=run.id, entries=entries, left_out=max(0, len(found) - MAX_ENTRIES))
 
     return await context.replies.fresh(request, make)
+
+
+def catalogue_entry(entry: CurveEntry) -> wire.CatalogueEntry:
+    """Convert a curve of a catalogue to the browser's record."""
+    return wire.CatalogueEntry(
+        kind=entry.query.kind,
+        name=entry.query.name,
+        source=entry.query.source,
+        stat=entry.query.stat,
+        title=entry.title,
+        section=entry.section,
+        unit=entry.unit,
+        about=entry.about,
+    )
 
 
 async def alarms(request: Request) -> Response:

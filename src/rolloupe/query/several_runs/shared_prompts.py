@@ -1,0 +1,205 @@
+"""The prompts that several runs answered at one step: how many samples each run has of them, with which mean reward.
+
+The index stores a hash of each prompt, and two runs give identical prompts the same one. Each run is asked one
+statement about the step, and a cache keeps its answer; only the prompts of a page are read as texts. Counts and means
+cover all generated samples, including discarded ones.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import mean_of
+from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
+from rolloupe.query.splits import is_asked
+
+MOST_PROMPTS = 200_000
+"""Of one run at one step, in the order of their files."""
+MOST_SAMPLES = 1000
+KEPT_BYTES = 64 * 2**20
+PROMPT_SORTS = ("difference", "order")
+
+
+class PromptInRuns(NamedTuple):
+    """A prompt; `samples`, `discarded` and `means` have an entry for each run, 0 and None without the prompt."""
+
+    name: str
+    """The hash of the prompt, as addresses write it."""
+    prompt: str
+    samples: list[int]
+    discarded: list[int]
+    means: list[float | None]
+    """Mean of the finite rewards."""
+
+
+class SharedPrompts(NamedTuple):
+    """A page of the `total` prompts that at least two of the runs answered at a step."""
+
+    prompts_of: list[int]
+    """The number of prompts of each run at the step."""
+    total: int
+    offset: int
+    prompts: list[PromptInRuns]
+    is_cut: bool
+    """True if a run has more prompts at the step than are compared."""
+
+
+class PromptSample(NamedTuple):
+    """A sample of a prompt."""
+
+    key: SampleKey
+    reward: float | None
+    advantage: float | None
+    response_tokens: int | None
+    status: str
+    discarded: str
+    response: str
+    """The start of the response."""
+
+
+class _Counts(NamedTuple):
+    """The prompts of a run at a step, in the order of their first samples."""
+
+    names: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    discarded: NDArray[np.int64]
+    means: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self)
+
+
+_cache: AnswerCache[_Counts] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+
+COUNTS = f"""
+SELECT prompt_hash, count(*), count(*) FILTER (discarded <> ''), {mean_of("reward")}
+FROM rows WHERE list_contains(?, split) AND step = ? AND prompt_hash IS NOT NULL
+GROUP BY prompt_hash ORDER BY min(row({FILE_ORDER})) LIMIT {MOST_PROMPTS + 1}
+"""
+
+
+def shared_prompts(
+    runs: Sequence[OpenRun], split: str, step: int, *, sort: str = "difference", offset: int = 0, limit: int = 100
+) -> SharedPrompts:
+    """Find the prompts that at least two of the runs answered at a step of a split; `eval` covers all evaluations.
+
+    `difference` sorts by the distance between the greatest and the least mean reward, the greatest first; `order` as
+    the first run has them. Raises `BadQuery` for another sort order.
+    """
+    if sort not in PROMPT_SORTS:
+        raise BadQuery(f"sort={sort[:40]!r} is not one of {', '.join(PROMPT_SORTS)}")
+    counts = [_counts(run, split, step) for run in runs]
+    is_cut = any(len(one.names) > MOST_PROMPTS for one in counts)
+    names, first, runs_with = np.unique(
+        np.concatenate([one.names for one in counts]) if counts else np.zeros(0, np.int64),
+        return_index=True,
+        return_counts=True,
+    )
+    shared = names[runs_with > 1][np.argsort(first[runs_with > 1], kind="stable")]
+    means = np.full((len(runs), len(shared)), np.nan)
+    samples, discarded = np.zeros(means.shape, np.int64), np.zeros(means.shape, np.int64)
+    for number, one in enumerate(counts):
+        _, here, own = np.intersect1d(shared, one.names, return_indices=True)
+        means[number, here], samples[number, here] = one.means[own], one.samples[own]
+        discarded[number, here] = one.discarded[own]
+    order = _order(means) if sort == "difference" else np.arange(len(shared))
+    page = order[offset : offset + limit]
+    texts = _texts(runs, split, step, shared[page], samples[:, page])
+    prompts = [
+        PromptInRuns(
+            f"{int(shared[place]) & (2**64 - 1):016x}",
+            texts.get(int(shared[place]), ""),
+            samples[:, place].tolist(),
+            discarded[:, place].tolist(),
+            [None if np.isnan(mean) else mean for mean in means[:, place].tolist()],
+        )
+        for place in page.tolist()
+    ]
+    return SharedPrompts([len(one.names) for one in counts], len(shared), offset, prompts, is_cut)
+
+
+def _order(means: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The prompts by the distance between their means, the greatest first; those without two means last."""
+    low, high = np.fmin.reduce(means, initial=np.inf), np.fmax.reduce(means, initial=-np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.where(np.isfinite(means).sum(axis=0) > 1, high - low, -1.0)
+    return np.argsort(-distance, kind="stable")
+
+
+def _splits(run: OpenRun, split: str, step: int) -> list[str]:
+    return sorted({name for name, number in run.snapshot().pieces if number == step and is_asked(name, split)})
+
+
+def _counts(run: OpenRun, split: str, step: int) -> _Counts:
+    snapshot = run.snapshot()
+
+    def make() -> _Counts:
+        names = _splits(run, split, step)
+        pieces = snapshot.holding(names, step, step) if names else []
+        if not pieces:
+            none = np.zeros(0, np.int64)
+            return _Counts(none, none, none, np.zeros(0))
+        table = database.table(run, Question(pieces, COUNTS, [names, step], overlay=discard_overlay(snapshot)))
+        names_of, samples, discarded, means = (column.combine_chunks() for column in table.columns)
+        return _Counts(
+            names_of.to_numpy(zero_copy_only=False),
+            samples.to_numpy(zero_copy_only=False),
+            discarded.to_numpy(zero_copy_only=False),
+            means.fill_null(np.nan).to_numpy(zero_copy_only=False),
+        )
+
+    return _cache.get(run, snapshot, (split, step), make)
+
+
+def _texts(
+    runs: Sequence[OpenRun], split: str, step: int, names: NDArray[np.int64], samples: NDArray[np.int64]
+) -> dict[int, str]:
+    """The starts of some prompts, each from the first run that has it."""
+    texts: dict[int, str] = {}
+    owner = np.argmax(samples > 0, axis=0) if len(names) else np.zeros(0, np.int64)
+    sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
+        WHERE step = ? GROUP BY prompt_hash"""
+    for number in dict.fromkeys(owner.tolist()):
+        run = runs[number]
+        pieces = run.snapshot().holding(_splits(run, split, step), step, step)
+        wanted = pa.table({"prompt_hash": names[owner == number]})
+        if pieces:
+            texts.update(database.ask(run, Question(pieces, sql, [step], tables={"wanted": wanted})))
+    return texts
+
+
+def prompt_samples(run: OpenRun, split: str, step: int, prompt: str) -> list[PromptSample]:
+    """Return the samples of a prompt at a step, at most `MOST_SAMPLES`. Raises `NotFound` without any."""
+    snapshot = run.snapshot()
+    names = _splits(run, split, step)
+    pieces = snapshot.holding(names, step, step) if names else []
+    try:
+        name = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
+    except ValueError:
+        name = None
+    sql = f"""
+    SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, reward, advantage,
+           response_tokens, status, discarded, response_preview
+    FROM rows WHERE list_contains(?, split) AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT {MOST_SAMPLES}"""
+    rows = None
+    if name is not None and pieces:
+        rows = database.table(run, Question(pieces, sql, [names, step, name], overlay=discard_overlay(snapshot)))
+    if rows is None or not len(rows):
+        raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r} in run {run.id!r}")
+    attempts = attempts_of(run, snapshot, rows)
+    shown = (*KEY, "nth", "reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
+    return [
+        PromptSample(SampleKey(own_split, own_step, group, index, attempts.get(nth, 0)), *rest)
+        for own_split, own_step, group, index, nth, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)
+    ]

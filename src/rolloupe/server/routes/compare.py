@@ -1,0 +1,158 @@
+"""Routes for several runs side by side: configurations, prompts at a step, and a metric in each."""
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query, wire
+from rolloupe.errors import BadQuery
+from rolloupe.index import Library, OpenRun
+from rolloupe.query import MetricValues
+from rolloupe.server import params
+from rolloupe.server.context import context_of
+from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry, curve_query
+from rolloupe.wire import number
+
+LIMIT, MAX_LIMIT = 100, 500
+VALUE_CHARS = 2000
+"""Of a value of a configuration; the page of its run has all of it."""
+MAX_COMPARED = 100
+"""Maximum number of runs side by side."""
+
+
+def runs_of(library: Library, parameters: QueryParams) -> list[OpenRun]:
+    """Return the runs that an address names. Raises `BadQuery` for none or too many, `NotFound` for an unknown one."""
+    ids = list(dict.fromkeys(parameters.getlist("run")))
+    if not 1 <= len(ids) <= MAX_COMPARED:
+        raise BadQuery(f"run= names 1 to {MAX_COMPARED} runs; there are {len(ids):,}")
+    return [library.run(run_id) for run_id in ids]
+
+
+async def configs(request: Request) -> Response:
+    """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`."""
+    context, parameters = context_of(request), request.query_params
+    runs, all_keys = runs_of(await context.library(), parameters), params.flag(parameters, "all")
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
+
+    def make() -> wire.ConfigTableReply:
+        find = parameters.get("find", "")
+        table = query.config_table(runs, all_keys=all_keys, find=find, offset=offset, limit=limit)
+        return wire.ConfigTableReply(
+            runs=table.runs,
+            keys=table.keys,
+            differing=table.differing,
+            total=table.total,
+            offset=table.offset,
+            rows=[_config_key(row) for row in table.rows],
+            without=table.without,
+            left=table.left,
+        )
+
+    return await context.replies.fresh(request, make)
+
+
+def _config_key(row: query.ConfigRow) -> wire.ConfigKeyItem:
+    cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
+    values = [None if value is None else value[:VALUE_CHARS] for value in row.values]
+    return wire.ConfigKeyItem(key=row.key, differs=row.differs, values=values, cut=cut)
+
+
+async def prompts(request: Request) -> Response:
+    """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`."""
+    context, parameters = context_of(request), request.query_params
+    runs = runs_of(await context.library(), parameters)
+    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
+    sort = parameters.get("sort") or query.PROMPT_SORTS[0]
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
+
+    def make() -> wire.SharedPromptsReply:
+        found = query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
+        return wire.SharedPromptsReply(
+            runs=[run.id for run in runs],
+            split=split,
+            step=step,
+            prompts_of=found.prompts_of,
+            total=found.total,
+            offset=found.offset,
+            prompts=[
+                wire.SharedPromptItem(
+                    name=one.name,
+                    prompt=one.prompt,
+                    samples=one.samples,
+                    discarded=one.discarded,
+                    reward_mean=[number(mean) for mean in one.means],
+                )
+                for one in found.prompts
+            ],
+            is_cut=found.is_cut,
+        )
+
+    return await context.replies.answer(request, " ".join(run.version for run in runs), make)
+
+
+async def prompt_samples(request: Request) -> Response:
+    """`GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters, version = request.query_params, run.version
+    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
+    prompt = params.word(parameters, "prompt")
+
+    def make() -> wire.PromptSamplesReply:
+        found = [
+            wire.PromptSampleItem(
+                id=str(one.key),
+                reward=number(one.reward),
+                advantage=number(one.advantage),
+                response_tokens=one.response_tokens,
+                status=one.status,
+                discarded=one.discarded,
+                preview=one.response,
+            )
+            for one in query.prompt_samples(run, split, step, prompt)
+        ]
+        return wire.PromptSamplesReply(run=run.id, samples=found)
+
+    return await context.replies.answer(request, version, make)
+
+
+async def run_metrics(request: Request) -> Response:
+    """`POST /api/run-metrics`."""
+    context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)
+    library = await context.library()
+    ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
+    runs, curve = [library.run(run_id) for run_id in ids], curve_query(body.curve)
+
+    def make() -> wire.RunMetricsReply:
+        found, left = query.metric_values(runs, curve)
+        return wire.RunMetricsReply(runs=[_run_metric(run_id, one) for run_id, one in found.items()], left=left)
+
+    return await context.replies.fresh(request, make)
+
+
+def _run_metric(run_id: str, values: MetricValues) -> wire.RunMetricItem:
+    last, highest, lowest = values.last, values.highest, values.lowest
+    return wire.RunMetricItem(
+        run=run_id,
+        last=number(last and last.value),
+        last_step=last and last.step,
+        highest=number(highest and highest.value),
+        highest_step=highest and highest.step,
+        lowest=number(lowest and lowest.value),
+        lowest_step=lowest and lowest.step,
+        smooth=number(values.smooth),
+    )
+
+
+async def catalogue(request: Request) -> Response:
+    """`GET /api/catalogue`."""
+    context = context_of(request)
+    library = await context.library()
+
+    def make() -> wire.RunsCatalogueReply:
+        found = query.runs_catalogue(library.runs[: params.MAX_RUNS])
+        entries = [catalogue_entry(one) for one in found.entries[:MAX_ENTRIES]]
+        return wire.RunsCatalogueReply(entries=entries, runs_with=found.runs_with[:MAX_ENTRIES], left=found.left)
+
+    return await context.replies.fresh(request, make)

@@ -1,0 +1,1 @@
+"""Tests of questions asked of several runs at once."""
