@@ -12,7 +12,7 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, metric_columns
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
 from rolloupe.query.run import tracker_curves, trainer_metrics
@@ -151,6 +151,37 @@ def test_trainer_metrics_are_read_once_for_each_change(
         assert query.trainer_version(own) != before
         assert values(own, "trainer", "loss")[5000] == -1.0
         assert len(reads) == 2
+
+
+def test_the_columns_of_a_log_are_kept_in_the_index(
+    logged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metric_columns, "LEAST_POINTS", 5000)
+    with opened(logged, tmp_path / "index") as library:
+        (own,) = library.runs
+        columns = trainer_metrics.metric_table(own)
+        (file,) = (tmp_path / "index").rglob(metric_columns.FILE)
+
+        def kept() -> trainer_metrics.MetricTable:
+            trainer_metrics._tables.clear()
+            return trainer_metrics.metric_table(own)
+
+        again = kept()
+        assert again.is_mapped and not columns.is_mapped and again.nbytes < columns.nbytes / 10
+        assert list(again.columns) == list(columns.columns) == ["loss", "lr", "eta"]
+        for (steps, found), (own_steps, own_found) in zip(
+            again.columns.values(), columns.columns.values(), strict=True
+        ):
+            assert steps.tolist() == own_steps.tolist() and np.array_equal(found, own_found, equal_nan=True)
+        whole = file.read_bytes()
+        for damaged in (b"", whole[: len(whole) // 2], whole[:-200] + b"\xff" * 200, bytes(len(whole))):
+            file.unlink()  # those who map the old one keep it
+            file.write_bytes(damaged)
+            assert not kept().is_mapped, "read from the log, and written again"
+            assert kept().is_mapped
+        with (logged / "metrics.jsonl").open("a") as lines:
+            lines.write('{"step": 5000, "loss": -1.0}\n')
+        assert not kept().is_mapped and kept().columns["loss"][1][-1] == -1.0
 
 
 def test_a_long_curve_keeps_its_extremes_and_says_how_long_it_is(logged: Path, tmp_path: Path) -> None:

@@ -2,41 +2,47 @@
 
 import contextlib
 import math
+import threading
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
+from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
+from rolloupe.lru import Lru
 from rolloupe.model import MetricRow
-from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.run.tracker_curves import CurveSource, tracker_version, with_tracker_curves
 from rolloupe.storage import file_state
 
 KEPT_BYTES = 128 * 2**20
 
+VERSION = 1
+"""Changes with what columns mean."""
+
 LATEST_S = 1e11
 """Larger numbers are no seconds since 1970: this is the year 5138."""
-
-Column: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class MetricTable(NamedTuple):
     """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
 
-    columns: dict[str, Column]
-    times: Column
+    columns: dict[str, MetricColumn]
+    times: MetricColumn
     """When each step was logged, in seconds since 1970; steps without a time are left out."""
     sources: Sequence[CurveSource] = ()
     """What trackers keep of the run, and what was taken from it."""
+    is_mapped: bool = False
+    """True if the numbers are in a file, which the system reads as needed."""
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
-        return sum(steps.nbytes + values.nbytes + 200 for steps, values in [*self.columns.values(), self.times])
+        columns = [*self.columns.values(), self.times]
+        return 200 * len(columns) + (0 if self.is_mapped else sum(a.nbytes + b.nbytes for a, b in columns))
 
     @property
     def start_s(self) -> float | None:
@@ -44,7 +50,9 @@ class MetricTable(NamedTuple):
         return float(self.times[1].min()) if len(self.times[1]) else None
 
 
-_tables: AnswerCache[MetricTable] = AnswerCache(KEPT_BYTES, lambda table: table.nbytes)
+_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
+_reading = threading.Lock()
+"""Logs take memory: one at a time is read."""
 
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
@@ -74,12 +82,32 @@ def curve_sources(run: OpenRun) -> Sequence[CurveSource]:
 
 def metric_table(run: OpenRun) -> MetricTable:
     """Return the current metrics in the trainer's files."""
-    return _tables.get(run, run.snapshot(), trainer_version(run), lambda: _read(run))
+    version = f"{VERSION} {run.info.reading!r} {trainer_version(run)}"
+    name = f"{run.catalog.folder} {version}"
+    table = _tables.get(name)
+    if table is None:
+        with _reading:
+            table = _tables.get(name) or _kept(run, version) or _read(run, version)
+            _tables.put(name, table, table.nbytes)
+    return table
 
 
-def _read(run: OpenRun) -> MetricTable:
+def _kept(run: OpenRun, version: str) -> MetricTable | None:
+    """Return the columns that an earlier look at the same logs left."""
+    found = read_columns(run.catalog.folder, version)
+    if found is None:
+        return None
+    sources = msgspec.json.decode(found.about, type=list[CurveSource])
+    return MetricTable(dict(found.columns), found.times, sources, is_mapped=True)
+
+
+def _read(run: OpenRun, version: str) -> MetricTable:
     rows, sources = with_tracker_curves(run, run.format.metrics(run.info))
-    return table_of(rows)._replace(sources=sources)
+    table = table_of(rows)._replace(sources=sources)
+    with contextlib.suppress(OSError, UnicodeError):  # a full disk or a strange name costs time, not curves
+        columns = MetricColumns(table.columns, table.times, msgspec.json.encode(sources))
+        write_columns(run.catalog.folder, version, columns)
+    return table
 
 
 def trainer_version(run: OpenRun) -> str:
@@ -115,5 +143,5 @@ def _time_of(row: MetricRow) -> float | None:
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
 
 
-def _column(steps: list[int], values: list[float]) -> Column:
+def _column(steps: list[int], values: list[float]) -> MetricColumn:
     return np.array(steps, dtype=np.int64), np.array(values, dtype=np.float64)
