@@ -80,6 +80,8 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     reason: str
     """Why the format was chosen, as a sentence for a person."""
     parts: tuple[RunPart, ...]
+    within: str = ""
+    """Which run of its file it is; empty if the file or the folder holds one alone."""
     link_root: str = ""
     """Links inside the run may lead below this folder; empty: below `root`."""
     reward_range: tuple[float, float] | None = None

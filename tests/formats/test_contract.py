@@ -29,8 +29,9 @@ def size(run: RunInfo) -> int:
 
 
 FOUND = sorted(discover([DATA, RUNS]).runs, key=size)
-EXAMPLES = {name: next((r for r in FOUND if r.format == name and is_example(r)), None) for name in BUILT_IN}
-"""Of each format the smallest run that is an example."""
+NAMES = [name for name in BUILT_IN if by_name(name).has_samples]
+EXAMPLES = {name: next((r for r in FOUND if r.format == name and is_example(r)), None) for name in NAMES}
+"""Of each format with samples the smallest run that is an example."""
 
 for name, example in EXAMPLES.items():
     members = {"format": name, "example": Path(example.root)} if example else {}

@@ -89,7 +89,7 @@ def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
         (b"", "empty so far"),
         (b"hello\n", "not JSON: Expecting value"),
         (b"[1]\n", "not a JSON object but an array"),
-        (b'{"step": 1, "loss": 2}\n', "neither text nor score under a usual name (keys: step, loss)"),
+        (b'{"epoch": 1, "loss": 2}\n', "neither text nor score under a usual name (keys: epoch, loss)"),
         (b'{"prompt": "p", "response": "r"}\n', "no score"),
         (b'{"tokens": [1], "reward": 1}\n', "no text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "not downloaded"),

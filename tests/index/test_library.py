@@ -36,6 +36,25 @@ def test_a_run_that_begins_beside_others_gets_an_id_of_its_own(tmp_path: Path) -
         eventually(lambda: row_count(library.runs[1]) == 9)
 
 
+def test_a_run_of_curves_that_writes_its_first_samples_goes_on_under_its_id(tmp_path: Path) -> None:
+    (tmp_path / "runs/a").mkdir(parents=True)
+    (tmp_path / "runs/a/metrics.csv").write_text("step,loss\n1,0.5\n")
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index") as library:
+        (curves,) = library.runs
+        curves.wait()
+        before = curves.version
+        (tmp_path / "runs/a/metrics.csv").write_text("step,loss\n1,0.5\n2,0.25\n")
+        curves._look()
+        assert curves.version != before  # pages ask again
+        (tmp_path / "runs/a/metrics.csv").unlink()
+        library._look()
+        assert library.runs == [curves]  # as any run whose files are gone
+        (tmp_path / "runs/a/0.jsonl").write_text('{"prompt": "p", "response": "r", "score": 1}\n')
+        library._look()
+        (run,) = library.runs
+        assert (curves.info.format, run.info.format, run.id) == ("curves", "generic", curves.id)
+
+
 def test_an_evaluation_that_begins_beside_its_run_joins_it(tmp_path: Path) -> None:
     record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
     for name in ("task", "other"):

@@ -5,6 +5,7 @@ that a tracker wrote belongs to the run. Beside it, only what has the name of th
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -49,6 +50,11 @@ BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "tracki
 """Kinds that nobody need name, as their files hold nothing else."""
 
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
+PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
+"""Names of tables in a run of curves alone; in other runs, their format reads `metrics.jsonl`."""
+
+ALONE = "curves"
+"""The format of runs that hold nothing but curves."""
 
 
 class CurveFile(NamedTuple):
@@ -65,9 +71,11 @@ class CurveFile(NamedTuple):
 def curve_files(run: RunInfo) -> list[CurveFile]:
     """List the curves of a run: those in its folder, beside it, and where its reading says."""
     named = [file for path in run.reading.metrics for file in _named(path)]
+    if run.format == ALONE:
+        return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named
-    found = _within(run.root, links_of(run), [MAX_FOLDERS])
+    found = _within(run.root, links_of(run))
     above = os.path.dirname(os.path.abspath(run.root))
     beside = [
         file._replace(is_beside=True)
@@ -77,6 +85,11 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
     return [*found, *beside, *named]
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a file by its name; empty for one that is of no tracker."""
+    return next((kind for kind, fits in KINDS.items() if fits(name)), "")
 
 
 def read_curves(file: CurveFile) -> list[LoggedRun]:
@@ -109,24 +122,42 @@ def _bytes(location: Location) -> bytes:
 def _named(path: str) -> Iterator[CurveFile]:
     """The curves at a path that a person named."""
     if is_file(path):
-        entry = os.path.basename(path)
-        kind = next((kind for kind, fits in KINDS.items() if fits(entry)), "")
-        location = alone(path)
-        if not kind and is_database(location):
-            kind = "trackio"
-        yield CurveFile(kind or "JSON lines", path, (location,))
+        yield file_named(path)
     elif is_folder(path):
         yield from _below(path, path, 1, [MAX_FOLDERS], also=frozenset(("CSV", "JSON lines", "trainer state")))
 
 
-def _within(root: str, link_root: str, left: list[int]) -> list[CurveFile]:
+def file_named(path: str) -> CurveFile:
+    """Return the curves of a file that a person named: JSON lines, if neither name nor beginning say otherwise."""
+    location = alone(path)
+    kind = kind_of(os.path.basename(path)) or ("trackio" if is_database(location) else "JSON lines")
+    return CurveFile(kind, path, (location,))
+
+
+def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
+    """The curves of a run that has no samples: of each kind in folders of trackers, only one run."""
+    if is_file(path):
+        yield file_named(path)
+        return
+    listed = _entries(path, link_root)
+    own = [*_files(path, [one for one in listed if not one.is_folder], names=PLAIN_NAMES)]
+    yield from own
+    below = _of_trackers(listed, link_root)
+    counts = Counter(file.kind for file in [*own, *below])
+    yield from (file for file in below if counts[file.kind] == 1)
+
+
+def _within(root: str, link_root: str) -> list[CurveFile]:
     """The curves in the folder of a run: its own files, and those in folders of trackers."""
     listed = _entries(root, link_root)
-    found = [*_files(root, [one for one in listed if not one.is_folder], frozenset())]
-    for one in listed:
-        if one.is_folder and one.name.lower() in FOLDERS:
-            found += _below(one.path, link_root, 1, left)
-    return found
+    return [*_files(root, [one for one in listed if not one.is_folder]), *_of_trackers(listed, link_root)]
+
+
+def _of_trackers(listed: list[FolderEntry], link_root: str) -> list[CurveFile]:
+    """The curves in folders of trackers among those of a run's folder."""
+    left = [MAX_FOLDERS]
+    folders = [one.path for one in listed if one.is_folder and one.name.lower() in FOLDERS]
+    return [file for folder in folders for file in _below(folder, link_root, 1, left)]
 
 
 def _below(
@@ -140,13 +171,15 @@ def _below(
             yield from _below(one.path, link_root, depth + 1, left, also)
 
 
-def _files(folder: str, listed: list[FolderEntry], also: frozenset[str]) -> Iterator[CurveFile]:
+def _files(
+    folder: str, listed: list[FolderEntry], also: frozenset[str] = frozenset(), names: frozenset[str] = USUAL_NAMES
+) -> Iterator[CurveFile]:
     events = tuple(one.location for one in listed if is_event_file(one.name))
     if events:
         yield CurveFile("TensorBoard", folder, events)
     for one in listed:
-        kind = next((kind for kind, fits in KINDS.items() if fits(one.name)), "")
-        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or one.name in USUAL_NAMES):
+        kind = kind_of(one.name)
+        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or one.name in names):
             continue
         if kind != "trackio" or is_database(one.location):
             yield CurveFile(kind, one.path, (one.location,))

@@ -18,6 +18,7 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
+from rolloupe.formats.curve_files import ALONE, FOLDERS
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
@@ -67,7 +68,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = _distinct(walk.joined(_unique([*walk.runs, *_merged(single)])))
+    runs = _distinct(_without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         names = " or ".join(one.name for one in formats)
@@ -294,15 +295,37 @@ def _is_walked(name: str) -> bool:
 
 def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
     """Drop duplicates: one path may lie below another."""
-    return list({(run.format, run.root, run.parts): run for run in runs}.values())
+    return list({(run.format, run.root, run.within, run.parts): run for run in runs}.values())
+
+
+def _without_curves_of_others(runs: list[RunInfo]) -> list[RunInfo]:
+    """Drop runs of curves in the folder of a run with samples, and those beside it that have its name: they are its."""
+    with_samples = [run for run in runs if run.format != ALONE]
+    if len(with_samples) == len(runs):
+        return runs
+    roots = {run.root for run in with_samples if is_folder(run.root)}
+    beside = {(os.path.dirname(root), os.path.basename(root)) for root in roots}
+
+    def is_of_another(run: RunInfo) -> bool:
+        place = Path(run.root)
+        return any(
+            str(one) in roots
+            or (
+                one.name.lower() in FOLDERS
+                and not beside.isdisjoint((str(one.parent), name) for name in (run.name, place.name))
+            )
+            for one in (place, *place.parents)
+        )
+
+    return [run for run in runs if run.format != ALONE or not is_of_another(run)]
 
 
 def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
     """Join individually named files of one folder and one format into one run."""
-    groups: dict[tuple[str, str], list[RunInfo]] = {}
+    groups: dict[tuple[str, str, str], list[RunInfo]] = {}
     for run in _unique(runs):
-        groups.setdefault((run.format, str(Path(run.root).parent)), []).append(run)
-    return [_as_one(folder, members) for (_, folder), members in groups.items()]
+        groups.setdefault((run.format, str(Path(run.root).parent), run.within), []).append(run)
+    return [_as_one(folder, members) for (_, folder, _), members in groups.items()]
 
 
 def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:

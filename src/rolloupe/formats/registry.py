@@ -25,6 +25,7 @@ BUILT_IN: Final = {
     "relax": "relax:Relax",
     "rl_logging_board": "rl_logging_board:RLLoggingBoard",
     "generic": "generic.format:Generic",
+    "curves": "curves:Curves",
 }
 """One line for each format: its name, and the module and class below `rolloupe.formats`."""
 

@@ -88,14 +88,17 @@ class Library:
 
     def _look(self) -> None:
         discovery = discover(self._paths, self._reading)
-        opened = {(run.info.format, run.info.root): run for run in self.runs}
-        fresh = [info for info in discovery.runs if (info.format, info.root) not in opened]
-        pairs = [(opened.get((info.format, info.root)), info) for info in discovery.runs]
+        opened = {_place(run.info): run for run in self.runs}
+        fresh = [info for info in discovery.runs if _place(info) not in opened]
+        pairs = [(opened.get(_place(info)), info) for info in discovery.runs]
         grown = [(run, info) for run, info in pairs if run is not None and run.info.parts != info.parts]
         notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
         if not (fresh or grown or notes_changed) or self._closed.is_set():
             return
-        runs = list(self.runs)
+        found = {_place(info) for info in discovery.runs}
+        begun = any(by_name(info.format).has_samples for info in fresh)
+        replaced = [run for run in self.runs if begun and not run.format.has_samples and _place(run.info) not in found]
+        runs = [run for run in self.runs if run not in replaced]
         for old, info in grown:  # an evaluation that began beside its run, say
             runs[runs.index(old)] = self._opened(old.id, info)
         for info in fresh:
@@ -105,7 +108,7 @@ class Library:
         for run in runs:
             if run not in before:
                 run.start(follow=True)
-        for old, _ in grown:
+        for old in [*replaced, *(old for old, _ in grown)]:
             old.close()
 
     def run(self, run_id: str) -> OpenRun:
@@ -164,7 +167,7 @@ class Library:
         reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
         decoder = info.tokenizer if by_name(info.format).decodes_ids else None
         digest = [f"tokenizer {decoder.digest}"] if decoder else []
-        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
+        key = "\n".join([*_place(info), *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
         name = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
         return self.index_dir / f"v{LAYOUT}" / name
 
@@ -196,8 +199,13 @@ def _free_id(info: RunInfo, used_ids: set[str]) -> str:
     return run_id
 
 
+def _place(info: RunInfo) -> tuple[str, ...]:
+    """What no other run has in common: its format, its root, and which run of that it is."""
+    return (info.format, info.root, info.within) if info.within else (info.format, info.root)
+
+
 def _digest(info: RunInfo) -> str:
-    return hashlib.blake2b(info.root.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
+    return hashlib.blake2b("\n".join(_place(info)[1:]).encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
 
 
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:

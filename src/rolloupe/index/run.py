@@ -260,6 +260,8 @@ class OpenRun:
         changed, lost = self._sources.look()
         retried = self._take_back_failures(changed)
         self._idle = not (changed or lost or retried)
+        if changed and not self.format.has_samples:  # no segment will tell
+            self.catalog.touch()
         if changed and self._had_lost:  # sources that were gone for a moment, as on a network folder, are still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)

@@ -21,7 +21,10 @@ LEAST_BYTES = 32
 
 
 class Identity(NamedTuple):
-    """A run on disk: its format, name and resolved path, and the fingerprints of its files' beginnings."""
+    """A run on disk: its format, name and resolved path, and the fingerprints of its files' beginnings.
+
+    The path of a run that is one of several in a file ends with what it is called there.
+    """
 
     format: str
     name: str
@@ -39,11 +42,11 @@ class Identity(NamedTuple):
 def identity_of(run: OpenRun, *, look: bool = True) -> Identity:
     """The identity of an open run; without `look` its files are left alone, and the prints are empty."""
     info = run.info
-    heads = _heads(run) if look else []
+    heads = _heads(run) if look and not info.within else []
     return Identity(
         info.format,
         info.name,
-        os.path.realpath(info.root),
+        os.path.realpath(info.root) + (f"#{info.within}" if info.within else ""),
         frozenset(_print(info.format, head) for head in heads),
         frozenset(_print(one.name, head) for one in all_formats() for head in heads if one.name != info.format),
     )

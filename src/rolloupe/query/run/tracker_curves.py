@@ -9,7 +9,7 @@ from rolloupe.formats.curve_files import CurveFile, curve_files, read_curves
 from rolloupe.formats.reading.trackers.curves import LoggedRun, metric_rows, trainer_step_of
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
-from rolloupe.model import TRACKER_STEP, MetricRow
+from rolloupe.model import TRACKER_STEP, MetricRow, RunInfo
 from rolloupe.storage import file_state
 
 KEPT_VALUES = 5_000_000
@@ -43,7 +43,7 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
     loose = [row for row in own if row.step is None]
     sources = []
     for file in curve_files(run.info):
-        for logged, note in _chosen(file, run.info.name):
+        for logged, note in _chosen(file, run.info):
             asked = run.info.reading.metrics_step
             step_name = asked or trainer_step_of(logged.rows)
             step_name = "" if step_name == TRACKER_STEP else step_name
@@ -77,11 +77,14 @@ def _stamps(file: CurveFile) -> list[tuple[object, ...]]:
     return found
 
 
-def _chosen(file: CurveFile, name: str) -> list[tuple[LoggedRun, str]]:
+def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
     """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
     runs = _read.get_or_make((file.kind, *_stamps(file)), lambda: _tried(file), _size)
     if isinstance(runs, str):
         return [(LoggedRun("", []), runs)]
+    if info.within and file.path == info.root:
+        return [(run, "") for run in runs if run.id == info.within]
+    name = info.name
     same = [run for run in runs if name in (run.name, os.path.basename(file.path))]
     if file.is_beside or (len(runs) > 1 and same):
         return [(run, "") for run in same]

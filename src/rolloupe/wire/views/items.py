@@ -31,7 +31,8 @@ def run_item(run: OpenRun) -> wire.RunItem:
         splits=splits,
         problems=query.problem_count(run),
         may_report=query.may_report(run),
-        has_metrics_alone=not splits and progress.phase == "ready" and bool(query.metric_names(run)),
+        has_metrics_alone=not run.format.has_samples
+        or (not splits and progress.phase == "ready" and bool(query.metric_names(run))),
         progress=wire.ProgressView(
             done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
         ),

@@ -37,6 +37,8 @@ class LoggedRun(Struct):
     name: str
     rows: list[LoggedRow]
     config: dict[str, Any] = {}
+    id: str = ""
+    """What identifies it among the runs of a file."""
     damage: str = ""
     """Why reading ended before the end; empty if it did not."""
 

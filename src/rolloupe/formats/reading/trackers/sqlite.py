@@ -36,12 +36,12 @@ def is_database(location: Location) -> bool:
 
 
 @contextlib.contextmanager
-def opened(location: Location) -> Iterator[sqlite3.Connection]:
+def opened(location: Location, *, with_wal: bool = True) -> Iterator[sqlite3.Connection]:
     """Open a database for reading; texts come as they are in the file. Raises `BadDatabase`, also while it is read."""
     with contextlib.ExitStack() as stack:
         try:
             path = location.path
-            if _size(location._replace(path=f"{location.path}-wal")):
+            if with_wal and _size(location._replace(path=f"{location.path}-wal")):
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rolloupe-"))
                 path = _copied(location, Path(folder))
                 uri = f"file:{quote(path)}"

@@ -21,19 +21,14 @@ def read_csv(data: bytes) -> LoggedRun:
     """Read a table whose first row has the names of its columns. Cells that are no numbers are left out."""
     text = data.decode("utf-8-sig", "replace").replace("\0", "")
     try:
-        return LoggedRun("", [*_rows(csv.DictReader(io.StringIO(text, newline="")))])
+        return LoggedRun("", [*rows_of(csv.DictReader(io.StringIO(text, newline="")))])
     except csv.Error as error:
         return LoggedRun("", [], damage=str(error))
 
 
 def read_json_lines(data: bytes) -> LoggedRun:
-    """Read one object for each row; names of nested objects are joined with `/`.
-
-    Of `{"step", "data"}`, as verl's `file` logger writes, `data` is the row.
-    """
-    objects = (found for line in data.splitlines() if isinstance(found := parsed(line), dict))
-    rows = ({**one.pop("data"), **one} if isinstance(one.get("data"), dict) else one for one in objects)
-    return LoggedRun("", [*_rows(rows)])
+    """Read one object for each row; names of nested objects are joined with `/`."""
+    return LoggedRun("", [*rows_of(found for line in data.splitlines() if isinstance(found := parsed(line), dict))])
 
 
 def read_trainer_state(data: bytes) -> LoggedRun:
@@ -41,15 +36,18 @@ def read_trainer_state(data: bytes) -> LoggedRun:
     found = parsed(data)
     history = found.get("log_history") if isinstance(found, dict) else None
     if isinstance(history, list):
-        return LoggedRun("", [*_rows(row for row in history if isinstance(row, dict))])
+        return LoggedRun("", [*rows_of(row for row in history if isinstance(row, dict))])
     raise ValueError("it has no log_history")
 
 
-def _rows(rows: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
-    for number, row in enumerate(rows):
+def rows_of(objects: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
+    """Yield a row for each object that holds numbers; of `{"step", "data"}`, as verl writes it, `data` is the row."""
+    for number, one in enumerate(objects):
         if number == MAX_ROWS:
             return
-        values = {name: value for key, cell in row.items() for name, value in flat(_cell(cell), str(key)) if key}
+        data = one.get("data")
+        cells = {**data, **{key: cell for key, cell in one.items() if key != "data"}} if isinstance(data, dict) else one
+        values = {name: value for key, cell in cells.items() for name, value in flat(_cell(cell), str(key)) if key}
         name = next((name for name in STEPS if fields.integer(values.get(name)) is not None), "")
         step = fields.integer(values.pop(name, None))
         time_s = next((values.pop(name) for name in TIMES if values.get(name, 0) > EARLIEST_S), None)

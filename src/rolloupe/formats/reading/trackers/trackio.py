@@ -6,13 +6,38 @@ which is no number. Older databases have no `run_id`: there a run is its name.
 
 import sqlite3
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import opened
 from rolloupe.model import Location
 
 MOST_ROWS = 5_000_000
+MOST_RUNS = 10_000
+
+
+class ProjectRun(NamedTuple):
+    """A run of a project that has metrics."""
+
+    id: str
+    name: str
+
+
+def project_runs(location: Location) -> list[ProjectRun]:
+    """List the runs with metrics, in the order of their configurations. Raises `BadDatabase`.
+
+    Reads the database alone, without its `-wal`: trackio moves rows out of that whenever it has written some.
+    """
+    with opened(location, with_wal=False) as database:
+        metrics = _columns(database, "metrics")
+        if not {"run_name", "step", "metrics"} <= {*metrics}:
+            return []
+        key = "run_id" if "run_id" in metrics else "run_name"
+        table = "configs" if key in _columns(database, "configs") else "metrics"
+        logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND CAST(row.metrics AS TEXT) != '{{}}'"  # noqa: S608 - names of ours
+        runs = f"SELECT DISTINCT {key}, run_name FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
+        rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
+        return [ProjectRun(str(run_id), str(name)) for run_id, name in rows]
 
 
 def read_trackio(location: Location) -> dict[str, LoggedRun]:
@@ -25,7 +50,7 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
         ):
             values = dict(_numbers(metrics))
             row = LoggedRow(step if isinstance(step, int) else None, values, seconds_of(time))
-            run = runs.setdefault(str(run_id), LoggedRun(str(name), [], {}))
+            run = runs.setdefault(str(run_id), LoggedRun(str(name), [], {}, str(run_id)))
             if values:
                 run.rows.append(row)
         if "config" in _columns(database, "configs"):

@@ -1,0 +1,168 @@
+"""Runs of which only curves are left, or were ever kept: files of a tracker, without rollouts.
+
+Discovery asks this format last, so a folder with samples is never one of these. Its rules are strict: names and
+contents both have to fit, and tables of numbers in a folder of source code are no run.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats.base import Format, changed
+from rolloupe.formats.curve_files import ALONE, PLAIN_NAMES, curve_files, file_named, kind_of, read_curves
+from rolloupe.formats.reading.files import FolderEntry, entries, stem
+from rolloupe.formats.reading.peek import look
+from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
+from rolloupe.formats.reading.trainer_files import described_files
+from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.storage import is_file, is_folder
+
+OF_CODE = frozenset((
+    ".git", "Cargo.toml", "__init__.py", "conftest.py", "go.mod", "package.json", "pyproject.toml", "setup.cfg",
+    "setup.py",
+))  # fmt: skip
+"""A folder with one of these holds source code: a table of numbers in it is no run."""
+
+_CHECKPOINT = re.compile(r"checkpoint-\d+")
+_OFFLINE = ("Weights & Biases", "SwanLab")
+_VERL = {"step", "data"}
+
+
+class Curves(Format):
+    """Curves of a tracker, without samples."""
+
+    name = ALONE
+    title = "Curves without samples"
+    endings = (".db",)
+    has_samples = False
+    recognises = (
+        "Where no other format reads samples, a folder that holds one of these directly, or one such file: event files "
+        "of TensorBoard; one `run-{id}.wandb` of Weights & Biases; one `.swanlab` of SwanLab; `metrics.jsonl`, "
+        "`metrics.csv` or `progress.csv`, the first rows of which each have a step that is a whole number, under a "
+        "usual name, and another number; a `trainer_state.json` with its `log_history`. If a folder holds none of "
+        "them, each run of a trackio database (`{project}.db`) in it is a run, and so is each of several `.wandb` or "
+        '`.swanlab` files, and each `.jsonl` whose rows are `{"step", "data"}`, as verl\'s `file` logger writes them.'
+    )
+    layout = (
+        "[trackers.md](trackers.md) says what is read of each. Tracker folders in that of the run (`tensorboard/`, "
+        "`wandb/`, ...) belong to it, unless they hold several runs of a tracker. Tables in a folder of source code "
+        "(with `.git`, `pyproject.toml`, `setup.py`, `__init__.py`, `package.json` or the like) and "
+        "`trainer_state.json` in `checkpoint-{step}/` are no runs unless a person names the file. Curves in the folder "
+        "of a run with samples, or beside it under its name, are that run's."
+    )
+    identity = (
+        "The name is the tracker's own, else that of the folder or the file; a run of a trackio database is known by "
+        "its run id. Steps as [trackers.md](trackers.md) says."
+    )
+    reads = (("numbers", "metrics"), ("the tracker's configuration", "configuration"))
+    limits = "Rollouts that a tracker keeps (tables, traces) are not read as samples."
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        if is_file(path):
+            return self._of_file(file_named(str(path)).kind, path, forced=forced)
+        links = link_root or str(path.resolve())
+        try:
+            listed = [one for one in entries(str(path), links) if not (one.is_folder or one.refused)]
+        except OSError:
+            return []
+        named = [(kind, one) for one in listed if (kind := kind_of(one.name))]
+        return self._of_folder(path, named, links) if named else []
+
+    def _of_folder(self, folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> list[RunInfo]:
+        offline = [one for kind, one in named if kind in _OFFLINE and begins_as(kind, one.location).fits]
+        found = dict.fromkeys(kind for kind, _ in _plain(folder, named, links))
+        if offline and (found or len(offline) == 1):
+            found |= dict.fromkeys(kind_of(one.name) for one in offline)
+        if found:
+            names = [begins_as(kind_of(one.name), one.location).name for one in offline if len(offline) == 1]
+            name = next(filter(None, names), folder.name)
+            return [self._run(folder, name, f"curves of {', '.join(found)}, no samples", links)]
+        runs = [run for one in offline for run in self._of_file(kind_of(one.name), Path(one.path), links=links)]
+        for kind, one in named:
+            if kind == "trackio" or (kind == "JSON lines" and _is_of_verl(one.location)):
+                runs += self._of_file(kind, Path(one.path), links=links)
+        return runs
+
+    def _of_file(self, kind: str, path: Path, *, forced: bool = False, links: str = "") -> list[RunInfo]:
+        """The runs in a file: that of a link only if it lies below `links`."""
+        location = Location(str(path), links or str(path))
+        if kind == "trackio":
+            reason = "a run of a trackio database"
+            return [self._run(path, one.name, reason, links, one.id) for one in project_runs(location)]
+        seen = begins_as(kind, location)
+        if not (seen.fits or (forced and kind != "JSON lines")):
+            return []
+        return [self._run(path, seen.name or _stem(path), f"curves of {kind}, one file, no samples", links)]
+
+    def _run(self, root: Path, name: str, reason: str, links: str, within: str = "") -> RunInfo:
+        parts = (RunPart(str(root)),)
+        return RunInfo(
+            name=name or root.name, root=str(root), format=self.name, reason=reason, parts=parts, link_root=links,
+            within=within,
+        )  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. Files with curves alone, which the run follows: a scan of them yields nothing."""
+        folder = _folder(run)
+        return [
+            Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root)
+            for file in curve_files(run)
+            for one in file.locations
+        ]
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:  # noqa: ARG002
+        """See `Format`."""
+        return iter(())
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
+        """See `Format`."""
+        raise changed(source, locator.start, "it holds curves alone")
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        found: dict[str, Any] = {}
+        for file in curve_files(run):
+            try:
+                logged = read_curves(file)
+            except ValueError:
+                continue
+            for one in logged:
+                found |= one.config if run.within in ("", one.id) else {}
+        return found
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `Format`."""
+        folder = _folder(run)
+        found = [(one.path, file.kind) for file in curve_files(run) for one in file.locations]
+        found += [(f"{path}-wal", kind) for path, kind in found if kind == "trackio"]
+        return described_files((path, os.path.relpath(path, folder), kind) for path, kind in found)
+
+
+def _plain(folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> Iterator[tuple[str, FolderEntry]]:
+    """Event files, and tables under the names that trainers give them."""
+    for kind, one in named:
+        is_table = one.name in PLAIN_NAMES and not (kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name))
+        may_be = kind == "TensorBoard" or (is_table and not _holds_code(folder, links))
+        if may_be and begins_as(kind, one.location).fits:
+            yield kind, one
+
+
+def _holds_code(folder: Path, links: str) -> bool:
+    return any(one.name in OF_CODE for one in entries(str(folder), links))
+
+
+def _is_of_verl(location: Location) -> bool:
+    """Tell whether all rows are as verl's `file` logger writes them."""
+    objects = look(location).objects
+    return bool(objects) and all(record.keys() == _VERL and isinstance(record["data"], dict) for record in objects)
+
+
+def _stem(path: Path) -> str:
+    return stem(path.name) if kind_of(path.name) in ("", "JSON lines", "TensorBoard") else path.stem
+
+
+def _folder(run: RunInfo) -> str:
+    return run.root if is_folder(run.root) else os.path.dirname(run.root)

@@ -1,0 +1,84 @@
+"""How files of trackers begin: whether one is what its name says, and what the tracker calls its run."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rolloupe.formats.reading.peek import look
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trackers import swanlab, tables, trackio, wandb
+from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase
+from rolloupe.formats.reading.trackers.trackio import ProjectRun
+from rolloupe.model import Location
+from rolloupe.storage import path_state
+
+HEAD_BYTES = 64 * 2**10
+LOOKED_ROWS = 8
+MOST_NAME_CHARS = 200
+
+EVENTS = b"brain.Event:"
+"""The first event of TensorBoard says this, and its version."""
+EVENTS_BYTES = 64
+
+
+class Beginning(LoggedRun):
+    """What the beginning of a file shows. Without `fits`, the file is not what its name says."""
+
+    fits: bool = False
+
+
+def begins_as(kind: str, location: Location) -> Beginning:
+    """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
+    try:
+        state = path_state(location.path)
+        return _begins_as(kind, location, state.st_ino, state.st_size, state.st_mtime_ns)
+    except OSError:
+        return _NOTHING
+
+
+def project_runs(location: Location) -> list[ProjectRun]:
+    """List the runs of a database of trackio; none of another file."""
+    try:
+        state = path_state(location.path)
+        return _project_runs(location, state.st_ino, state.st_size, state.st_mtime_ns)
+    except (BadDatabase, OSError):
+        return []
+
+
+@lru_cache(maxsize=512)
+def _project_runs(location: Location, _inode: int, _size: int, _mtime_ns: int) -> list[ProjectRun]:
+    return trackio.project_runs(location)
+
+
+_NOTHING = Beginning("", [])
+
+
+@lru_cache(maxsize=1024)
+def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns: int) -> Beginning:
+    if kind == "JSON lines":
+        return _of_rows(tables.rows_of(look(location).objects))
+    with open_binary(location) as file:
+        head = file.read(EVENTS_BYTES if kind == "TensorBoard" else HEAD_BYTES)
+    if kind == "TensorBoard":
+        return Beginning("", [], fits=EVENTS in head)
+    if kind == "CSV":
+        whole = head if size <= HEAD_BYTES else head[: head.rfind(b"\n") + 1]
+        return _of_rows(tables.read_csv(whole).rows)
+    if kind == "trainer state":
+        return Beginning("", [], fits=b'"log_history"' in head and b'"global_step"' in head)
+    try:
+        run = wandb.read_wandb(head) if kind == "Weights & Biases" else swanlab.read_swanlab(head)
+    except ValueError:
+        return _NOTHING
+    return Beginning(run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else "", [], fits=True)
+
+
+def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
+    """Rows of a table are curves if each of the first has a step that is a whole number, and another number."""
+    first = [row for row, _ in zip(rows, range(LOOKED_ROWS), strict=False)]
+    return Beginning("", [], fits=bool(first) and all(map(_is_logged, first)))
+
+
+def _is_logged(row: LoggedRow) -> bool:
+    steps = [name for name in TRAINER_STEPS if row.values.get(name, 0.5).is_integer()]
+    return len(row.values) > len(steps) and (row.step is not None or bool(steps))
