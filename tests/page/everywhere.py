@@ -266,6 +266,13 @@ STATES: tuple[State, ...] = (
     State("no metrics", "runs/empty/metrics", "main h2"),
     State("tokens of a run", "runs/toy/tokens", "#changes"),
     State("no tokens in a run", "runs/rich/tokens", "[role=status] code"),
+    State(
+        "compare",
+        "runs/tele/compare?over=rich&over=tinker&keys=all",
+        "main section tbody th, main section [role=status]",
+        click("button", "Add a run", "[role=listbox] [role=option]"),
+        closes="Compared runs",
+    ),
     State("report", "runs/tinker/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
     State("report, led to", "runs/logged/report?split=train&step=1&at=1.1", "main[aria-label=Report] :focus"),
     State("no report", "runs/rich/report", "main h2"),

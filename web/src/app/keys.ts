@@ -1,7 +1,7 @@
 /** All actions of the page: one list for the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
 
 import type { Session } from "../state/session";
-import { hasStep, type View } from "../lib/address/address";
+import { hasStep, type Page, type View } from "../lib/address/address";
 import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { exportOpen } from "../features/export";
 import { FILTER_ID } from "../features/list";
@@ -40,8 +40,8 @@ const doers = (session: Session): Record<Action, () => void> => ({
   follow: () => session.live.toggleFollowing(),
   filter: () => toFilter(session),
   search: () => toSearch(session),
-  metrics: () =>
-    session.place.go({ page: session.place.now.peek().page === "metrics" ? "rollouts" : "metrics", list: false }),
+  metrics: () => turnPage(session, "metrics"),
+  compare: () => turnPage(session, "compare"),
   link: () => void copyLink(session),
   bookmark: () => toggleBookmark(session),
   note: () => openNote(session),
@@ -62,6 +62,11 @@ function turnView(session: Session, view: View): void {
   session.place.go({ view: session.place.now.peek().view === view ? "transcript" : view });
 }
 
+/** Show a page of the run, or its rollouts if it has that page. */
+function turnPage(session: Session, page: Page): void {
+  session.place.go({ page: session.place.now.peek().page === page ? "rollouts" : page, list: false });
+}
+
 /** Actions on every page. */
 const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
 /** Actions that apply to every page about a step. */
@@ -72,7 +77,7 @@ const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
 function can(session: Session, action: Action): boolean {
   const { page, view } = session.place.now.peek();
-  if (action === "metrics") return session.run.now.peek() !== null;
+  if (action === "metrics" || action === "compare") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }

@@ -9,6 +9,7 @@ const PAGES: Record<string, string> = {
   metrics: "Metrics",
   evals: "Evals",
   tokens: "Tokens",
+  compare: "Compare",
   problems: "Problems",
   search: "Search",
   report: "Report",

@@ -17,6 +17,7 @@ export type Action =
   | "filter"
   | "search"
   | "metrics"
+  | "compare"
   | "link"
   | "bookmark"
   | "note"
@@ -50,6 +51,7 @@ export const KEYS: readonly Key[] = [
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
   { action: "search", keys: ["/"], label: "/", words: "search the texts of the step, the run, or all runs" },
   { action: "metrics", keys: ["m"], label: "m", words: "metrics of the run, or its rollouts" },
+  { action: "compare", keys: ["c"], label: "c", words: "compare runs, or back to the rollouts" },
   { action: "filter", keys: ["f"], label: "f", words: "filter the list" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },

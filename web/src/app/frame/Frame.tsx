@@ -5,6 +5,7 @@ import { runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/browser/login";
 import { Alone, Failure, State } from "../../ui/layout/EmptyState";
 import { BookmarksPage } from "../../features/bookmarks";
+import { ComparePage } from "../../features/compare";
 import { EvalsPage } from "../../features/evals";
 import { Login } from "../../features/login";
 import { MetricsPage } from "../../features/metrics";
@@ -57,6 +58,7 @@ function Content() {
   if (page === "metrics") return <MetricsPage key={session.run.now.value.id} />;
   if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
   if (page === "tokens") return <RunTokensPage key={session.run.now.value.id} />;
+  if (page === "compare") return <ComparePage key={session.run.now.value.id} />;
   if (page === "problems") return <ProblemsPage key={session.run.now.value.id} />;
   if (page === "run") return <RunPage key={session.run.now.value.id} />;
   return page === "report" ? <ReportPage key={session.run.now.value.id} /> : <Rollouts />;

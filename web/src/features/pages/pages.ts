@@ -3,6 +3,7 @@
 import type { Session } from "../../state/session";
 import type { Page } from "../../lib/address/address";
 import { figure } from "../../lib/numbers/numbers";
+import { runs } from "../../state/runs";
 import type { Sign } from "../../ui/controls/Icon";
 
 export interface PageEntry {
@@ -30,6 +31,7 @@ export const PAGE_TITLES: Partial<Record<Page, string>> = {
 export function pages(session: Session): PageEntry[] {
   const problems = session.run.now.value?.problems ?? 0;
   const splits = session.run.now.value?.splits ?? [];
+  const others = (runs.value ?? []).length - 1;
   const mayReport = session.run.now.value?.may_report ?? true;
   const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
   const hasEvals = splits.some(({ name }) => name.startsWith("eval"));
@@ -46,6 +48,13 @@ export function pages(session: Session): PageEntry[] {
     { page: "metrics", sign: "charts", label: "Metrics", more: "curves of the run, and what stands out in them (m)" },
     { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
     { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },
+    {
+      page: "compare",
+      sign: "compare",
+      label: "Compare",
+      more: others > 0 ? "configurations, code and answers of several runs (c)" : "needs a second run",
+      isEmpty: others === 0,
+    },
     {
       page: "report",
       sign: "report",

@@ -87,8 +87,8 @@ const MODES: readonly Mode[] = ["groups", "samples", "table"];
 /** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
-/** Nobody can tell the curves of more runs apart. */
-export const MAX_OVER = 9;
+/** The server compares at most a hundred runs: these, and the current one. */
+export const MAX_OVER = 99;
 /** A table with more columns takes long to draw, and nobody reads that many. */
 export const MAX_COLUMNS = 200;
 /** More charts do not fit into a usable pane. */
@@ -224,9 +224,10 @@ function movedTo(place: Place, change: Partial<Place>): Place {
     const over = place.over.filter((id) => id !== change.run);
     // Metrics are compared from run to run.
     const isMetrics = place.page === "metrics";
+    const page = isMetrics || place.page === "compare" ? place.page : "rollouts";
     return {
       ...START,
-      page: isMetrics ? "metrics" : "rollouts",
+      page,
       ask: isMetrics ? place.ask : {},
       sort,
       descending: place.descending,

@@ -6,6 +6,7 @@ export type Page =
   | "metrics"
   | "evals"
   | "tokens"
+  | "compare"
   | "problems"
   | "report"
   | "run"
@@ -14,7 +15,7 @@ export type Page =
   | "settings";
 
 /** Pages of a run other than its rollouts, by the last part of their address. */
-export const BESIDE: readonly Page[] = ["metrics", "evals", "tokens", "problems", "report", "run"];
+export const BESIDE: readonly Page[] = ["metrics", "evals", "tokens", "compare", "problems", "report", "run"];
 
 /** Pages about all runs; their address remembers the current run. */
 export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
@@ -23,10 +24,11 @@ export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 export const ASKED: Partial<Record<Page, readonly string[]>> = {
   metrics: ["find", "ema", "log", "band", "outliers", "first", "last", "zero", "x", "zoom", "view", "of", "beside"],
   evals: ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"],
+  compare: ["keys", "key", "left", "right", "order", "same"],
   tokens: ["series", "mean", "strings", "before", "compare", "least", "side"],
 };
 
-const STEPPED: ReadonlySet<Page> = new Set(["rollouts", "metrics", "tokens", "report"]);
+const STEPPED: ReadonlySet<Page> = new Set(["rollouts", "metrics", "tokens", "compare", "report"]);
 
 /** True for a page about a step of a split. */
 export const hasStep = (page: Page): boolean => STEPPED.has(page);

@@ -7,6 +7,7 @@ const PATHS = {
   discarded: "M4 5h10M7 5V3h4v2M5 5l1 11h6l1-11M8 8v5M10 8v5",
   evals: "M3 3h3v3H3zM8 3h3v3H8zM13 3h2v3h-2M3 8h3v3H3zM8 8h3v3H8M13 8h2v3h-2M3 13h3v2M8 13h3v2M13 13h2v2",
   tokens: "M2 4h6v4H2zM10 4h6v4h-6zM2 10h3v4H2zM7 10h9v4H7z",
+  compare: "M3 3h5v12H3zM10 3h5v12h-5zM5 6h1M5 9h1M12 6h1M12 9h1M12 12h1",
   report: "M4 2h8l3 3v11H4zM7 8h5M7 11h5",
   run: "M9 2v3M9 13v3M2 9h3M13 9h3M9 6a3 3 0 1 0 0 6a3 3 0 0 0 0-6",
   settings: "M3 5h6M13 5h2M3 13h2M9 13h6M11 3v4M7 11v4",

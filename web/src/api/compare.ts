@@ -1,0 +1,39 @@
+/** Several runs side by side: their configurations, their prompts at a step, and a metric in each. */
+
+import { get, post } from "./client";
+import type {
+  ConfigTableReply,
+  PromptSamplesReply,
+  RunMetricsReply,
+  RunMetricsRequest,
+  RunsCatalogueReply,
+  SharedPromptsReply,
+} from "./types.gen";
+
+interface Page {
+  offset: number;
+  limit: number;
+}
+
+/** The keys of configurations that differ, or `all`; `find` is a part of a key or of a value. */
+export const getConfigTable = (
+  runs: readonly string[],
+  query: Page & { all: boolean; find: string },
+): Promise<ConfigTableReply> => get(["compare", "configs"], { run: runs, ...query });
+
+/** The prompts that at least two of the runs answered at a step. */
+export const getSharedPrompts = (
+  runs: readonly string[],
+  query: Page & { split: string; step: number; sort: string },
+): Promise<SharedPromptsReply> => get(["compare", "prompts"], { run: runs, ...query });
+
+export const getPromptSamples = (
+  run: string,
+  query: { split: string; step: number; prompt: string },
+): Promise<PromptSamplesReply> => get(["runs", run, "prompt-samples"], query);
+
+/** A metric in each run. Some runs may be left: the next request continues with them. */
+export const getRunMetrics = (request: RunMetricsRequest): Promise<RunMetricsReply> => post(["run-metrics"], request);
+
+/** The curves that any run has; some runs may be left, as above. */
+export const getRunsCatalogue = (): Promise<RunsCatalogueReply> => get(["catalogue"]);

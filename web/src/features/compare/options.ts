@@ -1,0 +1,28 @@
+/** The options of the page, which its address holds, and the runs that it compares. */
+
+import type { RunItem } from "../../api/types.gen";
+import type { Session } from "../../state/session";
+
+export function option(session: Session, name: string): string {
+  return session.place.field.ask.value[name] ?? "";
+}
+
+export function setOptions(
+  session: Session,
+  change: Record<string, string>,
+  how: "push" | "replace" = "replace",
+): void {
+  session.place.go({ ask: { ...session.place.now.peek().ask, ...change } }, how);
+}
+
+/** The current run, and those drawn over it. */
+export function comparedRuns(session: Session): readonly RunItem[] {
+  const item = session.run.now.value;
+  return item === null ? [] : [item, ...session.overlays.runs.value];
+}
+
+/** A change of one of the runs changes it. */
+export const versionOf = (runs: readonly RunItem[]): string => runs.map(({ version }) => version).join(" ");
+
+/** How many rows of a table to ask for: fewer with many runs, each of which has a column. */
+export const rowsFor = (runs: number): number => Math.max(20, Math.min(100, Math.floor(2000 / Math.max(1, runs))));

@@ -1,0 +1,188 @@
+/** The prompts that several of the runs answered at one step: with mean rewards, and the answers side by side. */
+
+import { useEffect, useState } from "preact/hooks";
+import { getSharedPrompts } from "../../../api/compare";
+import type { RunItem, SharedPromptItem, SharedPromptsReply } from "../../../api/types.gen";
+import { choicesOf, nameOfSplit } from "../../../lib/address/splits";
+import { count, figure } from "../../../lib/numbers/numbers";
+import { useSession } from "../../../state/useSession";
+import { Segments } from "../../../ui/controls/Segments";
+import { useFollowed } from "../../../ui/hooks/useFollowed";
+import { Loading, Missing } from "../../../ui/layout/EmptyState";
+import { Score } from "../../../ui/text/Score";
+import { Text } from "../../../ui/text/Text";
+import { option, rowsFor, setOptions, versionOf } from "../options";
+import { RunName } from "../RunName";
+import { Turn } from "../Turn";
+import { PromptAnswers } from "./PromptAnswers";
+import style from "../Compare.module.css";
+
+export function PromptsSection({ compared }: { compared: readonly RunItem[] }) {
+  const session = useSession();
+  const [offset, goTo] = useState(0);
+  const split = session.place.field.split.value;
+  const step = session.place.field.step.value;
+  const sort = option(session, "order") === "order" ? "order" : "difference";
+  const ids = compared.map(({ id }) => id);
+  const limit = rowsFor(ids.length);
+  const what = JSON.stringify([ids, split, step, sort]);
+  useEffect(() => goTo(0), [what]);
+  const loaded = useFollowed(
+    split === null || step === null ? null : "prompts",
+    versionOf(compared),
+    () => getSharedPrompts(ids, { split: split ?? "", step: step ?? 0, sort, offset, limit }),
+    `${what} ${offset}`,
+  );
+  const reply = loaded.value;
+  return (
+    <section class={style["part"]} aria-labelledby="compare-prompts">
+      <div class={style["tools"]}>
+        <h2 id="compare-prompts">
+          Same prompts{step === null || split === null ? "" : ` at step ${figure(step)} of ${nameOfSplit(split)}`}
+        </h2>
+        <Segments
+          label="Order of the prompts"
+          options={[
+            {
+              value: "difference",
+              label: "Largest difference",
+              title: "Between the highest and the lowest mean reward",
+            },
+            { value: "order", label: "As they came" },
+          ]}
+          value={sort}
+          choose={(order) => setOptions(session, { order: order === "order" ? order : "" })}
+        />
+      </div>
+      {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
+      {step === null || split === null ? (
+        <p class="quiet">The current run has no samples yet.</p>
+      ) : reply === null ? (
+        loaded.error === null && <Loading />
+      ) : (
+        <>
+          <Table reply={reply} compared={compared} />
+          <Turn
+            label="Pages of the prompts"
+            offset={reply.offset}
+            shown={reply.prompts.length}
+            total={reply.total}
+            limit={limit}
+            go={goTo}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface TableProps {
+  reply: SharedPromptsReply;
+  compared: readonly RunItem[];
+}
+
+function Table({ reply, compared }: TableProps) {
+  const session = useSession();
+  const shown = compared.filter(({ id }) => reply.runs.includes(id));
+  const open = option(session, "same");
+  return (
+    <>
+      <p class="quiet" role="status">
+        {reply.total === 0
+          ? "No two of these runs have a prompt in common at this step. Another step or split is chosen above."
+          : `${count(reply.total, "prompt")} that at least two of the runs answered.`}
+        {reply.is_cut && " Not all prompts of the step were compared: there are too many."}
+      </p>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls */}
+      <div class={style["scroll"]} role="region" aria-label="Prompts by run" tabIndex={0}>
+        <table class={style["table"]}>
+          <thead>
+            <tr>
+              <th scope="col">Prompt</th>
+              {shown.map((item) => (
+                <th key={item.id} scope="col">
+                  <RunName item={item} />
+                  <AtStep item={item} prompts={reply.prompts_of[reply.runs.indexOf(item.id)] ?? 0} of={reply} />
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {reply.prompts.map((one) => (
+            <Prompt key={one.name} one={one} reply={reply} shown={shown} isOpen={one.name === open} />
+          ))}
+        </table>
+      </div>
+    </>
+  );
+}
+
+/** How many prompts a run has at the step, or where it has some. */
+function AtStep({ item, prompts, of }: { item: RunItem; prompts: number; of: SharedPromptsReply }) {
+  if (prompts > 0) return <small class="quiet">{count(prompts, "prompt")}</small>;
+  const split = choicesOf(item.splits).find(({ name }) => name === of.split);
+  if (split === undefined) return <small class="quiet">has no {nameOfSplit(of.split)}</small>;
+  return (
+    <small class="quiet">
+      none at this step; it has steps {figure(split.first_step)} to {figure(split.last_step)}
+    </small>
+  );
+}
+
+interface PromptProps {
+  one: SharedPromptItem;
+  reply: SharedPromptsReply;
+  shown: readonly RunItem[];
+  isOpen: boolean;
+}
+
+function Prompt({ one, reply, shown, isOpen }: PromptProps) {
+  const session = useSession();
+  return (
+    <tbody>
+      <tr>
+        <th scope="row">
+          <button
+            type="button"
+            class={style["prompt"]}
+            aria-expanded={isOpen}
+            title="Its samples side by side"
+            onClick={() => setOptions(session, { same: isOpen ? "" : one.name }, "push")}
+          >
+            {one.prompt.trim() === "" ? <span class="quiet">(empty prompt)</span> : <Text text={one.prompt} />}
+          </button>
+        </th>
+        {shown.map(({ id }) => {
+          const at = reply.runs.indexOf(id);
+          const samples = one.samples[at] ?? 0;
+          const discarded = one.discarded[at] ?? 0;
+          return (
+            <td key={id}>
+              {samples === 0 ? (
+                <span class="quiet">–</span>
+              ) : (
+                <>
+                  <Score value={one.reward_mean[at] ?? null} />{" "}
+                  <small class="quiet">
+                    {count(samples, "sample")}
+                    {discarded > 0 && `, ${figure(discarded)} discarded`}
+                  </small>
+                </>
+              )}
+            </td>
+          );
+        })}
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={shown.length + 1} class={style["opened"]}>
+            <PromptAnswers
+              prompt={one}
+              at={{ split: reply.split, step: reply.step }}
+              runs={shown.filter(({ id }) => (one.samples[reply.runs.indexOf(id)] ?? 0) > 0)}
+            />
+          </td>
+        </tr>
+      )}
+    </tbody>
+  );
+}

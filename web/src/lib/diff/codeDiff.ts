@@ -1,0 +1,102 @@
+/** Two unified diffs side by side: their files, and the lines in which the changes of a file differ. */
+
+import { diffArrays } from "diff";
+
+export interface ComparedFile {
+  path: string;
+  /** Which of the two diffs change it, and whether they do so in the same way. */
+  state: "differs" | "first" | "second" | "same";
+  first: readonly string[];
+  second: readonly string[];
+}
+
+/** A line of each side; null where a side has none. */
+export interface ComparedLine {
+  first: string | null;
+  second: string | null;
+  isSame: boolean;
+}
+
+const ORDER = ["differs", "first", "second", "same"] as const;
+const GIT = /^diff --git (?:"?a\/.*?"?) "?b\/(.*?)"?$/;
+const NEW = /^\+\+\+ (?:"?b\/)?([^\t"]*)/;
+const LIMIT_MS = 1000;
+
+/** The lines of each file of a unified diff; lines before the first file stand under an empty path. */
+export function filesOf(diff: string): Map<string, string[]> {
+  const files = new Map<string, string[]>();
+  const lines = diff === "" ? [] : diff.replace(/\n$/, "").split("\n");
+  const isGit = lines.some((line) => GIT.test(line));
+  let current = "";
+  lines.forEach((line, at) => {
+    const next = lines[at + 1] ?? "";
+    if (isGit) current = GIT.exec(line)?.[1] ?? current;
+    else if (line.startsWith("--- ") && next.startsWith("+++ ")) current = NEW.exec(next)?.[1] ?? current;
+    const own = files.get(current);
+    if (own === undefined) files.set(current, [line]);
+    else own.push(line);
+  });
+  return files;
+}
+
+/** The files of two diffs, those that differ first. */
+export function comparedFiles(first: string, second: string): ComparedFile[] {
+  const [left, right] = [filesOf(first), filesOf(second)];
+  const files = [...new Set([...left.keys(), ...right.keys()])].map((path): ComparedFile => {
+    const [a, b] = [left.get(path) ?? [], right.get(path) ?? []];
+    const isSame = a.length === b.length && a.every((line, at) => line === b[at]);
+    return {
+      path,
+      state: isSame ? "same" : b.length === 0 ? "first" : a.length === 0 ? "second" : "differs",
+      first: a,
+      second: b,
+    };
+  });
+  return ORDER.flatMap((state) => files.filter((file) => file.state === state));
+}
+
+/** Lines side by side. If comparing takes too long, all of them differ. */
+export function comparedLines(first: readonly string[], second: readonly string[], limitMs = LIMIT_MS): ComparedLine[] {
+  const changes = diffArrays([...first], [...second], { timeout: limitMs });
+  const result: ComparedLine[] = [];
+  let [removed, added]: [readonly string[], readonly string[]] = [[], []];
+  const flush = (): void => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at += 1)
+      result.push({ first: removed[at] ?? null, second: added[at] ?? null, isSame: false });
+    [removed, added] = [[], []];
+  };
+  if (changes === undefined) {
+    [removed, added] = [first, second];
+    flush();
+    return result;
+  }
+  for (const change of changes) {
+    if (change.removed) removed = [...removed, ...change.value];
+    else if (change.added) added = [...added, ...change.value];
+    else {
+      flush();
+      for (const line of change.value) result.push({ first: line, second: line, isSame: true });
+    }
+  }
+  flush();
+  return result;
+}
+
+/** The lines in stretches: those that differ with a few around them, and between them those that are the same. */
+export function stretchesOf(
+  lines: readonly ComparedLine[],
+  around = 3,
+): { isFolded: boolean; lines: ComparedLine[] }[] {
+  const isNear = lines.map(() => false);
+  lines.forEach(({ isSame }, at) => {
+    if (!isSame) isNear.fill(true, Math.max(0, at - around), at + around + 1);
+  });
+  const result: { isFolded: boolean; lines: ComparedLine[] }[] = [];
+  lines.forEach((line, at) => {
+    const isFolded = isNear[at] !== true;
+    const last = result.at(-1);
+    if (last?.isFolded === isFolded) last.lines.push(line);
+    else result.push({ isFolded, lines: [line] });
+  });
+  return result;
+}
