@@ -267,6 +267,15 @@ def test_the_most_extreme_tokens_of_a_step(demo_runs: Path) -> None:
         (last,) = runs.token_stats("kl", step=2, percentiles=(50,)).steps
         assert last.percentiles[50.0] <= last.max and runs.token_positions("kl", step=2).curves[0].tokens[0] == 16
         assert runs.words(limit=3).words[0].kl > 0
+        worst = runs.worst_tokens("kl", limit=3)
+        columns = worst.arrow().to_pydict()
+        assert columns["value"] == [one.value for one in worst.tokens] and len(columns["value"]) == 3
+        assert columns["id"] == [str(one.key) for one in worst.tokens]
+        for ask in (runs.worst_tokens, runs.token_stats, runs.token_positions):
+            with pytest.raises(BadQuery, match=r"no token series 'kl_k9'.*; it has: .*kl"):
+                ask("kl_k9")
+        with pytest.raises(NotFound, match="no samples at step 99"):
+            runs.update(99, "ppo")
         changes = runs.word_changes(0, 2, by="share", limit=4)
         assert [one.change for one in changes.gained] == sorted((one.change for one in changes.gained), reverse=True)
         assert runs.masked_shares().coverage.samples == 48

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from rolloupe.query import SampleItem
+    from rolloupe.query import SampleItem, TokenCoverage, WorstToken
 
 T = TypeVar("T")
 
@@ -104,6 +104,33 @@ class Samples(Iterator["SampleItem"], Tabular):
         return html_table(self._table(SHOWN_ROWS).to_pylist(), self._total())
 
 
+class _WorstTokenFields(NamedTuple):
+    """As in `rolloupe.query.WorstTokens`."""
+
+    series: str
+    tokens: "list[WorstToken]"
+    coverage: "TokenCoverage"
+
+
+class WorstTokenRows(_WorstTokenFields, Tabular):
+    """The most extreme tokens of a series, the worst first."""
+
+    def arrow(self) -> "pa.Table":
+        """Return the tokens as a `pyarrow.Table`: `value`, `id` of the sample, `token`, `token_string`, `token_id`."""
+        import pyarrow as pa
+
+        columns = {
+            "value": pa.array([one.value for one in self.tokens], pa.float64()),
+            "id": pa.array([str(one.key) for one in self.tokens], pa.string()),
+            "token": pa.array([one.token for one in self.tokens], pa.int64()),
+            "token_string": pa.array(
+                [one.token_string and _encodable(one.token_string) for one in self.tokens], pa.string()
+            ),
+            "token_id": pa.array([one.token_id for one in self.tokens], pa.int64()),
+        }
+        return pa.table(columns)
+
+
 class NotebookSample(Sample):
     """A sample that shows itself in a notebook, with its tokens as a table."""
 
@@ -161,6 +188,11 @@ def flat(item: Any) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+def _encodable(text: str) -> str:
+    """Return a text that UTF-8 can hold: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _text(parts: Iterable[Any]) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.lazy import LazyModule
-from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
+from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, WorstTokenRows, shown
+from rolloupe.errors import BadQuery
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         TokenStatsBySteps,
         WordChanges,
         WordsOfSteps,
-        WorstTokens,
     )
     from rolloupe.query import search as text_search
     from rolloupe.query.search import RolePlace
@@ -343,7 +343,8 @@ class Run:
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
         `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it. What is not
-        given is as in the run's configuration. Raises `BadQuery` for an unknown rule or threshold, and without a rule.
+        given is as in the run's configuration. Raises `BadQuery` for an unknown rule or threshold, and without a rule,
+        and `NotFound` for a step or a group without samples.
 
         Args:
             step: the step.
@@ -359,7 +360,9 @@ class Run:
         loss = queries.loss_of(run)
         choice = queries.choice_of(loss, rule, thresholds, kl_weight)
         aggregation = queries.aggregation_of(weights or (loss and loss.aggregation) or "token_mean")
-        samples = queries.whole(run, split or self._first_split(), step, group)
+        split = split or self._first_split()
+        queries.in_known_scope(run, sample_query(split=split, step=step, group=group))
+        samples = queries.whole(run, split, step, group)
         inputs = queries.update_inputs(queries.with_group_advantages(run, samples))
         return queries.grouped_update(inputs, choice, aggregation)
 
@@ -375,17 +378,18 @@ class Run:
         steps: tuple[int | None, int | None] | None = None,
         group: str | None = None,
         where: "Where" = (),
-    ) -> "WorstTokens":
+    ) -> "WorstTokenRows":
         """Return the tokens with the greatest values of a series in the run, or in a part of it, the worst first.
 
         `tokens` have `value`, `key`, `token` (their place in the sample), `token_string` and `token_id`; `coverage`
-        says how many samples were looked at. Waits until the index has them.
+        says how many samples were looked at; `.arrow()` and `.pandas()` give a table. Waits until the index has them.
+        Discarded samples count only in a group or under conditions. Raises `BadQuery` for a series that no sample has.
 
         Args:
             series: a recorded or derived token series, such as `kl_k3`, `mismatch_kl` or `entropy`.
             highest: False for the lowest values.
             one_a_sample: at most one token of each sample.
-            limit: how many tokens.
+            limit: how many tokens, from 1 to 64.
             split: one split. Default: every split.
             step: one step.
             steps: first and last step, both included.
@@ -394,7 +398,10 @@ class Run:
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         run = self._ready(derived=True)
-        return queries.worst_tokens(run, wanted, series, highest=highest, one_a_sample=one_a_sample, limit=limit)
+        found = queries.worst_tokens(run, wanted, series, highest=highest, one_a_sample=one_a_sample, limit=limit)
+        if not found.tokens:
+            queries.in_known_series(run, series, BadQuery)
+        return WorstTokenRows(*found)
 
     def token_stats(
         self,
@@ -411,10 +418,15 @@ class Run:
 
         `steps` have `split`, `step`, `tokens`, `mean` (over tokens), `sample_mean` (over samples), `min`, `max` and
         `percentiles`, at most 0.8 % from the true ones; `coverage` says how many samples they are of. Waits until the
-        index has them. `group` and `where` narrow the samples, which are then read.
+        index has them. `group` and `where` narrow the samples, which are then read; without them, samples that were
+        discarded do not count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
-        return queries.token_stats(self._ready(derived=True), wanted, series, percentiles)
+        run = self._ready(derived=True)
+        found = queries.token_stats(run, wanted, series, percentiles)
+        if not found.steps:
+            queries.in_known_series(run, series, BadQuery)
+        return found
 
     def token_positions(
         self,
@@ -427,10 +439,15 @@ class Run:
         """Return the mean of a token series by position in the response, step by step.
 
         `curves` have `split`, `step`, and for each bucket of positions its `first`, its number of `tokens`, and
-        `means`. A position is how many trained tokens of the sample come before.
+        `means`. A position is how many trained tokens of the sample come before. Samples that were discarded do not
+        count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
-        return queries.position_curves(self._ready(derived=True), wanted, series)
+        run = self._ready(derived=True)
+        found = queries.position_curves(run, wanted, series)
+        if not found.curves:
+            queries.in_known_series(run, series, BadQuery)
+        return found
 
     def masked_shares(
         self,
@@ -459,8 +476,9 @@ class Run:
     ) -> "WordsOfSteps":
         """Return the words of the vocabulary with most KL, or the most frequent ones (`by="tokens"`).
 
-        `words` have `word` (the token string), `tokens`, `kl` (their sum), `probability` (the sum over the `rated`
-        tokens that have one), and `is_exact`. Only trained tokens count.
+        `words` have `word` (the token string), `tokens`, `kl` (the sum over the `with_kl` tokens that have one),
+        `probability` (the sum over the `rated` tokens that have one), and `is_exact`. Only trained tokens count, of
+        samples that were not discarded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
         return queries.words_of_steps(self._ready(derived=True), wanted, by=by, limit=limit)
@@ -489,7 +507,7 @@ class Run:
             min_tokens: compare words that are at least so often a token, at each of the steps; for shares at one.
             limit: how many words to list on either side.
 
-        Raises `NotFound` for a step without samples.
+        Raises `NotFound` for a step without samples, and `BadQuery` for one step twice.
         """
         run = self._ready(derived=True)
         return queries.word_changes(

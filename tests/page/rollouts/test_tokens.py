@@ -467,7 +467,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
 
     words = tokens.request.get(f"{api}/token-words?split=train&step=1").json()["words"]
     most = tokens.get_by_role("region", name="Token strings with most KL")
-    expect(most.get_by_role("row").nth(1).locator("td").last).to_have_text(str(words[0]["tokens"]))
+    expect(most.get_by_role("row").nth(1).locator("td").last).to_have_text(str(words[0]["with_kl"]))
     tokens.get_by_role("textbox", name="Compare with step").fill("7")
     tokens.get_by_role("textbox", name="Compare with step").press("Enter")
     tokens.get_by_role("textbox", name="at least").fill("3")
@@ -492,6 +492,8 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     assert len(values) == 20 and values == sorted(values, reverse=True)
     worst.get_by_role("link").first.click()
     expect(tokens).to_have_url(re.compile(r"sample=train.*view=tokens.*token=\d+"))
+    expect(tokens.get_by_role("combobox", name="Colour")).to_have_value("value_error")
+    expect(worst.get_by_role("columnheader", name="Value error")).to_be_visible()
     expect(tokens.get_by_role("tooltip")).to_be_visible()
 
 

@@ -71,7 +71,7 @@ def indexed(
 
 
 def whole(run: OpenRun) -> Samples:
-    """Every sample with its series."""
+    """Every sample with its series, discarded ones too."""
     found: Samples = defaultdict(list)
     for item in query.every(run, SampleQuery()):
         sample = query.sample(run, item.key)
@@ -80,10 +80,15 @@ def whole(run: OpenRun) -> Samples:
     return found
 
 
+def kept(samples: Samples) -> Samples:
+    """The samples that are not discarded, as far as their own files say so."""
+    return {key: [(one, of) for one, of in some if not one.row.discarded] for key, some in samples.items()}
+
+
 def by_name(samples: Samples) -> dict[str, dict[tuple[str, int], Values]]:
     """Every series of every sample, by name and step."""
     found: dict[str, dict[tuple[str, int], Values]] = defaultdict(lambda: defaultdict(dict))
-    for step, some in samples.items():
+    for step, some in kept(samples).items():
         for sample, series in some:
             for name, values in series.items():
                 if name != "loss_mask" and np.isfinite(values).any():
@@ -211,16 +216,42 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
         assert (changes.compared, changes.unknown) == (len(found), len(first.words) - len(found))
         with pytest.raises(BadQuery, match="neither probability nor share"):
             query.word_changes(run, "train", 0, 1, by="kl")
+        with pytest.raises(BadQuery, match="choose two different steps"):
+            query.word_changes(run, "train", 1, 1)
         with pytest.raises(NotFound, match="no samples at step 7"):
             query.word_changes(run, "train", 0, 7)
         with pytest.raises(BadQuery, match="remove the group"):
             query.step_words(run, SampleQuery(group="g"))
 
 
+def test_discarded_samples_count_in_no_answer_about_whole_steps(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run") as recorder:
+        for index, reason in enumerate(("", "zero_std")):
+            policies = {"logprobs": [-1.0 - index, -2.0], "trainer_logprobs": [-1.0 - index, -2.0]}
+            series = {**policies, "ref_logprobs": [-1.5, -math.inf]}
+            recorder.sample(
+                step=0, group="g", index=str(index), prompt="p", response="ab", advantage=1.0, discarded=reason,
+                tokens=["a", "b"], series=series,
+            )  # fmt: skip
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        every = SampleQuery()
+        (stats,) = query.token_stats(run, every, "logprobs").steps
+        assert (stats.tokens, stats.samples, stats.mean) == (2, 1, -1.5)
+        assert [one.value for one in query.worst_tokens(run, every, "logprobs").tokens] == [-1.0, -2.0]
+        assert query.position_curves(run, every, "logprobs").curves[0].means == [-1.0, -2.0]
+        assert {one.tokens for one in query.masked_shares(run, every).shares} == {2}
+        words = query.words_of_steps(run, every, by="tokens").words
+        assert sorted((one.word, one.tokens, one.with_kl) for one in words) == [("a", 1, 1), ("b", 1, 0)]
+        assert query.samples(run, SampleQuery(where=(HasToken("a"),))).total == 2
+        assert query.token_stats(run, SampleQuery(group="g"), "logprobs").steps[0].tokens == 4
+
+
 def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(indexed: Indexed) -> None:
-    has_masked(indexed.run, indexed.samples)
-    has_curves(indexed.run, indexed.samples)
-    has_words(indexed.run, indexed.samples)
+    has_masked(indexed.run, kept(indexed.samples))
+    has_curves(indexed.run, kept(indexed.samples))
+    has_words(indexed.run, kept(indexed.samples))
     has_tokens(indexed.run, indexed.samples)
 
 
@@ -276,10 +307,10 @@ def has_curves(run: OpenRun, samples: Samples) -> None:
 
 
 def words_of(samples: Samples, kl: str) -> dict[tuple[str, int], dict[str, list[float]]]:
-    """By step and word: tokens, the sum of their KL, how many have a probability, and the sum of those."""
+    """By step and word: tokens, the sum of their KL, how many have one, how many have a probability, their sum."""
     steps: dict[tuple[str, int], dict[str, list[float]]] = {}
     for key, some in samples.items():
-        counts = steps.setdefault(key, defaultdict(lambda: [0, 0.0, 0, 0.0]))
+        counts = steps.setdefault(key, defaultdict(lambda: [0, 0.0, 0, 0, 0.0]))
         for sample, series in some:
             if not series:
                 continue
@@ -294,13 +325,14 @@ def words_of(samples: Samples, kl: str) -> dict[tuple[str, int], dict[str, list[
                     of = counts[word]
                     of[0] += 1
                     of[1] += np.nan_to_num(series[kl][token]) if kl in series else 0
-                    of[2] += math.isfinite(probability[token])
-                    of[3] += np.nan_to_num(probability[token])
+                    of[2] += kl in series and math.isfinite(series[kl][token])
+                    of[3] += math.isfinite(probability[token])
+                    of[4] += np.nan_to_num(probability[token])
     return steps
 
 
 def sums(word: TokenWord) -> list[float]:
-    return [word.tokens, word.kl, word.rated, word.probability]
+    return [word.tokens, word.kl, word.with_kl, word.rated, word.probability]
 
 
 def has_words(run: OpenRun, samples: Samples) -> None:
@@ -308,7 +340,7 @@ def has_words(run: OpenRun, samples: Samples) -> None:
     if not answer.steps:
         return
     by_step = words_of(samples, answer.steps[0].kl)
-    whole: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])
+    whole: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0, 0.0])
     for step in answer.steps:
         counts = by_step[step.split, step.step]
         assert step.tokens == sum(one[0] for one in counts.values()) == step.listed
@@ -325,7 +357,7 @@ def has_words(run: OpenRun, samples: Samples) -> None:
         assert [sums(one) for one in some.words] == [pytest.approx(whole[one.word]) for one in some.words]
     keys = [(step.split, step.step) for step in answer.steps]
     for before, after in ((keys[0], keys[-1]), (keys[-1], keys[0])):
-        if before[0] == after[0]:
+        if before[0] == after[0] and before != after:
             has_changes(run, before[0], before[1], after[1], by_step)
 
 
@@ -333,15 +365,15 @@ def has_changes(
     run: OpenRun, split: str, before: int, after: int, by_step: dict[tuple[str, int], dict[str, list[float]]]
 ) -> None:
     first, second = by_step[split, before], by_step[split, after]
-    none = [0, 0.0, 0, 0.0]
+    none = [0, 0.0, 0, 0, 0.0]
     for by, least in (("probability", 3), ("share", 5)):
         answer = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=15)
         assert answer.tokens == tuple(sum(one[0] for one in side.values()) for side in (first, second))
         expected = {}
         for word in first.keys() | second.keys():
             a, b = first.get(word, none), second.get(word, none)
-            if by == "probability" and min(a[0], b[0]) >= least and min(a[2], b[2]):
-                expected[word] = b[3] / b[2] - a[3] / a[2]
+            if by == "probability" and min(a[0], b[0]) >= least and min(a[3], b[3]):
+                expected[word] = b[4] / b[3] - a[4] / a[3]
             if by == "share" and max(a[0], b[0]) >= least:
                 expected[word] = b[0] / answer.tokens[1] - a[0] / answer.tokens[0]
         assert (answer.compared, answer.unknown, answer.min_tokens) == (len(expected), 0, least)

@@ -37,6 +37,8 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
         largest = query.words_of_steps(run, SampleQuery(), limit=4)
         assert [one.word for one in largest.words] == ["}.", "Ġ-", ".", "44"]
         assert [one["text"] for one in words["words"]] == ["}.", " -", ".", "44"]
+        first = largest.words[0]
+        assert (words["words"][0]["with_kl"], words["words"][0]["mean_kl"]) == (first.with_kl, first.kl / first.with_kl)
         assert words["kl"] == "kl" and words["listed"] == words["tokens"] == 1464
         changes = get(app, f"{path}/token-changes?split=train&before=0&after=2&min_tokens=3").json
         first, same = changes["gained"][0], query.word_changes(run, "train", 0, 2, min_tokens=3)

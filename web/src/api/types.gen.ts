@@ -390,7 +390,8 @@ export interface StepSample {
 /**
  * `GET /api/runs/{run}/step-values?split=&step=&names=&also=`: sample metrics at one step.
  *
- * Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
+ * Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same
+ * bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
  */
 export interface StepValuesReply {
   run: string;
@@ -1204,6 +1205,10 @@ export interface TokenWordItem {
   tokens: number;
   /** The sum of their KL. */
   kl: WireNumber;
+  /** The mean of their KL; null if none has one. */
+  mean_kl: WireNumber;
+  /** How many of them have a KL. */
+  with_kl: number;
   /** The mean of their probabilities at sampling; null if none has one. */
   probability: WireNumber;
   /** False if some of its tokens may be missing. */

@@ -29,7 +29,7 @@ from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch, first_tokens
 
-VERSION = 8
+VERSION = 9
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
@@ -129,7 +129,7 @@ class _Waiting(NamedTuple):
 
 
 class _StepTotals:
-    """The statistics of a step of a launch."""
+    """The statistics of the samples of a step of a launch that are not discarded, as far as their file says so."""
 
     def __init__(self, loss: RunLoss | None) -> None:
         self._loss = loss
@@ -175,7 +175,7 @@ class _TokensOfPart:
         found = first_tokens(found)
         row = self._rows[number]
         advantage = row.advantage if found.advantage is None else found.advantage
-        alike = (row.split, row.step, row.launch, advantage is None, found.derived, *found.series)
+        alike = (bool(row.discarded), row.split, row.step, row.launch, advantage is None, found.derived, *found.series)
         waiting = self._waiting.setdefault(alike, _Waiting([], [], []))
         waiting.rows.append(number)
         waiting.found.append(found)
@@ -197,7 +197,9 @@ class _TokensOfPart:
             return
         row = self._rows[waiting.rows[0]]
         words = self.vocabulary.numbers_of(batch)
-        self.totals.setdefault((row.split, row.step, row.launch), _StepTotals(self._loss)).add(batch, words)
+        of_step = self.totals.setdefault((row.split, row.step, row.launch), _StepTotals(self._loss))
+        if not row.discarded:
+            of_step.add(batch, words)
         self.word_rows.add(batch, words)
         for name, metric in token_metrics().items():
             if metric.of_tokens is not None:

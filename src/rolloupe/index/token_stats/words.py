@@ -1,7 +1,7 @@
 """What the index keeps of the single words of a vocabulary: how often each was a token, its KL, its probability."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,14 +27,18 @@ KLS = (*KL, "mismatch_kl")
 SAMPLING = "logprobs"
 
 
+SUMS = 5
+"""How many sums there are of a word."""
+
+
 class KeptWords(NamedTuple):
     """The words of a step in one segment; of many, some are left out."""
 
     words: Sequence[str | int]
     """The string of each, or its id where the records hold no strings."""
     sums: Floats
-    """Shape (4, W), over the trained tokens that are the word: their number, the sum of their KL, how many have a
-    probability at sampling, and the sum of those."""
+    """Shape (5, W), over the trained tokens that are the word: their number, the sum of their KL, how many have a KL,
+    the sum of their probabilities at sampling, and how many have one."""
     tokens: int
     """How many tokens have a word, left out or not."""
     kl: str = ""
@@ -111,28 +115,26 @@ def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | N
     else:
         found, places = np.unique(words, return_inverse=True)
     counts = np.bincount(places)
-    nothing = np.zeros(len(counts))
-    sums = [counts, nothing if kl is None else np.bincount(places, _finite(kl)), nothing, nothing]
-    if probability is not None:
-        known = np.flatnonzero(np.isfinite(probability))
-        is_whole = len(known) == len(probability)
-        sums[2] = counts if is_whole else np.bincount(places[known], minlength=len(counts))
-        sums[3] = np.bincount(places, _finite(probability))
+    sums = [counts, *_of_series(places, counts, kl), *_of_series(places, counts, probability)]
     if found is None:
         found = np.flatnonzero(counts)
         sums = [one[found] for one in sums]
     return _WordColumns(found.astype(np.int64), np.stack(sums).astype(np.float64))
 
 
-def _finite(values: Floats) -> Floats:
-    """The values, with 0 for those that are not finite."""
-    with np.errstate(all="ignore"):
-        return values if np.isfinite(values.sum()) else np.where(np.isfinite(values), values, 0.0)
+def _of_series(places: NDArray[np.int64], counts: NDArray[np.int64], values: Floats | None) -> list[NDArray[Any]]:
+    """By word, the sum of the finite values of a series, and how many they are."""
+    if values is None:
+        return [np.zeros(len(counts))] * 2
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        return [np.bincount(places, values), counts]
+    return [np.bincount(places, np.where(is_finite, values, 0.0)), np.bincount(places, is_finite)]
 
 
 def _merged(some: Sequence[_WordColumns]) -> _WordColumns:
     if not some:
-        return _WordColumns(np.zeros(0, np.int64), np.zeros((4, 0)))
+        return _WordColumns(np.zeros(0, np.int64), np.zeros((SUMS, 0)))
     if len(some) == 1:
         return some[0]
     words, places = np.unique(np.concatenate([one.words for one in some]), return_inverse=True)
@@ -164,4 +166,4 @@ def encodable(word: str | int) -> str | int:
 def unpacked(data: bytes) -> KeptWords:
     """The words that `packed` gave as bytes."""
     one = _decode(data)
-    return KeptWords(one.words, np.frombuffer(one.sums, "<f8").reshape(4, -1), one.tokens, one.kl)
+    return KeptWords(one.words, np.frombuffer(one.sums, "<f8").reshape(SUMS, -1), one.tokens, one.kl)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import tokens
-from rolloupe.errors import BadQuery, NotFound
+from rolloupe.errors import BadQuery, NotFound, RolloupeError
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
 from rolloupe.index.token_stats.series_totals import SeriesTotals
@@ -111,15 +111,15 @@ def in_known_scope(run: OpenRun, query: SampleQuery) -> None:
     raise NotFound(f"no samples{of_group}{of_step}{of_split} in run {run.id!r}")
 
 
-def in_known_series(run: OpenRun, series: str) -> None:
-    """Raise `NotFound` for a series that no sample of a run has. One that some samples lack is known.
+def in_known_series(run: OpenRun, series: str, error: type[RolloupeError] = NotFound) -> None:
+    """Raise an error for a series that no sample of a run has. One that some samples lack is known.
 
     While samples wait for the index, any may be known; so are the series without statistics.
     """
     rows, coverage = indexed(run, run.snapshot(), SampleQuery(), ["series"])
     names = list(dict.fromkeys(name for row in rows for name in row.values if name != WHOLE_STEP))
     if series not in (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES) and not coverage.pending:
-        raise NotFound(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
+        raise error(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
 
 
 def _is_in(query: SampleQuery, key: StepKey) -> bool:

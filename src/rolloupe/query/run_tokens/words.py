@@ -32,6 +32,8 @@ class TokenWord(NamedTuple):
     tokens: int
     kl: float
     """The sum of their KL."""
+    with_kl: int
+    """How many of them have a KL."""
     rated: int
     """How many of them have a probability at sampling."""
     probability: float
@@ -144,15 +146,16 @@ def word_changes(
     By `probability`, means over the tokens of a word are compared, of words that are at least `min_tokens` times a
     token at each of the steps; by `share`, how many of all tokens they are, of words that are as often a token at one
     of the steps. Only words of which the index knows every token at both steps are compared, so the figures are exact;
-    `unknown` counts the others. Raises `BadQuery` for another comparison or less than one token, and `NotFound` for a
-    step without samples.
+    `unknown` counts the others. Raises `BadQuery` for one step twice, another comparison or less than one token, and
+    `NotFound` for a step without samples.
     """
     _one_of(by, COMPARED)
+    if before == after:
+        raise BadQuery(f"before and after are both step {before}: choose two different steps")
     if min_tokens < 1:
         raise BadQuery(f"min_tokens must be at least 1, and {min_tokens} was given")
     (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
-    if before != after:
-        coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
+    coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
     return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)
 
 
@@ -166,12 +169,12 @@ class _SumsByWord:
         """How many tokens have a word."""
         numbers = self.numbers
         places = [[numbers.setdefault(word, len(numbers)) for word in one.words] for one in some]
-        self.sums: Floats = np.zeros((4, len(numbers)))
+        self.sums: Floats = np.zeros((words.SUMS, len(numbers)))
         """As in `KeptWords`."""
         partly = np.zeros(len(numbers), np.int64)
         for at, one in zip(places, some, strict=True):
             for number, row in enumerate(one.sums):
-                if number != _KL or one.kl == self.kl:
+                if number not in (_KL, _WITH_KL) or one.kl == self.kl:
                     np.add.at(self.sums[number], at, row)
             if not one.is_whole:
                 partly[list({*at})] += 1
@@ -196,8 +199,8 @@ class _SumsByWord:
         chosen = np.asarray(order, np.intp)
         columns = zip(names, *self.sums[:, chosen].tolist(), self.is_known[chosen].tolist(), strict=True)
         return [
-            TokenWord(word, token_id, int(count), kl, int(rated), probability, is_known)
-            for (word, token_id), count, kl, rated, probability, is_known in columns
+            TokenWord(word, token_id, int(count), kl, int(with_kl), int(rated), probability, is_known)
+            for (word, token_id), count, kl, with_kl, probability, rated, is_known in columns
         ]
 
     def over(self, every: Sequence[str | int]) -> "_SumsByWord":
@@ -205,7 +208,7 @@ class _SumsByWord:
         found = _SumsByWord([])
         at = np.array([self.numbers.get(word, -1) for word in every], np.intp)
         found.numbers = {word: number for number, word in enumerate(every)}
-        found.sums = np.where(at < 0, 0.0, self.sums[:, at]) if len(self) else np.zeros((4, len(every)))
+        found.sums = np.where(at < 0, 0.0, self.sums[:, at]) if len(self) else np.zeros((words.SUMS, len(every)))
         found.is_known = np.where(at < 0, self.is_whole, self.is_known[at]) if len(self) else at == -1
         return found
 
@@ -215,7 +218,7 @@ def _one_of(by: str, known: Sequence[str]) -> None:
         raise BadQuery(f"by={by[:40]!r} is neither {' nor '.join(known)}")
 
 
-_COUNT, _KL, _RATED, _PROBABILITY = range(4)
+_COUNT, _KL, _WITH_KL, _PROBABILITY, _RATED = range(words.SUMS)
 
 
 class _WordPair(NamedTuple):

@@ -111,6 +111,10 @@ class TokenWordItem(Struct, kw_only=True):
     tokens: int
     kl: Number
     """The sum of their KL."""
+    mean_kl: Number
+    """The mean of their KL; null if none has one."""
+    with_kl: int
+    """How many of them have a KL."""
     probability: Number
     """The mean of their probabilities at sampling; null if none has one."""
     is_exact: bool

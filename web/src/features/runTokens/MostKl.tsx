@@ -48,11 +48,16 @@ export function MostKl() {
               <th scope="col" title={`The sum of ${reply.kl} over its tokens`}>
                 KL
               </th>
-              <th scope="col">mean KL</th>
+              <th scope="col" title="The mean over its tokens that have a KL">
+                mean KL
+              </th>
               <th scope="col" title="The mean of its probabilities at sampling">
                 probability
               </th>
               <th scope="col">tokens</th>
+              <th scope="col" title="How many of its tokens have a KL">
+                with KL
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -60,12 +65,13 @@ export function MostKl() {
               <tr key={`${word.token_id} ${word.text}`}>
                 <TokenLabel word={word} extent={isOfRun ? "run" : "step"} />
                 <td>{score(word.kl)}</td>
-                <td>{score((toNumber(word.kl) ?? 0) / word.tokens)}</td>
+                <td>{score(word.mean_kl, "–")}</td>
                 <td>{score(word.probability, "–")}</td>
                 <td title={word.is_exact ? undefined : "At least: too rare for the index in some files"}>
                   {figure(word.tokens)}
                   {!word.is_exact && "+"}
                 </td>
+                <td>{figure(word.with_kl)}</td>
               </tr>
             ))}
           </tbody>

@@ -169,8 +169,6 @@ async def changes(request: Request) -> Response:
     before, after = params.integer(parameters, "before"), params.integer(parameters, "after")
     by, least = parameters.get("by") or "probability", params.integer(parameters, "min_tokens", query.MIN_TOKENS)
     limit = params.integer(parameters, "limit", WORDS, low=1, high=MOST_WORDS)
-    if before == after:
-        raise BadQuery(f"before and after are both step {before}: choose two different steps")
 
     def make() -> wire.TokenChangesReply:
         found = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=limit)
@@ -248,6 +246,8 @@ def _words(some: Sequence[TokenWord]) -> list[wire.TokenWordItem]:
             token_id=one.token_id,
             tokens=one.tokens,
             kl=number(one.kl),
+            mean_kl=number(one.kl / one.with_kl) if one.with_kl else None,
+            with_kl=one.with_kl,
             probability=number(one.probability / one.rated) if one.rated else None,
             is_exact=one.is_exact,
         )

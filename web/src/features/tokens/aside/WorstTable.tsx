@@ -10,7 +10,7 @@ import style from "./WorstTable.module.css";
 
 interface Props {
   tokens: readonly WorstTokenItem[];
-  series: Pick<TokenArray, "title">;
+  series: Pick<TokenArray, "name" | "title">;
   /** They are of several steps. */
   isOfRun: boolean;
 }
@@ -29,17 +29,33 @@ export function WorstTable({ tokens, series, isOfRun }: Props) {
       </thead>
       <tbody>
         {tokens.map((token) => (
-          <Row key={`${token.id} ${token.token}`} token={token} isOfRun={isOfRun} />
+          <Row key={`${token.id} ${token.token}`} token={token} series={series.name} isOfRun={isOfRun} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ token: { id, token, text, token_id, value }, isOfRun }: { token: WorstTokenItem; isOfRun: boolean }) {
+interface RowProps {
+  token: WorstTokenItem;
+  /** The series whose worst tokens these are: the sample opens with it. */
+  series: string;
+  isOfRun: boolean;
+}
+
+function Row({ token: { id, token, text, token_id, value }, series, isOfRun }: RowProps) {
   const { place } = useSession();
   const scope = scopeOf(id);
-  const to = { ...scope, page: "rollouts", discarded: false, sample: id, view: "tokens", token } as const;
+  const to = {
+    ...scope,
+    page: "rollouts",
+    discarded: false,
+    sample: id,
+    view: "tokens",
+    colour: series,
+    tokensAs: "text",
+    token,
+  } as const;
   return (
     <tr>
       <td>
