@@ -77,3 +77,26 @@ def test_a_moving_average_is_corrected_for_its_start() -> None:
     last = (2 + keep**4 * 3 + keep**6) / (1 + keep**4 + keep**6)
     assert result[[0, 2, 4]] == pytest.approx([1.0, third, last])
     assert np.isnan(result[[1, 3]]).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 400), numbers | st.just(1.7e308)), max_size=80),
+    st.integers(1, 1_000_000),
+    st.integers(-(2**62), 2**62),
+)
+def test_a_moving_average_is_that_of_one_point_after_another(
+    points: list[tuple[int, float]], span: int, start: int
+) -> None:
+    steps = start + np.cumsum([gap for gap, _ in points], dtype=np.int64)
+    values = np.array([value for _, value in points], dtype=np.float64)
+    keep, mean, weight, last = 1 - 2 / (span + 1), 0.0, 0.0, 0
+    found = smoothed(steps, values, span)
+    largest = max((abs(value) for value in values.tolist() if math.isfinite(value)), default=0.0)
+    for step, value, average in zip(steps.tolist(), values.tolist(), found.tolist(), strict=True):
+        if not math.isfinite(value):
+            assert math.isnan(average)
+            continue
+        before = keep ** (step - last) * weight if weight else 0.0
+        weight, last = before + 1, step
+        mean = mean * (before / weight) + value / weight
+        assert average == pytest.approx(mean, rel=1e-9, abs=largest * 1e-12)
