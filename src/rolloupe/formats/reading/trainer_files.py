@@ -79,7 +79,11 @@ def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
             step = step_of(row.get("step"))
         except Unusable:
             continue
-        values = {key: number for key, value in row.items() if (number := fields.number(value)) is not None}
+        values = {
+            key: number
+            for key, value in row.items()
+            if (number := value if type(value) is float else fields.number(value)) is not None
+        }
         values.pop("step", None)
         time_s = fields.number(row.get("time")) if step is None else None
         if step is None:

@@ -4,6 +4,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Sequence
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import msgspec
@@ -122,18 +123,25 @@ def trainer_version(run: OpenRun) -> str:
 
 def table_of(rows: Sequence[MetricRow]) -> MetricTable:
     """Turn rows into columns. Names are in the order of their first appearance."""
-    points: dict[str, tuple[list[int], list[float]]] = {}
-    times: tuple[list[int], list[float]] = [], []
-    for row in rows:
-        for name, value in row.values.items():
-            steps, values = points.setdefault(name, ([], []))
-            if row.step is not None:
-                steps.append(row.step)
-                values.append(value)
-        if row.step is not None and (time_s := _time_of(row)) is not None:
-            times[0].append(row.step)
-            times[1].append(time_s)
-    return MetricTable({name: _column(*lists) for name, lists in points.items()}, _column(*times))
+    names = dict.fromkeys(chain.from_iterable(row.values for row in rows))
+    parts: dict[str, list[MetricColumn]] = {name: [] for name in names}
+    placed = [row for row in rows if row.step is not None]
+    for own_names, group in groupby(placed, lambda row: tuple(row.values)):
+        own = list(group)  # most rows have the same metrics
+        steps = np.array([row.step for row in own], dtype=np.int64)
+        values = np.array([list(row.values.values()) for row in own], dtype=np.float64)
+        for name, column in zip(own_names, values.T, strict=True):
+            parts[name].append((steps, column))
+    times = [(row.step, time_s) for row in placed if (time_s := _time_of(row)) is not None]
+    columns = {name: _joined(own) for name, own in parts.items()}
+    at = np.array([step for step, _ in times], dtype=np.int64)
+    return MetricTable(columns, (at, np.array([time_s for _, time_s in times], dtype=np.float64)))
+
+
+def _joined(parts: Sequence[MetricColumn]) -> MetricColumn:
+    if not parts:
+        return np.zeros(0, np.int64), np.zeros(0)
+    return np.concatenate([steps for steps, _ in parts]), np.concatenate([values for _, values in parts])
 
 
 def _time_of(row: MetricRow) -> float | None:
@@ -141,7 +149,3 @@ def _time_of(row: MetricRow) -> float | None:
     if row.time_s is not None:
         return row.time_s if math.isfinite(row.time_s) else None
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
-
-
-def _column(steps: list[int], values: list[float]) -> MetricColumn:
-    return np.array(steps, dtype=np.int64), np.array(values, dtype=np.float64)

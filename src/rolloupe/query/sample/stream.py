@@ -44,7 +44,7 @@ Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
 """Reads some data of a sample at a place, given the places of its annotations."""
 
 ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
-NO_PLACES = pa.table({"grp": pa.array([], pa.string()), "idx": pa.array([], pa.string())})
+NO_PLACES = pa.table({name: pa.nulls(0, pa.string()) for name in ("grp", "idx")})
 
 
 class _Step(NamedTuple):
