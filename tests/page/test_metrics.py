@@ -11,19 +11,25 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
 from rolloupe import Recorder
+from rolloupe.record.files import launches
 from tests.page.support import viewing
 
 pytestmark = pytest.mark.browser
 
 
 def recorded(folder: Path) -> None:
-    """A run whose reward rises, with a loss that is not finite at step 4."""
+    """A run whose reward rises, with a loss that is not finite at step 4, which was resumed at step 11."""
     with Recorder(folder, code=None) as run:
         for step in range(12):
             for index in range(4):
                 reward = float(index <= step // 4)
                 run.sample(step=step, group="0", index=index, prompt="?", response="!" * (step + 1), reward=reward)
             run.metrics(step, {"actor/loss": float("nan") if step == 4 else 0.5, "actor/kl": 0.01 * (step + 1)})
+        run.checkpoint("half", step=6, paths={})
+    launches._ours.clear()  # as another process would
+    with Recorder(folder, code=None) as run:
+        for index in range(4):
+            run.sample(step=11, group="0", index=index, prompt="?", response="!" * 12, reward=float(index <= 2))
 
 
 def saved_as(page: Page, chart: Locator, kind: str) -> Path:
@@ -65,7 +71,7 @@ def look_across(page: Page, asked: list[dict[str, Any]]) -> None:
     reward = page.get_by_role("region", name="Reward by elapsed time").get_by_role("img")
     reward.hover(position={"x": 48, "y": 40})
     expect(page.get_by_role("region", name=" by ").get_by_text("step 0", exact=True)).to_have_count(6)
-    expect(chart.get_by_role("link")).to_have_text("0.0100")
+    expect(chart.get_by_role("link", name="open its")).to_have_text("0.0100")
     box = reward.bounding_box()
     assert box is not None
     page.mouse.down()
@@ -138,6 +144,26 @@ def arrange(page: Page) -> None:
     expect(up).to_be_focused()
 
 
+def look_at_marks(page: Page) -> None:
+    """At the foot of a chart: a checkpoint, a resume, and an alarm that leads to its samples; then none."""
+    marks = page.get_by_role("group", name="Marks of kl").get_by_role("link")
+    expect(marks).to_have_count(3)
+    alarm, checkpoint, resume = (marks.nth(at) for at in range(3))
+    expect(alarm).to_have_accessible_name("NaN or infinite at 1 step, first at 4 · step 4")
+    checkpoint.hover()
+    expect(page.get_by_text("Checkpoint half, step 6")).to_be_visible()
+    alarm.focus()
+    page.keyboard.press("End")
+    expect(page.get_by_text("Resumed at step 11, launch 2: 1 step recorded again")).to_be_visible()
+    expect(resume).to_be_focused()
+    toggle = page.get_by_role("checkbox", name="marks", exact=True)
+    toggle.uncheck()
+    expect(page).to_have_url(re.compile("marks=0"))
+    expect(page.get_by_role("group", name="Marks of")).to_have_count(0)
+    toggle.check()
+    expect(alarm).to_have_attribute("href", re.compile("split=train&step=4&.*mode=samples"))
+
+
 def menu_button(page: Page) -> Locator:
     """The button of the menu of points."""
     return page.get_by_role("button", name="Points of the charts")
@@ -161,14 +187,15 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         charts = page.get_by_role("region", name="by step")
         expect(charts.get_by_role("img")).to_have_count(6)
         kl = page.get_by_role("region", name="kl by step")
-        expect(kl.get_by_role("link")).to_have_text("0.120")
-        expect(page.get_by_role("region", name="Without spread by step").get_by_role("link")).to_have_text("0.00")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
+        flat = page.get_by_role("region", name="Without spread by step")
+        expect(flat.get_by_role("link", name="open its")).to_have_text("0.00")
         assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
         assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {10}
 
         kl.get_by_role("img").hover(position={"x": 48, "y": 40})
         expect(charts.get_by_text("step 0", exact=True)).to_have_count(6)
-        expect(kl.get_by_role("link")).to_have_text("0.0100")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.0100")
 
         save = partial(saved_as, page, kl)
         table = list(csv.DictReader(save("Data as CSV").read_text().splitlines()))
@@ -180,6 +207,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         assert {"kl", "step", "0", "11", "run"} <= set(words) and "EMA over 10 steps · train" in words
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
 
+        look_at_marks(page)
         look_across(page, asked)
 
         menu_button(page).click()
@@ -201,7 +229,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         menu.get_by_role("checkbox", name="Ignore the first step").uncheck()
         menu.get_by_role("textbox", name="Last step").fill("")
         page.keyboard.press("Escape")
-        expect(kl.get_by_role("link")).to_have_text("0.120")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
 
         find = page.get_by_role("searchbox", name="Find a metric")
         find.fill("loss(")

@@ -28,6 +28,7 @@ from rolloupe.query.records import (
 )
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.run.config_differences import ConfigDifferences, config_differences
+from rolloupe.query.run.landmarks import Landmarks, Resumed, Saved, landmarks
 from rolloupe.query.run.problems import problem_count, problems
 from rolloupe.query.run.tracker_curves import CurveSource
 from rolloupe.query.run.trainer_files import (
@@ -146,6 +147,7 @@ __all__ = [
     "HasToken",
     "Judge",
     "KnownSeries",
+    "Landmarks",
     "MaskedBySteps",
     "MaskedShares",
     "MetricAtStep",
@@ -161,10 +163,12 @@ __all__ = [
     "Push",
     "Reader",
     "Recurrence",
+    "Resumed",
     "RunsCatalogue",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
+    "Saved",
     "SeriesPoint",
     "SharedPrompts",
     "SplitSummary",
@@ -231,6 +235,7 @@ __all__ = [
     "is_derived",
     "judges",
     "known_series",
+    "landmarks",
     "listing_once",
     "locate",
     "logtree",

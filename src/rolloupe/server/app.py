@@ -62,6 +62,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
+    (f"{RUN}/landmarks", curves.landmarks),
     (f"{RUN}/distribution", distributions.distribution),
     (f"{RUN}/step-values", distributions.step_values),
     (f"{RUN}/complete", lists.complete),

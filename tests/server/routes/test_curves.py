@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe import Recorder
+from rolloupe.record.files import launches
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
 
@@ -179,14 +180,24 @@ def test_every_curve_of_the_catalogue_is_answered_as_it_is_named_there(app: App)
     assert [one["error"] for one in found] == [""] * len(asked) and all(one["points"] for one in found)
 
 
-def test_alarms_name_the_samples_that_show_them(tmp_path: Path) -> None:
+def test_alarms_name_the_samples_that_show_them_and_checkpoints_and_resumes_their_steps(tmp_path: Path) -> None:
     with Recorder(tmp_path / "run", code=None) as recorder:
         for step in range(12):
             recorder.sample(step=step, prompt="p", response="r", reward=1.0)
             recorder.metrics(step, {"loss": float("nan") if step == 4 else 0.5})
+        for name, step in (("two", 9), ("one", 3)):
+            recorder.checkpoint(name, step=step, paths={})
+    launches._ours.clear()  # as another process would
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step in range(10, 14):
+            recorder.sample(step=step, prompt="p", response="r", reward=1.0)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         app = served(library)
         reply = get(app, f"/api/runs/{run_id(app)}/alarms").json
+        marks = get(app, f"/api/runs/{run_id(app)}/landmarks").json
+    assert marks["saved"] == [{"step": 3, "name": "one"}, {"step": 9, "name": "two"}] and marks["resumed"] == [
+        {"step": 10, "launch": 2, "again": 2}
+    ]
     (alarm,) = reply["alarms"]
     assert (alarm["rule"], alarm["severity"], alarm["first_step"], alarm["last_step"]) == ("not_finite", "error", 4, 4)
     assert reply["rules"] > 10 and alarm["words"]

@@ -337,6 +337,28 @@ export interface AlarmsReply {
   alarms: AlarmItem[];
 }
 
+/** A checkpoint, and its step. */
+export interface SavedItem {
+  step: number;
+  name: string;
+}
+
+/** A launch of the run after the first one. */
+export interface ResumedItem {
+  /** The first step of which its samples count. */
+  step: number;
+  launch: number;
+  /** The number of its steps that an earlier launch had recorded, too. */
+  again: number;
+}
+
+/** `GET /api/runs/{run}/landmarks`: steps at which a run saved a checkpoint or was resumed, in ascending order. */
+export interface LandmarksReply {
+  run: string;
+  saved: SavedItem[];
+  resumed: ResumedItem[];
+}
+
 /** The answer: for each run, in the order of the request, every curve in that order. */
 export interface CurvesReply {
   /** By run; it changes whenever any of the run's curves may have changed. */

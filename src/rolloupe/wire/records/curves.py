@@ -155,6 +155,31 @@ class AlarmsReply(Struct, kw_only=True):
     alarms: list[AlarmItem]
 
 
+class SavedItem(Struct, kw_only=True):
+    """A checkpoint, and its step."""
+
+    step: int
+    name: str
+
+
+class ResumedItem(Struct, kw_only=True):
+    """A launch of the run after the first one."""
+
+    step: int
+    """The first step of which its samples count."""
+    launch: int
+    again: int
+    """The number of its steps that an earlier launch had recorded, too."""
+
+
+class LandmarksReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/landmarks`: steps at which a run saved a checkpoint or was resumed, in ascending order."""
+
+    run: str
+    saved: list[SavedItem]
+    resumed: list[ResumedItem]
+
+
 class CurvesReply(Struct, kw_only=True):
     """The answer: for each run, in the order of the request, every curve in that order."""
 

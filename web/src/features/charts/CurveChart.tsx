@@ -9,6 +9,7 @@ import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range } from "./axis";
+import type { Frame } from "./frame";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
@@ -38,6 +39,8 @@ interface Props {
   onZoom?: ((range: Range | null) => void) | null;
   /** The ends of the axis of values, where a person chose them. */
   limits?: Limits;
+  /** Called with what is drawn, whenever that changes. */
+  onDrawn?: ((frame: Frame) => void) | null;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
 }
@@ -57,6 +60,7 @@ export function CurveChart({
   zoom = null,
   onZoom = null,
   limits = NO_LIMITS,
+  onDrawn = null,
   open,
 }: Props) {
   const session = useSession();
@@ -75,7 +79,19 @@ export function CurveChart({
     [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
   const [low, high] = digits === 0 ? limits : NO_LIMITS;
-  const values = { current, data, digits, steps, bounds, open, hover, zoom, onZoom, limits: [low, high] as const };
+  const values = {
+    current,
+    data,
+    digits,
+    steps,
+    bounds,
+    open,
+    hover,
+    zoom,
+    onZoom,
+    onDrawn,
+    limits: [low, high] as const,
+  };
   const now = useRef(values);
   now.current = values;
   const xOf = (step: number): number | null => {
@@ -111,6 +127,7 @@ export function CurveChart({
         bounds: () => now.current.bounds,
         isLog,
         limits: () => now.current.limits,
+        drawn: (frame) => now.current.onDrawn?.(frame),
         open(index) {
           const step = now.current.steps[index];
           if (step === undefined || isByPosition) return;

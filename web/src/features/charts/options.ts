@@ -6,6 +6,7 @@ import uPlot from "uplot";
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
 import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis";
+import { type Frame, framing } from "./frame";
 import type { Bounds } from "./curvesOf";
 
 const HEIGHT_PX = 128;
@@ -58,6 +59,8 @@ interface Given {
   isLog: boolean;
   /** The ends of the axis that a person chose; null leaves one to the values. */
   limits: () => Limits;
+  /** Called with what is drawn, whenever that changes. */
+  drawn: (frame: Frame) => void;
 }
 
 /** The colours of the theme for the canvas. */
@@ -99,6 +102,7 @@ export function optionsOf({
   bounds,
   isLog,
   limits,
+  drawn,
 }: Given): uPlot.Options {
   let roomPx = width;
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
@@ -176,7 +180,7 @@ export function optionsOf({
           });
         },
       ],
-      draw: [mark(inks.mark, current)],
+      draw: [mark(inks.mark, current), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
         (plot) => {

@@ -3,7 +3,7 @@
 import type { MetricStats, StepMetric } from "../../api/types.gen";
 import { normalCurve, rangesOf, type Values, wordsOf } from "../../lib/distribution/distribution";
 import { count, finite, score } from "../../lib/numbers/numbers";
-import { useRoving } from "./roving";
+import { useRoving } from "../../ui/hooks/useRoving";
 import style from "./Distribution.module.css";
 
 interface Props {

@@ -3,7 +3,7 @@
 import type { StepSample } from "../../api/types.gen";
 import { barOf, reachOf } from "../../lib/distribution/distribution";
 import { finite, score } from "../../lib/numbers/numbers";
-import { useRoving } from "./roving";
+import { useRoving } from "../../ui/hooks/useRoving";
 import style from "./Distribution.module.css";
 
 interface Props {

@@ -1,19 +1,15 @@
 /** Worth a look: what rules found in the curves of the run, each with a link to the samples that show it. */
 
-import { getAlarms } from "../../api/metrics";
-import type { AlarmItem } from "../../api/types.gen";
+import type { AlarmItem, AlarmsReply } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
-import { useFollowed } from "../../ui/hooks/useFollowed";
+import type { Loaded } from "../../ui/hooks/useLoaded";
 import style from "./Metrics.module.css";
 
-export function Alarms() {
-  const session = useSession();
-  const run = session.run.now.value;
-  const loaded = useFollowed(run?.id ?? null, run?.version ?? "", () => getAlarms(run?.id ?? ""));
+export function Alarms({ loaded }: { loaded: Loaded<AlarmsReply> }) {
   const reply = loaded.value;
   return (
     <>

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { CatalogueEntry, CurveData } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
-import { acrossOf, spanOfTime } from "../../lib/charts/across";
+import { acrossOf } from "../../lib/charts/across";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import type { Placed } from "../../lib/charts/layout";
 import { nearest } from "../../lib/numbers/nearest";
@@ -12,12 +12,27 @@ import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { type Bounds, boundsOf, type Curve, CurveChart, kindOf, NO_BOUNDS } from "../charts";
+import { type Bounds, boundsOf, type Curve, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
+import { acrossWords } from "./acrossWords";
 import { ChartMenu } from "./menu/ChartMenu";
 import { type ChartTools, ChartTitle } from "./ChartTitle";
-import { askedOf, hasBand, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
+import {
+  askedOf,
+  hasBand,
+  hasMarks,
+  isLog,
+  limitsOf,
+  setOption,
+  spanOf,
+  xOf,
+  xTitle,
+  zoomOf,
+  zoomText,
+} from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
+import { type Landmark } from "./landmarks/landmarks";
+import { Landmarks } from "./landmarks/Landmarks";
 import { Legend } from "./parts/Legend";
 import { drawnOf, rowsOf } from "./parts/lines";
 import { pointsOf, wordsOf } from "./points/points";
@@ -35,6 +50,8 @@ interface Props {
   /** The step that the person points at, in any chart. */
   pointed: number | null;
   point: (step: number | null) => void;
+  /** Its checkpoints, resumes and alarms. */
+  landmarks: readonly Landmark[];
   tools: ChartTools;
 }
 
@@ -47,9 +64,10 @@ function meaning({ kind, unit }: Placed, drawing: string): string {
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
-export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }: Props) {
+export function ChartCard({ entry, curves, csv, entries, pointed, point, landmarks, tools }: Props) {
   const session = useSession();
   const [isHere, setHere] = useState(false);
+  const [frame, setFrame] = useState<Frame | null>(null);
   const asked = askedOf(session, entry.chart);
   const band = hasBand(asked);
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
@@ -174,7 +192,17 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, tools }
             limits={limits}
             isLog={isLog(asked)}
             open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
+            onDrawn={setFrame}
           />
+          {hasMarks(asked) && (
+            <Landmarks
+              title={title}
+              landmarks={landmarks}
+              curve={curve}
+              frame={frame}
+              rollouts={hasRollouts ? (of) => rolloutsAt(session, entry, of) : null}
+            />
+          )}
         </div>
       )}
       {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
@@ -213,23 +241,6 @@ const OF_AXES: ReadonlySet<string> = new Set(["figure", "x", "low", "high"]);
 
 const sumOf = (curves: readonly (readonly Drawn[])[] | undefined, of: (data: CurveData) => number): number =>
   (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
-
-/** What stands across at a step. */
-function acrossWords(step: number, data: CurveData | undefined): string {
-  const x = data?.x?.[data.steps.indexOf(step)];
-  const start_s = data?.x_start_s ?? null;
-  if (x === undefined) return "";
-  return start_s === null ? figure(x) : `${spanOfTime(x)} · ${CLOCK.format((start_s + x) * 1000)}`;
-}
-
-/** The time of a step, as clocks here show it. */
-const CLOCK = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
 
 /** The place of the pointed step, else of the last value; -1 for none. */
 function placeOf(curve: Curve | null, pointed: number | null): number {

@@ -7,7 +7,7 @@ import { acrossOf, labelOf } from "../../lib/charts/across";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
-import { hasBand, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
+import { hasBand, hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
 import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
 import style from "./Metrics.module.css";
@@ -73,6 +73,14 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
           onChange={(event) => setOption(session, { log: event.currentTarget.checked ? "1" : "" })}
         />
         log
+      </label>
+      <label title="Checkpoints, resumes and alarms at the foot of the charts">
+        <input
+          type="checkbox"
+          checked={hasMarks(asked)}
+          onChange={(event) => setOption(session, { marks: event.currentTarget.checked ? "" : "0" })}
+        />
+        marks
       </label>
       <PointsMenu />
       {over.length > 0 && run !== null && (

@@ -1,6 +1,7 @@
 /** The metrics of a run: a catalogue, the chosen curves, and what stands out in them. */
 
-import { getCatalogue } from "../../api/metrics";
+import { getAlarms, getCatalogue } from "../../api/metrics";
+import type { AlarmItem } from "../../api/types.gen";
 import { sectionsOf } from "../../lib/charts/catalogue";
 import { idOf } from "../../lib/charts/layout";
 import { count } from "../../lib/numbers/numbers";
@@ -19,6 +20,7 @@ import { ChartCard } from "./ChartCard";
 import { askedOf, type Layout, layoutOf, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
+import { useLandmarks } from "./landmarks/useLandmarks";
 import { SectionTitle } from "./parts/SectionTitle";
 import { useCurves } from "./useCurves";
 import { type Drag, useMoves } from "./useMoves";
@@ -36,6 +38,10 @@ export function MetricsPage() {
     getCatalogue(run?.id ?? "", split ?? ""),
   );
   const reply = loaded.value;
+  const isByStep = session.place.now.value.ask["view"] !== STEP;
+  const alarms = useFollowed(isByStep && reply !== null ? (run?.id ?? null) : null, run?.version ?? "", () =>
+    getAlarms(run?.id ?? ""),
+  );
   if (reply === null || !(areMarksLoaded.value || marksError.value !== null))
     return (
       <Alone heading="Metrics">
@@ -52,7 +58,7 @@ export function MetricsPage() {
     );
   const { entries } = reply;
   const asked = session.place.now.value.ask;
-  if (asked["view"] === STEP)
+  if (!isByStep)
     return (
       <main class={`${style["page"]} ${style["apart"]}`} aria-label="Metrics">
         <header class={style["controls"]}>
@@ -91,16 +97,17 @@ export function MetricsPage() {
       )}
       <div class={style["middle"]} data-scroll="metrics">
         {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
-        <Shown layout={layout} />
+        <Shown layout={layout} alarms={alarms.value?.alarms ?? NONE} />
       </div>
       <aside class={style["right"]} aria-label="Worth a look">
-        <Alarms />
+        <Alarms loaded={alarms} />
       </aside>
     </main>
   );
 }
 
 const STEP = "step";
+const NONE: readonly AlarmItem[] = [];
 
 /** Curves over all steps, or the samples of one. */
 function Views({ now }: { now: string }) {
@@ -119,9 +126,10 @@ function Views({ now }: { now: string }) {
 }
 
 /** The charts by section, from one request. */
-function Shown({ layout }: { layout: Layout }) {
+function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[] }) {
   const session = useSession();
   const { placed, missing } = layout;
+  const landmarks = useLandmarks(alarms);
   const { curvesOf, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
@@ -157,6 +165,7 @@ function Shown({ layout }: { layout: Layout }) {
                       entries={layout.entries}
                       pointed={pointed}
                       point={point}
+                      landmarks={landmarks}
                       tools={{
                         remove: () => layout.remove(at),
                         alter: (change) => layout.alter(at, change),

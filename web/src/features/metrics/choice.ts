@@ -102,6 +102,7 @@ export const askedOf = (session: Session, { look }: Chart): Asked => ({ ...pageA
 export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.max(0, whole(ema) ?? SPAN));
 
 export const isLog = ({ log }: Asked): boolean => log === "1";
+export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
 export const hasBand = ({ band }: Asked): boolean => band !== "0";
 
 /** All options that a chart may have of its own, as they are now: what the page does later no longer changes them. */
@@ -114,6 +115,7 @@ export function frozen(asked: Asked): Asked {
     ema: String(spanOf(asked)),
     log: isLog(asked) ? "1" : "0",
     band: hasBand(asked) ? "1" : "0",
+    marks: hasMarks(asked) ? "1" : "0",
     outliers: String(outliers),
     first: skip_first ? "0" : "1",
     last: last === null ? ALL : String(last),

@@ -22,7 +22,22 @@ export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 
 /** The names of the options of a page, which its address holds. */
 export const ASKED: Partial<Record<Page, readonly string[]>> = {
-  metrics: ["find", "ema", "log", "band", "outliers", "first", "last", "zero", "x", "zoom", "view", "of", "beside"],
+  metrics: [
+    "find",
+    "ema",
+    "log",
+    "band",
+    "marks",
+    "outliers",
+    "first",
+    "last",
+    "zero",
+    "x",
+    "zoom",
+    "view",
+    "of",
+    "beside",
+  ],
   evals: ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"],
   compare: ["keys", "key", "left", "right", "order", "same"],
   tokens: ["series", "mean", "strings", "before", "compare", "least", "side"],

@@ -7,7 +7,20 @@ export type Options = Partial<CurveOptionsView>;
 /** How a chart of the page of metrics differs from the page: values under the names of the address. */
 export type Look = Readonly<Record<string, string>>;
 
-export const LOOKS = ["figure", "x", "low", "high", "ema", "log", "band", "outliers", "first", "last", "zero"] as const;
+export const LOOKS = [
+  "figure",
+  "x",
+  "low",
+  "high",
+  "ema",
+  "log",
+  "band",
+  "marks",
+  "outliers",
+  "first",
+  "last",
+  "zero",
+] as const;
 
 /** As `CurveRecord`: `name` belongs to `kind`; an empty field means the default of the kind or of the page. */
 export interface Chart {

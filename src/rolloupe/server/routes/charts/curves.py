@@ -1,4 +1,6 @@
-"""Curves: what a run has (`catalogue`), many of many runs in one answer (`curves`), what looks wrong (`alarms`)."""
+"""Curves: what a run has (`catalogue`), many of many runs in one answer (`curves`), what stands
+at their foot (`alarms`, `landmarks`).
+"""
 
 import hashlib
 
@@ -26,6 +28,9 @@ MAX_ENTRIES = 10_000
 """Entries of a catalogue in one answer."""
 
 MAX_ALARMS = 200
+
+MAX_LANDMARKS = 2000
+"""Of each kind, the last ones; nobody can tell more apart on a chart."""
 
 
 async def catalogue(request: Request) -> Response:
@@ -69,6 +74,21 @@ async def alarms(request: Request) -> Response:
             for rule, alarm in insight.check(insight.RunCurves(run))[:MAX_ALARMS]
         ]  # fmt: skip
         return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found)
+
+    return await context.replies.fresh(request, make)
+
+
+async def landmarks(request: Request) -> Response:
+    """`GET /api/runs/{run}/landmarks`."""
+    context, run = context_of(request), await context_of(request).run(request)
+
+    def make() -> wire.LandmarksReply:
+        found = query.landmarks(run)
+        return wire.LandmarksReply(
+            run=run.id,
+            saved=[wire.SavedItem(step=one.step, name=one.name) for one in found.saved[-MAX_LANDMARKS:]],
+            resumed=[wire.ResumedItem(**one._asdict()) for one in found.resumed[-MAX_LANDMARKS:]],
+        )
 
     return await context.replies.fresh(request, make)
 

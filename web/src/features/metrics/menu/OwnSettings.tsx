@@ -3,7 +3,7 @@
 import { LOOKS, type Chart } from "../../../lib/charts/chart";
 import { whole } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
-import { askedOf, type Change, hasBand, isLog, MOST_SPAN, spanOf } from "../choice";
+import { askedOf, type Change, hasBand, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
 import { PointsFields } from "../points/PointsMenu";
 import style from "../Metrics.module.css";
 
@@ -50,6 +50,14 @@ export function OwnSettings({ chart, alter, plain }: Props) {
           onChange={(event) => alter({ log: event.currentTarget.checked ? "1" : "0" })}
         />
         log
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={hasMarks(asked)}
+          onChange={(event) => alter({ marks: event.currentTarget.checked ? "1" : "0" })}
+        />
+        marks
       </label>
       <PointsFields asked={asked} set={alter} />
       {LOOKS.some((name) => chart.look[name] !== undefined) && (

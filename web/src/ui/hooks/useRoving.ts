@@ -9,9 +9,14 @@ interface Roving {
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
-export function useRoving(): (place: number) => Roving {
+/** Of `count` links, if there may be fewer of them later. */
+export function useRoving(count = Infinity): (place: number) => Roving {
   const [at, move] = useState(0);
-  return (place) => ({ tabIndex: place === at ? 0 : -1, onFocus: () => move(place), onKeyDown: walk });
+  return (place) => ({
+    tabIndex: place === Math.min(at, count - 1) ? 0 : -1,
+    onFocus: () => move(place),
+    onKeyDown: walk,
+  });
 }
 
 function walk(event: KeyboardEvent): void {

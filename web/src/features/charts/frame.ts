@@ -1,0 +1,28 @@
+/** Where a chart draws, and what range: for what stands around the plot. */
+
+import uPlot from "uplot";
+
+export interface Frame {
+  /** The plot, from the left of the chart. */
+  left: number;
+  width: number;
+  /** The range across. */
+  low: number;
+  high: number;
+}
+
+/** Calls `tell` with the frame of a plot whenever it is another one. */
+export function framing(tell: (frame: Frame) => void): (plot: uPlot) => void {
+  let last = "";
+  return ({ bbox, scales }) => {
+    const frame = {
+      left: bbox.left / uPlot.pxRatio,
+      width: bbox.width / uPlot.pxRatio,
+      low: scales["x"]?.min ?? 0,
+      high: scales["x"]?.max ?? 0,
+    };
+    const now = JSON.stringify(frame);
+    if (now !== last) tell(frame);
+    last = now;
+  };
+}

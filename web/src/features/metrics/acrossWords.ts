@@ -1,0 +1,22 @@
+/** What stands across at a step, in words. */
+
+import type { CurveData } from "../../api/types.gen";
+import { spanOfTime } from "../../lib/charts/across";
+import { figure } from "../../lib/numbers/numbers";
+
+/** Empty where nothing but the step stands across. */
+export function acrossWords(step: number, data: CurveData | undefined): string {
+  const x = data?.x?.[data.steps.indexOf(step)];
+  const start_s = data?.x_start_s ?? null;
+  if (x === undefined) return "";
+  return start_s === null ? figure(x) : `${spanOfTime(x)} · ${CLOCK.format((start_s + x) * 1000)}`;
+}
+
+/** The time of a step, as clocks here show it. */
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});

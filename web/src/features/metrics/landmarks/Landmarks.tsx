@@ -1,0 +1,76 @@
+/** Small marks at the foot of a chart, each with its words and a link to the samples of its step. */
+
+import { useMemo, useState } from "preact/hooks";
+import type { Place } from "../../../lib/address/address";
+import { harmless } from "../../../lib/text/invisible";
+import { useSession } from "../../../state/useSession";
+import { useRoving } from "../../../ui/hooks/useRoving";
+import type { Curve, Frame } from "../../charts";
+import { samplesOf } from "../Alarms";
+import { type Landmark, type Spot, spotsOf } from "./landmarks";
+import style from "./Landmarks.module.css";
+
+interface Props {
+  title: string;
+  landmarks: readonly Landmark[];
+  curve: Curve;
+  /** What is drawn; null until something is. */
+  frame: Frame | null;
+  /** The rollouts of a step; null for a run without samples, whose marks lead nowhere. */
+  rollouts: ((step: number) => Partial<Place>) | null;
+}
+
+export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
+  const session = useSession();
+  const [shown, show] = useState<Spot | null>(null);
+  const spots = useMemo(() => (frame === null ? [] : spotsOf(landmarks, curve, frame)), [landmarks, curve, frame]);
+  const roving = useRoving(spots.length);
+  if (frame === null || spots.length === 0) return null;
+  const placeOf = ({ alarm, step }: Landmark): Partial<Place> => {
+    if (rollouts === null) return {};
+    return alarm === null ? rollouts(step) : samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
+  };
+  return (
+    <div class={style["foot"]} role="group" aria-label={`Marks of ${title}`}>
+      {spots.map((spot, at) => {
+        const { tabIndex, onFocus, onKeyDown } = roving(at);
+        const words = spot.lines.map(harmless).join("; ");
+        const to = placeOf(spot.main);
+        return (
+          <a
+            key={spot.px}
+            href={session.place.href(to)}
+            onClick={session.place.onLink(to)}
+            class={style["mark"]}
+            style={{ left: `${spot.px}px` }}
+            data-kind={spot.kind}
+            aria-label={words}
+            tabIndex={tabIndex}
+            onKeyDown={onKeyDown}
+            onFocus={() => {
+              onFocus();
+              show(spot);
+            }}
+            onBlur={() => show(null)}
+            onPointerEnter={() => show(spot)}
+            onPointerLeave={() => show(null)}
+          />
+        );
+      })}
+      {shown !== null && (
+        <div
+          class={style["words"]}
+          style={
+            shown.px < frame.left + frame.width / 2
+              ? { left: `${shown.px - 12}px` }
+              : { right: `calc(100% - ${shown.px + 12}px)` }
+          }
+        >
+          {shown.lines.map((line) => (
+            <span key={line}>{harmless(line)}</span>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { AlarmItem } from "../../../api/types.gen";
+import { landmarksOf, MOST_SPOTS, spotsOf } from "./landmarks";
+
+const ALARM: AlarmItem = {
+  rule: "kl_spike",
+  severity: "hint",
+  title: "KL spikes",
+  text: "",
+  words: "",
+  split: "",
+  first_step: 40,
+  last_step: 44,
+  where: "",
+  sort: "",
+  descending: false,
+};
+const FRAME = { left: 48, width: 300, low: 0, high: 99 };
+const steps = Array.from({ length: 100 }, (_, i) => i);
+const saved = (...at: number[]) => at.map((step) => ({ step, name: `s${step}` }));
+const reply = (checkpoints: { step: number; name: string }[]) => ({
+  run: "r",
+  saved: checkpoints,
+  resumed: [{ step: 41, launch: 2, again: 3 }],
+});
+
+describe("landmarks at the foot of a chart", () => {
+  it("are one where they are close, with the worst first", () => {
+    const spots = spotsOf(landmarksOf(reply(saved(10, 42)), [ALARM]), { steps }, FRAME);
+    expect(spots.map(({ px, kind, lines }) => [Math.round(px), kind, lines])).toEqual([
+      [78, "saved", ["Checkpoint s10, step 10"]],
+      [
+        169,
+        "hint",
+        [
+          "KL spikes · steps 40 to 44",
+          "Resumed at step 41, launch 2: 3 steps recorded again",
+          "Checkpoint s42, step 42",
+        ],
+      ],
+    ]);
+    expect(spots[1]?.main.alarm).toBe(ALARM);
+  });
+
+  it("are never more than one can read, however many there are", () => {
+    const many = landmarksOf(reply(saved(...steps)), []);
+    expect(spotsOf(many, { steps }, FRAME)).toHaveLength(13);
+    expect(spotsOf(many, { steps }, { ...FRAME, width: 5000 }).length).toBeLessThanOrEqual(MOST_SPOTS + 1);
+    expect(spotsOf(many, { steps }, FRAME)[0]?.lines).toEqual(["8 checkpoints, steps 0 to 7"]);
+  });
+
+  it("stand where their step is, whatever is across, and nowhere beyond the range", () => {
+    const found = landmarksOf({ run: "r", saved: saved(1, 3, 9), resumed: [] }, []);
+    const places = (frame = { left: 0, width: 300, low: 0, high: 30 }) =>
+      spotsOf(found, { steps: [0, 1, 2], x: [0, 10, 30] }, frame).map(({ px }) => px);
+    expect(places()).toEqual([100, 300]);
+    expect(places({ left: 0, width: 300, low: 5, high: 20 })).toEqual([100]);
+  });
+});
