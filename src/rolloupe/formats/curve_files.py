@@ -4,7 +4,9 @@ In the folder of a run, and in the usual folders of trackers there (`wandb/`, `t
 that a tracker wrote belongs to the run. Beside it, only what has the name of the run.
 """
 
+import contextlib
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -12,14 +14,16 @@ from typing import NamedTuple
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.growth import MAX_BYTES
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
-from rolloupe.formats.reading.trackers.tables import read_csv, read_json_lines, read_trainer_state
-from rolloupe.formats.reading.trackers.tensorboard import is_event_file, read_tensorboard
+from rolloupe.formats.reading.trackers.tables import JsonLines, read_csv, read_trainer_state
+from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
 from rolloupe.formats.reading.trackers.trackio import read_trackio
 from rolloupe.formats.reading.trackers.wandb import read_wandb
+from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import is_file, is_folder
+from rolloupe.storage import file_state, is_file, is_folder
 
 FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
@@ -34,8 +38,8 @@ MAX_DEPTH = 4
 MAX_FOLDERS = 500
 """Number of folders to look into for one run."""
 
-MAX_BYTES = 512 * 2**20
-"""The most that is read of one file."""
+KEPT_VALUES = 5_000_000
+"""How many numbers of such files stay in memory."""
 
 KINDS: dict[str, Callable[[str], bool]] = {
     "TensorBoard": is_event_file,
@@ -92,12 +96,58 @@ def kind_of(name: str) -> str:
     return next((kind for kind, fits in KINDS.items() if fits(name)), "")
 
 
-def read_curves(file: CurveFile) -> list[LoggedRun]:
-    """Read the runs of a file. Raises `ValueError` with the reason if it cannot be read."""
+def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
+    """Return what changes whenever the files of some curves do."""
+    found: list[tuple[object, ...]] = []
+    for one in file.locations:
+        for path in (one.path, f"{one.path}-wal") if file.kind == "trackio" else (one.path,):
+            with contextlib.suppress(OSError):
+                state = file_state(one._replace(path=path))
+                found.append((path, state.st_ino, state.st_size, state.st_mtime_ns))
+    return found
+
+
+class _CurvesInMemory:
+    """What was last read of a file, and the reader that goes on from there."""
+
+    def __init__(self, kind: str) -> None:
+        self.lock = threading.Lock()
+        self.reader = _GROWING[kind]() if kind in _GROWING else None
+        self.stamps: list[tuple[object, ...]] | None = None
+        self.found: list[LoggedRun] = []
+        self.trouble = ""
+
+
+_kept: Lru[tuple[str, str], _CurvesInMemory] = Lru(total=KEPT_VALUES)
+
+
+def current_curves(file: CurveFile) -> list[LoggedRun]:
+    """Return the runs of a file, of which only what is new is read. Raises `ValueError` as `read_curves` does."""
+    name = file.kind, file.path
+    kept = _kept.get(name) or _CurvesInMemory(file.kind)
+    with kept.lock:
+        stamps = stamps_of(file)
+        if kept.stamps != stamps:
+            try:
+                kept.found, kept.trouble = read_curves(file, kept.reader), ""
+            except ValueError as error:
+                kept.found, kept.trouble = [], str(error)
+            kept.stamps = stamps
+            _kept.put(name, kept, 1 + sum(len(row.values) for run in kept.found for row in run.rows))
+        if kept.trouble:
+            raise ValueError(kept.trouble)
+        return kept.found
+
+
+def read_curves(file: CurveFile, reader: EventFiles | JsonLines | None = None) -> list[LoggedRun]:
+    """Read the runs of a file, with a reader only what it has not read. Raises `ValueError` with the reason if not."""
     first = file.locations[0]
     try:
-        if file.kind == "TensorBoard":
-            return [read_tensorboard((os.path.basename(one.path), _bytes(one)) for one in file.locations)]
+        if file.kind in _GROWING:
+            runs = (reader or _GROWING[file.kind]()).read(file.locations)
+            if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
+                raise ValueError("it is empty so far")
+            return runs
         if file.kind == "trackio":
             return [*read_trackio(first).values()]
         data = _bytes(first)
@@ -108,10 +158,15 @@ def read_curves(file: CurveFile) -> list[LoggedRun]:
         raise ValueError(str(error)) from None
 
 
+_GROWING: dict[str, type[EventFiles] | type[JsonLines]] = {"TensorBoard": EventFiles, "JSON lines": JsonLines}
 _READERS = {
-    "Weights & Biases": read_wandb, "SwanLab": read_swanlab, "CSV": read_csv, "JSON lines": read_json_lines,
+    "Weights & Biases": read_wandb, "SwanLab": read_swanlab, "CSV": read_csv,
     "trainer state": read_trainer_state,
 }  # fmt: skip
+
+
+def _size(location: Location) -> int:
+    return file_state(location).st_size
 
 
 def _bytes(location: Location) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.curve_files import ALONE, PLAIN_NAMES, curve_files, file_named, kind_of, read_curves
+from rolloupe.formats.curve_files import ALONE, PLAIN_NAMES, current_curves, curve_files, file_named, kind_of
 from rolloupe.formats.reading.files import FolderEntry, entries, stem
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
@@ -126,7 +126,7 @@ class Curves(Format):
         found: dict[str, Any] = {}
         for file in curve_files(run):
             try:
-                logged = read_curves(file)
+                logged = current_curves(file)
             except ValueError:
                 continue
             for one in logged:

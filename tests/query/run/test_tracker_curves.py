@@ -11,11 +11,12 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.errors import UnreadablePath
+from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import CurveFile, read_curves
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.tensorboard import EventFiles
 from rolloupe.query import CurveQuery, CurveSource
-from rolloupe.query.run import tracker_curves
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import scalar
 
@@ -116,16 +117,16 @@ def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_man
     listed: list[str] = []
     own_read, own_list, asking = read_curves, files._entries, threading.get_ident()
 
-    def read_one(file: CurveFile) -> list[LoggedRun]:
+    def read_one(file: CurveFile, *reader: EventFiles) -> list[LoggedRun]:
         read_files.append(file)
-        return own_read(file)
+        return own_read(file, *reader)
 
     def list_one(folder: str, link_root: str) -> list[files.FolderEntry]:
         if threading.get_ident() == asking:  # the index looks for files as well
             listed.append(folder)
         return own_list(folder, link_root)
 
-    monkeypatch.setattr(tracker_curves, "read_curves", read_one)
+    monkeypatch.setattr(curve_files, "read_curves", read_one)
     monkeypatch.setattr(files, "_entries", list_one)
     with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
         assert runs[0].metric_rows() == runs[0].metric_rows() and len(read_files) == 1

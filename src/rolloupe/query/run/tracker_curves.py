@@ -1,19 +1,13 @@
 """Curves that a tracker keeps of a run, beside the trainer's own metrics."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rolloupe.formats.curve_files import CurveFile, curve_files, read_curves
+from rolloupe.formats.curve_files import CurveFile, current_curves, curve_files, stamps_of
 from rolloupe.formats.reading.trackers.curves import LoggedRun, metric_rows, trainer_step_of
 from rolloupe.index import OpenRun
-from rolloupe.lru import Lru
 from rolloupe.model import TRACKER_STEP, MetricRow, RunInfo
-from rolloupe.storage import file_state
-
-KEPT_VALUES = 5_000_000
-"""How many numbers of such files stay in memory: a file is read again only when it has changed."""
 
 
 class CurveSource(NamedTuple):
@@ -30,9 +24,6 @@ class CurveSource(NamedTuple):
     """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
     note: str = ""
     """What a person should know: what was not read, and why."""
-
-
-_read: Lru[tuple[object, ...], list[LoggedRun] | str] = Lru(total=KEPT_VALUES)
 
 
 def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
@@ -64,24 +55,15 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
 
 def tracker_version(run: OpenRun) -> str:
     """Return a word that changes whenever such a file comes, goes or changes."""
-    return " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in _stamps(file))
-
-
-def _stamps(file: CurveFile) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
-    for one in file.locations:
-        for path in (one.path, f"{one.path}-wal") if file.kind == "trackio" else (one.path,):
-            with contextlib.suppress(OSError):
-                state = file_state(one._replace(path=path))
-                found.append((path, state.st_ino, state.st_size, state.st_mtime_ns))
-    return found
+    return " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in stamps_of(file))
 
 
 def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
     """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
-    runs = _read.get_or_make((file.kind, *_stamps(file)), lambda: _tried(file), _size)
-    if isinstance(runs, str):
-        return [(LoggedRun("", []), runs)]
+    try:
+        runs = current_curves(file)
+    except ValueError as error:
+        return [(LoggedRun("", []), str(error))]
     if info.within and file.path == info.root:
         return [(run, "") for run in runs if run.id == info.within]
     name = info.name
@@ -92,14 +74,3 @@ def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
         names = ", ".join(dict.fromkeys(run.name for run in runs[:20]))
         return [(LoggedRun("", []), f"it holds {len(runs)} runs, and none is named {name!r}: {names}")]
     return [(run, "") for run in runs]
-
-
-def _size(found: list[LoggedRun] | str) -> int:
-    return 1 if isinstance(found, str) else sum(len(row.values) for run in found for row in run.rows)
-
-
-def _tried(file: CurveFile) -> list[LoggedRun] | str:
-    try:
-        return read_curves(file)
-    except ValueError as error:
-        return str(error)

@@ -2,11 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, number_of, parsed
+from rolloupe.formats.reading.trackers.growth import ReadSoFar
+from rolloupe.model import Location
 
 TIMES = ("_timestamp", "timestamp", "time", "wall_time")
 """Columns with seconds since the epoch."""
@@ -26,9 +28,35 @@ def read_csv(data: bytes) -> LoggedRun:
         return LoggedRun("", [], damage=str(error))
 
 
-def read_json_lines(data: bytes) -> LoggedRun:
-    """Read one object for each row; names of nested objects are joined with `/`."""
-    return LoggedRun("", [*rows_of(found for line in data.splitlines() if isinstance(found := parsed(line), dict))])
+class JsonLines:
+    """A file with an object for each row, which is read on where it grows; nested names are joined with `/`."""
+
+    def __init__(self) -> None:
+        self._file = ReadSoFar()
+        self._rows: list[LoggedRow] = []
+        self._fresh: list[LoggedRow] = []
+        self._rest = b""
+
+    def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
+        """Read what was written since, and a last line that has no end but is an object. Raises OSError."""
+        self._rest = b""
+        if not self._file.read_on(locations[0], self._take):
+            self._file, self._rows = ReadSoFar(), []
+            self._file.read_on(locations[0], self._take)
+        self._rows = [*self._rows, *self._fresh]  # rows that were given away stay as they are
+        self._fresh = []
+        return [LoggedRun("", [*self._rows, *_of_lines([self._rest])])]
+
+    def _take(self, data: bytes) -> int:
+        done = data.rfind(b"\n") + 1
+        self._rest = data[done:]
+        if len(self._rows) + len(self._fresh) < MAX_ROWS:
+            self._fresh += _of_lines(data[:done].split(b"\n"))
+        return done
+
+
+def _of_lines(lines: Iterable[bytes]) -> Iterator[LoggedRow]:
+    return rows_of(found for line in lines if line and isinstance(found := parsed(line), dict))
 
 
 def read_trainer_state(data: bytes) -> LoggedRun:

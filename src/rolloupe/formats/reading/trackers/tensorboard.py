@@ -5,13 +5,18 @@ Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checks
 message ends the reading of its file.
 """
 
+import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun
+from rolloupe.formats.reading.trackers.growth import ReadSoFar
+from rolloupe.model import Location
 from rolloupe.protobuf import BadMessage, fields
 
 LENGTH = struct.Struct("<Q")
@@ -58,25 +63,8 @@ def events(data: bytes) -> Iterator[TaggedValue]:
 
     Raises `BadMessage` where it is damaged.
     """
-    at = 0
-    while at + LENGTH.size + CHECKSUM_BYTES <= len(data):
-        (length,) = LENGTH.unpack_from(data, at)
-        start = at + LENGTH.size + CHECKSUM_BYTES
-        if length > MAX_RECORD_BYTES:
-            raise BadMessage(f"at byte {at} it is no event file")
-        at = start + length + CHECKSUM_BYTES
-        if at > len(data):  # still being written
-            return
-        event = data[start : start + length]
-        plain = _PLAIN.fullmatch(event)
-        if plain is None:
-            yield from _event(event)
-            continue
-        time, step, sizes, size, tag, number = plain.groups()
-        if len(tag) == size[0] and sizes == bytes((len(tag) + 9, 0x0A, len(tag) + 7)):
-            yield TaggedValue(tag.decode("utf-8", "replace"), _step(step), *_NUMBERS.unpack(time + number))
-        else:
-            yield from _event(event)
+    for values, _ in _records(data):
+        yield from values
 
 
 def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
@@ -84,22 +72,113 @@ def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
 
     Where steps repeat, as after a restart, the value that was written last wins.
     """
-    found: list[TaggedValue] = []
-    damage = ""
+    scalars = _Scalars()
     for name, data in files:
+        scalars.take(name, data)
+    scalars.merge()
+    return scalars.run()
+
+
+class EventFiles:
+    """The event files of a run, which are read on where they grow."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
+        """Read what was written since. Raises OSError."""
+        if not self._read_on(locations):
+            self._begin()
+            self._read_on(locations)
+        return [self._scalars.run()]
+
+    def _begin(self) -> None:
+        self._scalars = _Scalars()
+        self._files: dict[str, ReadSoFar] = {}
+
+    def _read_on(self, locations: Sequence[Location]) -> bool:
+        """Return False if all has to be read again."""
+        if not {one.path for one in locations} >= self._files.keys():
+            return False
+        for one in locations:
+            take = partial(self._scalars.take, os.path.basename(one.path))
+            if not self._files.setdefault(one.path, ReadSoFar()).read_on(one, take):
+                return False
+        return self._scalars.merge()
+
+
+class _Scalars:
+    """The scalars of event files by step. Dicts that `run` gave away never change."""
+
+    def __init__(self) -> None:
+        self._by_step: dict[int, dict[str, float]] = {}
+        self._times: dict[int, float] = {}
+        """When the last value of each step was written."""
+        self._fresh: list[TaggedValue] = []
+        self._taken: Counter[str] = Counter()
+        self._damage: dict[str, str] = {}
+
+    def take(self, name: str, data: bytes) -> int:
+        """Take the whole records at the beginning of `data`, which follows what was taken of that file."""
+        if name in self._damage:
+            return len(data)
+        done = 0
         try:
-            found += (event for event in events(data) if event.number is not None)
+            for values, stop in _records(data, self._taken[name]):
+                self._fresh += (one for one in values if one.number is not None and not one.tag.startswith(HPARAMS))
+                done = stop
         except BadMessage as error:
-            damage = f"{name}: {error}"
-    found.sort(key=attrgetter("time_s"))
-    by_step: dict[int, dict[str, float]] = {}
-    times: dict[int, float] = {}
-    for event in found:
-        if event.number is not None and not event.tag.startswith(HPARAMS):
-            by_step.setdefault(event.step, {})[event.tag] = event.number
-            times[event.step] = event.time_s
-    rows = [LoggedRow(step, by_step[step], times[step]) for step in sorted(by_step)]
-    return LoggedRun("", rows, damage=damage)
+            self._damage[name] = f"{name}: {error}"
+        self._taken[name] += done
+        return done
+
+    def merge(self) -> bool:
+        """Place what was taken since: of two values of a tag and a step, the one written last wins.
+
+        Returns False where only all values together tell: a file brings an old value of a step that another went on
+        with.
+        """
+        fresh, self._fresh = sorted(self._fresh, key=attrgetter("time_s")), []
+        is_first = not self._by_step
+        own: set[int] = set()
+        for tag, step, time_s, number, _ in fresh:
+            if step not in own:
+                own.add(step)
+                self._by_step[step] = dict(self._by_step.get(step, ()))
+            values = self._by_step[step]
+            if tag in values and not (is_first or time_s >= self._times[step]):
+                return False
+            values[tag] = number or 0.0
+            self._times[step] = time_s if is_first else max(time_s, self._times.get(step, time_s))
+        return True
+
+    def run(self) -> LoggedRun:
+        """The run so far."""
+        rows = [LoggedRow(step, self._by_step[step], self._times[step]) for step in sorted(self._by_step)]
+        return LoggedRun("", rows, damage=next(reversed(self._damage.values()), ""))
+
+
+def _records(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue], int]]:
+    """Yield the values of each whole record, and where it ends. `before` bytes of the file precede `data`."""
+    at = 0
+    while at + LENGTH.size + CHECKSUM_BYTES <= len(data):
+        (length,) = LENGTH.unpack_from(data, at)
+        start = at + LENGTH.size + CHECKSUM_BYTES
+        if length > MAX_RECORD_BYTES:
+            raise BadMessage(f"at byte {before + at} it is no event file")
+        at = start + length + CHECKSUM_BYTES
+        if at > len(data):  # still being written
+            return
+        yield _values(data[start : start + length]), at
+
+
+def _values(event: bytes) -> Iterable[TaggedValue]:
+    plain = _PLAIN.fullmatch(event)
+    if plain is not None:
+        time, step, sizes, size, tag, number = plain.groups()
+        if len(tag) == size[0] and sizes == bytes((len(tag) + 9, 0x0A, len(tag) + 7)):
+            return (TaggedValue(tag.decode("utf-8", "replace"), _step(step), *_NUMBERS.unpack(time + number)),)
+    return _event(event)
 
 
 def _step(varint: bytes | None) -> int:

@@ -1,0 +1,142 @@
+"""Files that grow: only what is new is read, and a file that is another one is read again."""
+
+import json
+import os
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from rolloupe.formats.reading.trackers import growth
+from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.tables import JsonLines
+from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
+from rolloupe.model import Location
+from rolloupe.storage import open_file
+from tests.formats.reading.trackers.test_trackers import scalar, shown
+
+READ_BYTES: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count the bytes that are read of growing files, in blocks so small that records lie across them."""
+
+    def opened(location: Location, buffering: int = -1) -> object:
+        file = open_file(location, buffering=buffering)
+        read = file.read
+
+        class Counted:
+            def __enter__(self) -> Self:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                file.close()
+
+            def read(self, size: int) -> bytes:
+                data = read(size)
+                READ_BYTES.append(len(data))
+                return data
+
+            fileno, seek = file.fileno, file.seek
+
+        return Counted()
+
+    monkeypatch.setattr(growth, "open_file", opened)
+    monkeypatch.setattr(growth, "BLOCK_BYTES", 50)
+    READ_BYTES.clear()
+
+
+def read_bytes() -> int:
+    found = sum(READ_BYTES)
+    READ_BYTES.clear()
+    return found
+
+
+def places(*paths: Path) -> tuple[Location, ...]:
+    return tuple(Location(str(path), str(path.parent)) for path in paths)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_event_files_are_read_on_and_half_a_record_waits(tmp_path: Path) -> None:
+    path, other = tmp_path / "events.out.tfevents.1", tmp_path / "events.out.tfevents.2"
+    path.write_bytes(b"".join(scalar("r", step, step, step) for step in range(100)))
+    reader = EventFiles()
+    (run,) = reader.read(places(path))
+    assert len(run.rows) == 100 and read_bytes() == path.stat().st_size
+    late = scalar("r", 100, 0.5, 100) + scalar("k", 3, 7, 101)
+    append(path, late[:-5])
+    (grown,) = reader.read(places(path))
+    assert shown(grown)[100] == {"r": 0.5} and shown(grown)[3] == {"r": 3}
+    append(path, late[-5:])
+    assert shown(reader.read(places(path))[0])[3] == {"r": 3, "k": 7} and read_bytes() < 3 * len(late) + 128
+    assert shown(run)[3] == {"r": 3}  # who was given it may still be reading
+    other.write_bytes(scalar("r", 3, 8, 200) + scalar("r", 4, 9, 2))  # of step 4 an older value than that there is
+    read_bytes()
+    (both,) = reader.read(places(path, other))
+    assert shown(both)[3] == {"r": 8, "k": 7} and shown(both)[4] == {"r": 4}
+    files = [(one.name, one.read_bytes()) for one in (path, other)]
+    assert shown(both) == shown(read_tensorboard(files))
+    assert read_bytes() > path.stat().st_size  # everything, as only all values tell
+    assert shown(reader.read(places(other))[0]) == {3: {"r": 8}, 4: {"r": 9}}  # a file went
+
+
+@pytest.mark.parametrize("how", ["shrank", "replaced", "rewritten"])
+def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(scalar("r", 1, 1, 1) + scalar("r", 2, 2, 2))
+    reader = EventFiles()
+    reader.read(places(path))
+    data = scalar("r", 1, 5, 9) * (1 if how == "shrank" else 3)
+    if how == "replaced":
+        (tmp_path / "new").write_bytes(path.read_bytes() + data)
+        os.replace(tmp_path / "new", path)
+    else:
+        path.write_bytes(data)
+    wanted = {1: {"r": 5}, 2: {"r": 2}} if how == "replaced" else {1: {"r": 5}}
+    assert shown(reader.read(places(path))[0]) == wanted
+
+
+def test_damage_stays_where_it_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(scalar("r", 1, 1, 1))
+    reader = EventFiles()
+    reader.read(places(path))
+    begin = path.stat().st_size
+    append(path, b"\xff" * 300)
+    for _ in range(2):
+        (run,) = reader.read(places(path))
+        assert run.damage == f"{path.name}: at byte {begin} it is no event file" and len(run.rows) == 1
+        append(path, scalar("r", 2, 2, 2))
+
+
+def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    rows = [json.dumps({"step": step, "loss": step / 2}) + "\n" for step in range(200)]
+    path.write_text("".join(rows[:198]) + rows[198][:9])
+    reader = JsonLines()
+
+    def read() -> LoggedRun:
+        (run,) = reader.read(places(path))
+        return run
+
+    assert [row.step for row in read().rows] == [*range(198)]
+    read_bytes()
+    append(path, rows[198][9:-1].encode())  # an object, though its line has no end
+    assert [row.step for row in read().rows] == [*range(199)]
+    append(path, ("\n" + rows[199] + "[" * 5000).encode())
+    assert [row.step for row in read().rows] == [*range(200)] and read_bytes() < 5000 + 500
+    path.write_text(rows[7])
+    assert [row.step for row in read().rows] == [7]
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(OSError, match="a link out of the root"):
+        reader.read(places(path))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        reader.read(places(path))
