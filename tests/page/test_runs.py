@@ -69,6 +69,14 @@ def test_runs_are_a_table_that_sorts_and_is_gone_through_by_keys(page: Page, vie
     expect(names.first).to_have_text("recorded-0")
     expect(names.last).to_have_text("unrated")  # no value: last either way
 
+    metric = page.get_by_role("combobox", name="Column of a metric")
+    metric.focus()
+    metric.select_option("Characters")
+    expect(names.first).to_have_text("copied")
+    page.get_by_role("combobox", name="Which value of Characters").select_option("lowest")
+    expect(names.first).to_have_text("recorded-0")
+    metric.select_option("Metric …")
+
     field = page.get_by_role("searchbox", name="Find a run")
     field.fill("recorded")
     expect(names).to_have_count(6)

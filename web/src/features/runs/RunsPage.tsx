@@ -8,7 +8,11 @@ import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
 import { notes, placeOf, program, runs } from "../../state/runs";
 import { Text } from "../../ui/text/Text";
+import { useFollowed } from "../../ui/hooks/useFollowed";
 import { useLoaded } from "../../ui/hooks/useLoaded";
+import { textOf } from "../../lib/charts/chart";
+import { loadMetrics, metricChoice, metricColumn } from "./metric/metricColumn";
+import { MetricSelect } from "./metric/MetricSelect";
 import { differingOf, type Sort, sortable, sorted } from "./table/columns";
 import { RunTable } from "./table/RunTable";
 import { matchingRuns } from "./runSearch";
@@ -33,7 +37,13 @@ export function RunsPage() {
   const differing = useMemo(() => differingOf(configs), [configs]);
   const keys = configs?.keys ?? NONE;
   const telling = configs?.telling ?? 0;
-  const columns = sortable(keys.slice(0, telling), differing);
+  const choice = metricChoice.value;
+  const versions = all.map(({ version }) => version).join(" ");
+  const metrics = useFollowed(choice === null ? null : textOf(choice.chart), versions, async () =>
+    choice === null ? new Map() : loadMetrics(choice.chart),
+  ).value;
+  const metric = choice === null ? null : metricColumn(choice, metrics);
+  const columns = [...sortable(keys.slice(0, telling), differing), ...(metric === null ? [] : [metric])];
   const text = wanted.value;
   const sort = order.value;
   const hidden = all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id);
@@ -50,7 +60,7 @@ export function RunsPage() {
     ).map(({ id }) => id);
     // Rows keep their places while runs grow; after another run is indexed, all are sorted again.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed]);
+  }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
   const byId = new Map(all.map((item) => [item.id, item]));
   const items = shown.flatMap((id) => byId.get(id) ?? []);
   const openFirst = (): void => {
@@ -93,6 +103,15 @@ export function RunsPage() {
             }}
           />
         )}
+        {all.length > 1 && (
+          <MetricSelect
+            ids={ids}
+            chosen={(next) => {
+              metricChoice.value = next;
+              order.value = next === null ? null : { key: "metric", isDescending: next.kind !== "lowest" };
+            }}
+          />
+        )}
         {all.length > 1 && <Order columns={columns} />}
         {hidden.length > 0 && (
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
@@ -104,7 +123,7 @@ export function RunsPage() {
         <Empty />
       ) : (
         <RunTable
-          {...{ items, scroller, keys, telling, differing, sort }}
+          {...{ items, scroller, keys, telling, differing, metric, sort }}
           choose={(next) => (order.value = next)}
           leave={() => document.querySelector<HTMLElement>(`#${FIND_ID}`)?.focus()}
         />

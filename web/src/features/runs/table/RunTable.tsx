@@ -30,13 +30,15 @@ export interface RunTableProps {
   /** The number of these keys with a column. */
   telling: number;
   differing: Differing;
+  /** The column of a metric that somebody chose. */
+  metric: Column | null;
   sort: Sort | null;
   choose: (sort: Sort | null) => void;
   /** Moves up from the first row. */
   leave?: () => void;
 }
 
-export function RunTable({ items, scroller, keys, telling, differing, sort, choose, leave }: RunTableProps) {
+export function RunTable({ items, scroller, keys, telling, differing, metric, sort, choose, leave }: RunTableProps) {
   const table = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [widthPx, setWidth] = useState(0);
@@ -46,7 +48,9 @@ export function RunTable({ items, scroller, keys, telling, differing, sort, choo
   const [morePx, setMore] = useState(0);
   const [, tick] = useReducer((n: number) => n + 1, 0);
   const isNarrow = widthPx > 0 && widthPx < NARROW_PX;
-  const columns = isNarrow ? NARROW : fitting(widthPx, keys.slice(0, telling), differing);
+  const columns = isNarrow
+    ? NARROW.map((column) => (column.key === "reward" && metric !== null ? metric : column))
+    : fitting(widthPx, keys.slice(0, telling), differing, metric);
   const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
   const opened = shown === null ? -1 : items.findIndex(({ id }) => id === shown.id);
   const virtual = useVirtual({

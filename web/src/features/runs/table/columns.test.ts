@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunItem } from "../../../api/types.gen";
+import type { RunItem, RunMetricItem } from "../../../api/types.gen";
+import { chart } from "../../../lib/charts/chart";
 import { activity } from "../../../state/run/activity";
 import {
   type Column,
@@ -12,6 +13,7 @@ import {
   sorted,
   turned,
 } from "./columns";
+import { metricColumn, type ValueKind } from "../metric/metricColumn";
 import { sparkOf } from "../useSpark";
 import { runItem, splitItem } from "../../../testing/records";
 
@@ -105,6 +107,30 @@ describe("the table of runs", () => {
     }
     expect(fitting(900, keys, NONE).map(({ key }) => key)).not.toContain("config:lr");
     expect(fitting(1616, keys, NONE).map(({ key }) => key)).toContain("config:model");
+  });
+  it("has a chosen metric beside the reward, in any width, and sorts by the chosen value", () => {
+    const item = (id: string, last: number | null, highest: number | null): RunMetricItem => ({
+      run: id,
+      last,
+      highest,
+      lowest: last,
+      smooth: "NaN",
+      last_step: 1,
+      highest_step: 1,
+      lowest_step: 1,
+    });
+    const metrics = new Map([item("a", 1, 9), item("b", 3, 4)].map((one) => [one.run, one]));
+    const of = (kind: ValueKind): Column =>
+      metricColumn({ chart: chart("trainer", "loss"), title: "loss", kind }, metrics);
+    for (const px of [NAME_PX + 240, 900, 2000]) {
+      const keys = fitting(px, [], NONE, of("last")).map(({ key }) => key);
+      expect(keys[keys.indexOf("reward") + 1]).toBe("metric");
+    }
+    const order = (kind: ValueKind): string[] =>
+      sorted([run("c"), run("a"), run("b")], of(kind), true).map(({ id }) => id);
+    expect(order("last")).toEqual(["b", "a", "c"]);
+    expect(order("highest")).toEqual(["a", "b", "c"]);
+    expect(order("smoothed")).toEqual(["c", "a", "b"]);
   });
   it("says that a run goes on only where that is known", () => {
     expect(activity("", 5, 600, false)).toBe("unknown");

@@ -7,7 +7,17 @@ import { nameOf } from "../../../state/marks";
 import { changedS, samplesOf } from "../../../state/runs";
 
 export type Key =
-  "name" | "curve" | "reward" | "steps" | "samples" | "length" | "status" | "format" | "changed" | `config:${string}`;
+  | "name"
+  | "curve"
+  | "reward"
+  | "steps"
+  | "samples"
+  | "length"
+  | "status"
+  | "format"
+  | "changed"
+  | "metric"
+  | `config:${string}`;
 
 export interface Column {
   key: Key;
@@ -169,10 +179,18 @@ export function differingOf(reply: ConfigsReply | null): Differing {
 /** Names of runs are long, and differ at their ends. */
 const NAME_SHARE = 0.2;
 
-/** The columns after the name that fit into a width, and as many keys of the configuration as fit beside them. */
-export function fitting(widthPx: number, keys: readonly string[], differing: Differing): readonly Column[] {
+/**
+ * The columns after the name that fit into a width, with a chosen metric beside the reward, and as many keys of the
+ * configuration as fit beside them.
+ */
+export function fitting(
+  widthPx: number,
+  keys: readonly string[],
+  differing: Differing,
+  metric: Column | null = null,
+): readonly Column[] {
   let room = widthPx - Math.max(NAME_PX, widthPx * NAME_SHARE);
-  let columns = COLUMNS;
+  let columns = COLUMNS.flatMap((column) => (column.key === "reward" && metric !== null ? [column, metric] : [column]));
   const sum = (): number => columns.reduce((px, column) => px + column.px, 0);
   for (const key of LAST_TO_FIRST) if (sum() > room) columns = columns.filter((column) => column.key !== key);
   room -= sum();
