@@ -47,7 +47,7 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     report_files,
 )
-from rolloupe.query.run.trainer_metrics import curve_sources, metric_arrow, metric_rows, trainer_version
+from rolloupe.query.run.trainer_metrics import curve_sources, has_metrics, metric_arrow, metric_rows, trainer_version
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
 from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
 from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
@@ -229,6 +229,7 @@ __all__ = [
     "groups",
     "groups_page",
     "has_column",
+    "has_metrics",
     "in_known_scope",
     "in_known_series",
     "in_scope",

@@ -21,6 +21,8 @@ from rolloupe.storage import file_state
 
 KEPT_BYTES = 128 * 2**20
 
+SMALL_BYTES = 256 * 2**10
+
 VERSION = 1
 """Changes with what columns mean."""
 
@@ -109,6 +111,15 @@ def _read(run: OpenRun, version: str) -> MetricTable:
         columns = MetricColumns(table.columns, table.times, msgspec.json.encode(sources))
         write_columns(run.catalog.folder, version, columns)
     return table
+
+
+def has_metrics(run: OpenRun) -> bool:
+    """True if a run has a metric of the trainer. Large logs have some; only small ones are read to see."""
+    size = 0
+    for source in run.format.trainer_files(run.info):
+        with contextlib.suppress(OSError):
+            size += file_state(source.location).st_size
+    return size > SMALL_BYTES or bool(metric_table(run).columns)
 
 
 def trainer_version(run: OpenRun) -> str:

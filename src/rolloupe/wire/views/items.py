@@ -32,7 +32,7 @@ def run_item(run: OpenRun) -> wire.RunItem:
         problems=query.problem_count(run),
         may_report=query.may_report(run),
         has_metrics_alone=not run.format.has_samples
-        or (not splits and progress.phase == "ready" and bool(query.metric_names(run))),
+        or (not splits and progress.phase == "ready" and query.has_metrics(run)),
         progress=wire.ProgressView(
             done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
         ),
