@@ -269,7 +269,7 @@ STATES: tuple[State, ...] = (
     State(
         "compare",
         "runs/tele/compare?over=rich&over=tinker&keys=all",
-        "main section tbody th, main section [role=status]",
+        "[aria-labelledby=compare-code] [role=status]",
         click("button", "Add a run", "[role=listbox] [role=option]"),
         closes="Compared runs",
     ),
