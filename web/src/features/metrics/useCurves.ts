@@ -15,6 +15,10 @@ import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
+/** For many runs: as many as a chart has pixels. */
+const LEAST_POINTS = 500;
+/** About as many as a chart draws within a frame or two. */
+const POINTS_OF_ALL = 25_000;
 /** Curves of so many points fit into one answer, each run counted. */
 const MOST_CURVES = 500;
 
@@ -82,7 +86,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const requestOf = (curves: CurveRecord[]): CurvesRequest => ({
     runs: ids,
     curves,
-    points: POINTS,
+    points: Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length))),
     step_min: null,
     step_max: null,
   });

@@ -1,0 +1,179 @@
+"""Time the charts of many long runs over each other, and 24 charts of one run, in headless Chromium.
+
+    python benchmarks/charts.py WORK_DIR [--runs 50] [--steps 5000] [--metrics 200] [--rounds 9] [--samples RUN]
+
+Writes runs that logged so many metrics at so many steps (once; 50 runs take 1.2 GB and two minutes), and draws one
+chart with all of them. "First" is the first look of all, which reads the logs and keeps their columns in the index.
+"Draws" is from the address until the lines are drawn in a page of its own, with warm files; "zoom" and "smoothing" are
+from the end of a drag, or from the slider, until the frame with the answer was painted. With `--samples`, "24 charts"
+is the same for a page of 24 charts of that run. Beside each stand the milliseconds that the server took for the request
+with the curves, the last part of the whole. Medians, and the 95th percentile in brackets.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from page import CHROMIUM, READY, p95, start
+from rolloupe import Recorder
+
+AIMS_MS = {"draws": 500, "zoom": 50, "smoothing": 50, "24 charts": 500}
+
+CHARTED = """count => {
+  const drawn = [...document.querySelectorAll("section canvas")];
+  return drawn.length >= count && drawn.every(one => one.width > 0);
+}"""
+
+ANSWERED = """() => performance.getEntriesByType("resource").filter(one => one.name.endsWith("/api/curves")).length"""
+SERVED = """() => {
+  const last = performance.getEntriesByType("resource").filter(one => one.name.endsWith("/api/curves")).at(-1);
+  return last.responseStart - last.requestStart;
+}"""
+
+
+def write(folder: Path, runs: int, steps: int, metrics: int) -> None:
+    """Write the runs that are not there yet."""
+    names = [f"{'optim actor critic timing rollout'.split()[at % 5]}/metric_{at // 5}" for at in range(metrics)]
+    for number in range(runs):
+        run = folder / f"run{number:02d}"
+        if (run / "done").exists():
+            continue
+        values = np.cumsum(np.random.default_rng(number).normal(size=(steps, metrics)), 0).round(4)
+        with Recorder(run, code=None) as recorder:
+            for step in range(steps):
+                recorder.metrics(step, dict(zip(names, values[step].tolist(), strict=True)))
+        (run / "done").touch()
+
+
+def opened(browser: Browser, link: str, address: str, charts: int) -> tuple[Page, float]:
+    """Open an address in a page of its own that is let in; returns it and the milliseconds until all is drawn."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    with page.expect_response("**/api/login"):
+        page.goto(link)
+    page.wait_for_selector("main")
+    began = time.perf_counter()
+    page.goto(address)
+    page.wait_for_function(CHARTED, arg=charts, polling="raf", timeout=600_000)
+    took = (time.perf_counter() - began) * 1000
+    page.evaluate(WATCH)
+    return page, took
+
+
+WATCH = """
+window.began = 0;
+for (const type of ["change", "mouseup"])
+  addEventListener(type, () => { window.began = performance.now(); }, true);
+"""
+PAINTED = """count => {
+  const asked = performance.getEntriesByType("resource").filter(one => one.name.endsWith("/api/curves"));
+  if (asked.length <= count) return false;
+  window.took ??= new Promise(give => requestAnimationFrame(() => setTimeout(() => give(performance.now()))));
+  return true;
+}"""
+TOOK = "async () => { const end = await window.took; window.took = undefined; return end - window.began; }"
+
+
+def changed(page: Page, change: Callable[[Page], None]) -> float:
+    """Change the page; returns the milliseconds from the event until the answer is painted."""
+    count = page.evaluate(ANSWERED)
+    change(page)
+    page.wait_for_function(PAINTED, arg=count, polling="raf")
+    took: float = page.evaluate(TOOK)
+    return took
+
+
+def slide(page: Page) -> None:
+    """Choose another smoothing."""
+    page.get_by_role("slider", name="Smoothing").press("ArrowRight")
+
+
+def drag(page: Page) -> None:
+    """Choose a range of steps in the chart."""
+    box = page.locator(".u-over").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 30, steps=4)
+    page.mouse.up()
+
+
+CATALOGUE = """async run => {
+  const {entries} = await (await fetch(`/api/runs/${run}/catalogue`)).json();
+  return entries.map(({kind, name, source, stat}) => "?" + new URLSearchParams({kind, name, source, stat}));
+}"""
+
+
+def many_charts(browser: Browser, run: Path, rounds: int, note: Callable[[str, Page, float], None]) -> None:
+    """Draw 24 charts of a run with samples, in a page of its own each time."""
+    with tempfile.TemporaryDirectory() as index:
+        process, link = start(run, index)
+        try:
+            of = urllib.parse.urljoin(link, f"/runs/{run.name}/metrics")
+            page, _ = opened(browser, link, of, 1)
+            page.wait_for_function(READY, timeout=600_000)
+            charts = page.evaluate(CATALOGUE, run.name)[:24]
+            page.context.close()
+            address = f"{of}?{urllib.parse.urlencode({'chart': charts}, doseq=True)}"
+            for _ in range(rounds):
+                page, took_ms = opened(browser, link, address, len(charts))
+                note("24 charts", page, took_ms)
+                page.context.close()
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def main() -> None:
+    """Print a line for each measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="WORK_DIR")
+    for name, default in (("runs", 50), ("steps", 5000), ("metrics", 200), ("rounds", 9)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--samples", type=Path)
+    args = parser.parse_args()
+    write(args.folder, args.runs, args.steps, args.metrics)
+    took: dict[str, list[float]] = {name: [] for name in ("first", *AIMS_MS)}
+    served: dict[str, list[float]] = {name: [] for name in took}
+
+    def note(name: str, page: Page, took_ms: float) -> None:
+        took[name].append(took_ms)
+        served[name].append(page.evaluate(SERVED))
+
+    arguments = ["--no-sandbox", "--disable-gpu"]
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as index:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        process, link = start(args.folder, index)
+        others = "&".join(f"over=run{number:02d}" for number in range(1, args.runs))
+        chart = urllib.parse.quote("trainer.optim/metric_0")
+        address = urllib.parse.urljoin(link, f"/runs/run00/metrics?chart={chart}&{others}")
+        try:
+            for number in range(args.rounds + 1):
+                page, drawn_ms = opened(browser, link, address, 1)
+                note("draws" if number else "first", page, drawn_ms)
+                page.wait_for_timeout(500)
+                note("smoothing", page, changed(page, slide))
+                page.wait_for_timeout(500)
+                note("zoom", page, changed(page, drag))
+                page.context.close()
+        finally:
+            process.terminate()
+            process.wait()
+        if args.samples:
+            many_charts(browser, args.samples, args.rounds, note)
+    for name, values in took.items():
+        if values:
+            middle, worst = statistics.median(values), p95(values)
+            aim = AIMS_MS.get(name)
+            words = "" if aim is None else f"  at most {aim} ms: {'reached' if worst <= aim else 'missed'}"
+            print(f"{name:10}{middle:8.0f} ms ({worst:.0f})   server {statistics.median(served[name]):6.0f} ms{words}")
+
+
+if __name__ == "__main__":
+    main()
