@@ -252,6 +252,10 @@ class Run:
         run = self._ready_with_derived(query)
         return queries.samples(run, replace(query, offset=0, limit=0)).total
 
+    def why_none(self, query: "SampleQuery") -> list[str]:
+        """Return what the samples lack of what a filter names, a sentence each: why a query may match none."""
+        return queries.why_none(self._ready_with_derived(query), query)
+
     def search(
         self,
         text: str,

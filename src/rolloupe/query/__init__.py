@@ -72,6 +72,7 @@ from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
+from rolloupe.query.samples.no_match import why_none
 from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_whole_index, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.several_runs.config_table import ConfigRow, ConfigTable, config_table
@@ -289,6 +290,7 @@ __all__ = [
     "value_names",
     "value_of",
     "whole",
+    "why_none",
     "with_group_advantages",
     "with_length",
     "without_aliases",

@@ -288,7 +288,7 @@ def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> N
     card = wide.get_by_role("dialog", name="Export")
     gear = wide.get_by_role("button", name="What the list shows")
     gear.click()
-    wide.get_by_role("button", name="Export whole texts").click()
+    wide.get_by_role("button", name="a report (HTML)").click()
     expect(card).to_contain_text("reward < 0.3")
     wide.keyboard.press("Escape")
     expect(gear).to_be_focused()

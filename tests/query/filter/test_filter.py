@@ -196,6 +196,7 @@ def test_what_conditions_mean(tmp_path: Path, where: str, expected: list[str]) -
     ("name", "told"),
     [
         ("rewrd", "no column 'rewrd'; is it 'reward'? there are: split, "),
+        ("masked", "is it 'masked_share'? there are"),
         ("lenght", "is it 'response_tokens'? there are"),
         ("token_count", "is it 'total_tokens' or 'prompt_tokens' or 'response_tokens'? there are"),
         ("notes", "is it 'note'"),

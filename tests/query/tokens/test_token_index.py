@@ -246,6 +246,10 @@ def test_discarded_samples_count_in_no_answer_about_whole_steps(tmp_path: Path) 
         assert sorted((one.word, one.tokens, one.with_kl) for one in words) == [("a", 1, 1), ("b", 1, 0)]
         assert query.samples(run, SampleQuery(where=(HasToken("a"),))).total == 2
         assert query.token_stats(run, SampleQuery(group="g"), "logprobs").steps[0].tokens == 4
+        assert query.why_none(run, SampleQuery(where=conditions("mean_entropy > 1"))) == [
+            "No sample here has mean_entropy."
+        ]
+        assert query.why_none(run, SampleQuery(where=(HasToken("z"),))) == []
 
 
 def test_shares_curves_and_words_of_a_step_equal_what_its_samples_hold(indexed: Indexed) -> None:

@@ -509,6 +509,8 @@ export interface GroupsReply {
   stamp: number;
   /** As in `SamplesReply`. */
   pending: number;
+  /** As in `SamplesReply`. */
+  reasons: string[];
   columns: string[];
   groups: GroupItem[];
 }
@@ -639,6 +641,8 @@ export interface SamplesReply {
   stamp: number;
   /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
   pending: number;
+  /** If no sample matches, what the samples in scope lack of what the filter names. */
+  reasons: string[];
   /** The requested columns, whose values each sample has. */
   columns: string[];
   samples: SampleItem[];

@@ -167,7 +167,7 @@ def query(
         if is_behind or not shown:
             options.require_complete(runs, run_id, texts=is_behind)
         if not shown:
-            complain("No sample matches." + _where_there_are(among))
+            complain(" ".join(["No sample matches.", *_reasons(among, question)]) + _where_there_are(among))
         return OK if shown else NOTHING
 
 
@@ -195,6 +195,15 @@ def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, Sa
             yield run, first
             for item in items:
                 yield run, item
+
+
+def _reasons(runs: "list[Run]", query: "SampleQuery") -> list[str]:
+    """Return what the samples of the runs lack of what the query names."""
+    reasons: list[str] = []
+    for run in runs[:3]:
+        with contextlib.suppress(BadQuery, NotFound):
+            reasons += run.why_none(query)
+    return list(dict.fromkeys(reasons))
 
 
 def _where_there_are(runs: "list[Run]") -> str:

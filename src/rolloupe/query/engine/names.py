@@ -1,7 +1,8 @@
 """Names in a query: the columns of the index that they refer to, in SQL, and their types."""
 
 import difflib
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from rolloupe.columns import ALIASES, ANNOTATED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
@@ -24,6 +25,8 @@ NEAR = 3
 
 CERTAIN = 0.9
 """A name this similar is the only suggestion."""
+
+WORD = re.compile(r"[^\W_]+")
 
 SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "word": "VARCHAR"}
 NUMBERS = ("DOUBLE", "BIGINT")
@@ -111,13 +114,22 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
     return value
 
 
+def with_all_words(name: str, names: Iterable[str]) -> list[str]:
+    """Those of some names that have every word of a name, such as `mean_kl` for `kl`; the shortest first."""
+    words = {*WORD.findall(name.lower())}
+    found = dict.fromkeys(one for one in names if words and words <= {*WORD.findall(one.lower())})
+    return sorted(found, key=lambda one: len(WORD.findall(one)))
+
+
 def _hint(snapshot: Snapshot, name: str) -> str:
     """The known columns, with likely meanings first."""
     columns = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
     plain = {name: f"{PREFIX}{name}" for name in METRICS}
     others = {**plain, **ALIASES}
     names = [*columns, *others]
-    near = difflib.get_close_matches(name, names, 1, CERTAIN) or difflib.get_close_matches(name, names, NEAR)
-    guesses = dict.fromkeys(repr(one if one in columns else others[one]) for one in near)
+    similar = difflib.get_close_matches(name, names, 1, CERTAIN)
+    wider = with_all_words(name, [*METRICS, *(one for one, _ in run_names(snapshot))])
+    near = similar or wider[:NEAR] or difflib.get_close_matches(name, names, NEAR)
+    guesses = dict.fromkeys(repr(one if one in columns or one in wider else others[one]) for one in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""
     return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"

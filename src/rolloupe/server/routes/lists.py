@@ -42,6 +42,11 @@ def around_of(parameters: QueryParams) -> SampleKey | None:
     return params.sample_key(parameters["around"]) if parameters.get("around") else None
 
 
+def reasons_of(run: OpenRun, wanted: SampleQuery) -> list[str]:
+    """Return why no sample matches the filter of a query, if it has one."""
+    return query.why_none(run, wanted) if wanted.where else []
+
+
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
@@ -60,6 +65,7 @@ async def samples(request: Request) -> Response:
             offset=page.offset,
             stamp=page.stamp,
             pending=page.pending,
+            reasons=reasons_of(run, wanted) if not page.total and not page.pending else [],
             columns=columns,
             samples=page.samples,
         )
@@ -90,6 +96,7 @@ async def groups(request: Request) -> Response:
             offset=page.offset,
             stamp=page.stamp,
             pending=page.pending,
+            reasons=reasons_of(run, wanted) if not page.total and not page.pending else [],
             columns=columns,
             groups=[items.group_item(spread(group, present, columns)) for group in page.groups],
         )

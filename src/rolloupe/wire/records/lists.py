@@ -26,6 +26,8 @@ class SamplesReply(Struct, kw_only=True):
     """The stamp of the step: see `StepsReply.stamps`."""
     pending: int
     """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
+    reasons: list[str]
+    """If no sample matches, what the samples in scope lack of what the filter names."""
     columns: list[str]
     """The requested columns, whose values each sample has."""
     samples: list[SampleItem]

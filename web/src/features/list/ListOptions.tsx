@@ -132,7 +132,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
       )}
       {of !== null && (
         <button type="button" class="action" onClick={() => openExport(close)}>
-          Export whole texts, or as a Python call
+          Export whole texts, a report (HTML) or a Python call
         </button>
       )}
     </div>

@@ -121,6 +121,11 @@ export function Empty({ list }: { list: Listing }) {
           {list.scope.step === null ? "The scope" : `Step ${figure(list.scope.step)}`} holds {figure(list.of)} samples,
           none with <code>{list.scope.where}</code>.
         </p>
+        {list.reasons.map((reason) => (
+          <p key={reason}>
+            <Text text={reason} />
+          </p>
+        ))}
         <p>
           <button type="button" class="button" onClick={() => session.filter.filterBy("")}>
             Clear the filter

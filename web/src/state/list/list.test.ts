@@ -39,6 +39,7 @@ async function samples(_: string, query: SamplesQuery) {
     offset,
     stamp,
     pending: 0,
+    reasons: [],
     columns: [],
     samples: ordered.slice(offset, offset + query.limit),
   };
@@ -76,6 +77,7 @@ async function groups(_: string, query: SamplesQuery) {
     offset,
     stamp,
     pending: 0,
+    reasons: [],
     columns: [],
     groups: found,
   };

@@ -11,7 +11,7 @@ import { Store } from "../store";
 
 const KEPT_PAGES = 120; // of all lists together
 
-export interface Listing {
+export interface Listing extends Pick<SamplesReply, "pending" | "reasons"> {
   scope: Scope;
   key: string;
   version: string;
@@ -29,8 +29,6 @@ export interface Listing {
   requests: Set<string>;
   /** Changes with the samples of the step; 0 for several steps. */
   stamp: number;
-  /** Samples without a value yet of a derived metric that the list is sorted or filtered by. */
-  pending: number;
 }
 
 /** Rows of a page. */
@@ -200,7 +198,7 @@ async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: s
 }
 
 function listed(of: Scope, page: Page): Listing {
-  const { version, of: all, stamp, total, pending } = page.reply;
+  const { version, of: all, stamp, total, pending, reasons } = page.reply;
   const isGroups = page.kind === "groups";
   const bare: Listing = {
     scope: of,
@@ -216,6 +214,7 @@ function listed(of: Scope, page: Page): Listing {
     requests: new Set(),
     stamp,
     pending,
+    reasons,
   };
   return { ...bare, ...added(bare, page) };
 }

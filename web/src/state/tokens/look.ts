@@ -120,6 +120,12 @@ export class TokenLookStore extends Store {
     this.session.place.go({ token }, "replace");
   };
 
+  /** Let go of the current token, and take it out of the address. */
+  leave(): void {
+    this.current.value = null;
+    if (this.session.place.now.peek().token !== null) this.session.place.go({ token: null }, "replace");
+  }
+
   start(): void {
     // The address names what the reader prefers to the page's own choice, as a link shows the same to others.
     this.effect(() => {

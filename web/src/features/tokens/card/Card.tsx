@@ -3,15 +3,16 @@
 import type { TokenAlternative } from "../../../api/types.gen";
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { figure, score, signed } from "../../../lib/numbers/numbers";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { score, signed } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
-import { escaped, SHOWN_CHARS, textOf } from "../../../lib/tokens/sample/readable";
+import { escaped, textOf } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
 import { EFFECTS, TAKEN_OUT } from "../update/updatePaint";
+import { cut, Head } from "./Head";
 import { valueOf } from "./words";
 import style from "./Card.module.css";
 
@@ -30,6 +31,14 @@ export function Card({ tokens, elementOf, scroller }: Props) {
   const [alternatives, error] = [tokenAlternatives.now.value, tokenAlternatives.error.value];
   const at = look.current.value;
   const card = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const close = (event: KeyboardEvent): void => {
+      const isInField = event.target instanceof Element && event.target.closest("input, select, dialog") !== null;
+      if (event.key === "Escape" && !event.defaultPrevented && !isInField && at !== null) look.leave();
+    };
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  });
   useLayoutEffect(() => {
     const [element, pane] = [card.current, scroller.current];
     if (element === null || pane === null || at === null) return undefined;
@@ -60,6 +69,17 @@ export function Card({ tokens, elementOf, scroller }: Props) {
       role="tooltip"
       data-many={Math.max(tokens.series.length, alternatives.length) > ROWS}
     >
+      <button
+        type="button"
+        class={`action ${style["close"]}`}
+        aria-label="Close the card"
+        onClick={(event) => {
+          event.stopPropagation();
+          look.leave();
+        }}
+      >
+        ×
+      </button>
       <Head tokens={tokens} token={at.token} />
       <dl>
         {tokens.series.map(({ name, title, about, values }) => (
@@ -149,40 +169,18 @@ function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Ma
   return `masked: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
 }
 
-const cut = (words: string): string => (words.length > SHOWN_CHARS ? `${words.slice(0, SHOWN_CHARS)}…` : words);
-
-function Head({ tokens, token }: { tokens: TokenSample; token: number }) {
-  const [text, raw, id, segment] = [tokens.text(token), tokens.raw(token), tokens.id(token), tokens.segmentOf(token)];
-  const bytes = cut(tokens.bytes(token));
-  const spelled = [
-    raw === null || raw === text ? "" : `${escaped(cut(raw))} in the record`,
-    bytes === "" ? "" : `bytes ${bytes}`,
-  ].filter((words) => words !== "");
-  const places = [
-    `#${figure(token)}`,
-    id === null || text === null ? "" : `id ${id}`,
-    segment === null ? "" : harmless(segment.role),
-    tokens.trained[token] === 0 ? "not trained" : "",
-  ];
-  return (
-    <div class={style["head"]}>
-      <b>{text === null ? (id === null ? "no text" : `id ${id}`) : escaped(cut(text))}</b>
-      <span>{places.filter((words) => words !== "").join(" · ")}</span>
-      {spelled.length > 0 && <code>{spelled.join(" · ")}</code>}
-    </div>
-  );
-}
-
 /**
  * Put a card below a token, or above it if there is more room; it goes with the token when that is scrolled out of the
- * pane. On a narrow screen the card has a place of its own, and a token that the card would cover moves up.
+ * pane. On a narrow screen the card has a place of its own, and a token that it would cover moves to the middle of the
+ * rest.
  */
 function put(card: HTMLElement, token: HTMLElement | null, pane: HTMLElement, isNew: boolean): void {
   const box = token?.getClientRects()[0];
   if (matchMedia(NARROW).matches) {
     card.style.left = card.style.top = card.style.visibility = "";
-    if (isNew && box !== undefined && box.bottom > card.getBoundingClientRect().top)
-      token?.scrollIntoView({ block: "center" });
+    const [top, bottom] = [pane.closest("main")?.getBoundingClientRect().top ?? 0, card.getBoundingClientRect().top];
+    if (isNew && box !== undefined && (box.bottom > bottom - GAP_PX || box.top < top))
+      pane.closest("main")?.scrollBy(0, box.top - (top + bottom) / 2);
     return;
   }
   const { top: first, bottom: last } = pane.getBoundingClientRect();

@@ -6,6 +6,7 @@ import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
+import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
 import { UpdateControls } from "../update/UpdateControls";
 import { RowMenu } from "../table/RowMenu";
 import { BesideField } from "../pair/BesideField";
@@ -38,19 +39,30 @@ const ENDS: readonly { value: EndsKind; words: string }[] = [
 export function Controls({ tokens }: { tokens: TokenSample }) {
   const { place } = useSession();
   const form = place.field.tokensAs.value;
+  const isNarrow = useMatch(NARROW);
+  const fields = (
+    <div class={style["groups"]}>
+      {form === "update" ? (
+        <UpdateControls tokens={tokens} />
+      ) : (
+        <>
+          <Colours tokens={tokens} />
+          <Masks />
+          <div class={style["group"]}>{form === "text" ? <BesideField /> : <RowMenu tokens={tokens} />}</div>
+        </>
+      )}
+    </div>
+  );
   return (
     <div class={style["controls"]}>
-      <div class={style["groups"]}>
-        {form === "update" ? (
-          <UpdateControls tokens={tokens} />
-        ) : (
-          <>
-            <Colours tokens={tokens} />
-            <Masks />
-            <div class={style["group"]}>{form === "text" ? <BesideField /> : <RowMenu tokens={tokens} />}</div>
-          </>
-        )}
-      </div>
+      {isNarrow ? (
+        <details class={style["fold"]}>
+          <summary>{form === "update" ? "Rules and weights" : "Colours and masks"}</summary>
+          {fields}
+        </details>
+      ) : (
+        fields
+      )}
       <Segments
         label="Form"
         options={tokens.updates.length > 0 || form === "update" ? FORMS : FORMS.slice(0, -1)}

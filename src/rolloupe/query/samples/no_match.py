@@ -1,0 +1,68 @@
+"""Why no sample matches a filter: columns without values, samples without tokens, token ids without strings."""
+
+from msgspec.structs import replace
+
+from rolloupe.derive import METRICS
+from rolloupe.formats.token_texts import tokenizer_of
+from rolloupe.index import OpenRun
+from rolloupe.query.engine.compile import token_texts
+from rolloupe.query.engine.names import has_column, run_names, with_all_words
+from rolloupe.query.filter.nodes import Among, Condition, Filter, Missing, Not, leaves
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.run_tokens.token_index import indexed
+from rolloupe.query.run_tokens.words import words_of_steps
+from rolloupe.query.samples.pages import samples
+
+
+def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
+    """What the samples in the scope of a query lack of what its conditions name, a sentence each. Raises as `samples`.
+
+    Samples that wait for the index count as lacking it.
+    """
+    scope = replace(query, where=(), typed="", sort="index", offset=0, limit=0)
+    total = samples(run, scope).total
+    asked = [one.column for one in leaves(query.where) if isinstance(one, Condition | Among)]
+    found = [_without(run, scope, name, total) for name in dict.fromkeys(asked) if total]
+    if total and token_texts(query) and query.trained is not False:
+        found += _of_tokens(run, scope)
+    return [one for one in found if one]
+
+
+def _without(run: OpenRun, scope: SampleQuery, name: str, total: int) -> str:
+    missing = total - _having(run, scope, name)
+    if missing < total:
+        return f"{missing:,} of {total:,} samples have no {name}." if missing else ""
+    names = [one for one, _ in run_names(run.snapshot())]
+    others = [one for one in with_all_words(name, [*names, *METRICS]) if one != name and has_column(run, one)]
+    known = [one for one in others if _having(run, scope, one)]
+    return f"No sample here has {name}.{f' There is {known[0]}.' if known else ''}"
+
+
+def _having(run: OpenRun, scope: SampleQuery, name: str) -> int:
+    has: Filter = Not(Missing(name))
+    return samples(run, replace(scope, where=(has,))).total
+
+
+def _of_tokens(run: OpenRun, scope: SampleQuery) -> list[str]:
+    """Say whether the texts of tokens are known, and how many trained samples have tokens at all."""
+    scope = replace(scope, trained=None, group=None)
+    steps = [step for split, step in run.snapshot().steps if not scope.splits or split in scope.splits]
+    within = [one for one in steps if scope.step_max is None or one <= scope.step_max]
+    newest = max(within, default=None)
+    found = []
+    if tokenizer_of(run.info) is None:
+        some = words_of_steps(run, replace(scope, step_min=newest, step_max=newest), by="tokens", limit=1).words
+        if some and some[0].token_id is not None:
+            found.append(
+                "The strings of tokens are unknown: the records hold ids. --tokenizer names a tokenizer that has them."
+            )
+    rows, _ = indexed(run, run.snapshot(), scope, ["series", "samples"])
+    counts: dict[str, int] = {}
+    for row in rows:
+        name, count = row.values
+        counts[name] = counts.get(name, 0) + count
+    total = samples(run, replace(scope, trained=True)).total
+    missing = total - max(counts.values(), default=0)
+    if missing > 0:
+        found.append(f"{missing:,} of {total:,} samples have no tokens.")
+    return found
