@@ -149,8 +149,10 @@ def test_whatever_is_recorded_can_be_read(tmp_path_factory: pytest.TempPathFacto
         for uid, row in zip(uids, rows, strict=True):
             wanted = {
                 name: np.array([np.nan if v is None else v for v in values], np.float32)
-                for name, values in row["series"].items() if values
+                for name, values in row["series"].items() if name and values
             }  # fmt: skip
+            is_nameless = any("without a name" in one for one in found[uid].notes)
+            assert is_nameless == bool(row["series"].get(""))  # it stays in the file, and the sample says so
             got = {one.name.removeprefix("series."): list(one.values) for one in found[uid].series}
             assert len(got) == len(wanted)
             assert all(any(np.array_equal(v, g, equal_nan=True) for g in got.values()) for v in wanted.values())
