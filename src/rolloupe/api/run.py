@@ -387,8 +387,7 @@ class Run:
 
         `tokens` have `value`, `key`, `token` (their place in the sample), `token_string` and `token_id`; `coverage`
         says how many samples were looked at; `.arrow()` and `.pandas()` give a table. Waits until the index has them.
-        Without a group and conditions, samples whose own record says that they were discarded do not count; those that
-        an annotation discards do. Raises `BadQuery` for a series that no sample has.
+        Discarded samples count only in a group or under conditions. Raises `BadQuery` for a series that no sample has.
 
         Args:
             series: a recorded or derived token series, such as `kl_k3`, `mismatch_kl` or `entropy`.
@@ -423,8 +422,8 @@ class Run:
 
         `steps` have `split`, `step`, `tokens`, `mean` (over tokens), `sample_mean` (over samples), `min`, `max` and
         `percentiles`, at most 0.8 % from the true ones; `coverage` says how many samples they are of. Waits until the
-        index has them. `group` and `where` narrow the samples, which are then read; without them, discarded
-        samples do not count, as in `worst_tokens`. Raises `BadQuery` for a series that no sample has.
+        index has them. `group` and `where` narrow the samples, which are then read; without them, samples that were
+        discarded do not count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         run = self._ready(derived=True)
@@ -444,8 +443,8 @@ class Run:
         """Return the mean of a token series by position in the response, step by step.
 
         `curves` have `split`, `step`, and for each bucket of positions its `first`, its number of `tokens`, and
-        `means`. A position is how many trained tokens of the sample come before. Discarded samples do not count, as in
-        `worst_tokens`. Raises `BadQuery` for a series that no sample has.
+        `means`. A position is how many trained tokens of the sample come before. Samples that were discarded do not
+        count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
         run = self._ready(derived=True)
@@ -482,8 +481,8 @@ class Run:
         """Return the words of the vocabulary with most KL, or the most frequent ones (`by="tokens"`).
 
         `words` have `word` (the token string), `tokens`, `kl` (the sum over the `with_kl` tokens that have one),
-        `probability` (the sum over the `rated` tokens that have one), and `is_exact`. Only trained tokens count;
-        discarded samples do not, as in `worst_tokens`.
+        `probability` (the sum over the `rated` tokens that have one), and `is_exact`. Only trained tokens count, of
+        samples that were not discarded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
         return queries.words_of_steps(self._ready(derived=True), wanted, by=by, limit=limit)

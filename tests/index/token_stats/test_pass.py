@@ -1,6 +1,7 @@
 """The pass over tokens: what it writes, when, and that it comes back the same."""
 
 import json
+import shutil
 import signal
 import threading
 import time
@@ -21,7 +22,9 @@ from rolloupe.query.tokens.series import series_of
 from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program
+from tests.formats.prime_rl.test_traces import RUN as WORDLE
 from tests.index.support import contents, eventually, opened, relax_run
+from tests.query.sample.test_annotations import append, note
 from tests.server.support import get, run_path, served
 from tests.thoroughness import amount
 
@@ -227,6 +230,73 @@ def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_oth
         assert len(written) == 4 and len(untouched) >= 2
     settled(tmp_path / "run", tmp_path / "other").close()
     assert contents(tmp_path / "index") == contents(tmp_path / "other")
+
+
+def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_newer_one_keeps_them(
+    tmp_path: Path,
+) -> None:
+    uids = []
+    with rolloupe.Recorder(tmp_path / "run", producer="a") as recorder:
+        for number in range(6):
+            own: dict[str, Any] = {
+                "tokens": ["a", "b", f"c{number}", "d"],
+                "series": {"logprobs": [-1.0] * 4, "trainer_logprobs": [-1.5] * 4},
+                "discarded": "in its record" if number == 5 else None,
+            }
+            uids.append(recorder.sample(step=0, prompt=f"p{number}", response="abcd", advantage=1.0, **own))
+        recorder.sample(step=0, prompt="p6", response="without tokens")
+    whole = SampleQuery()
+
+    def counts(run: OpenRun) -> tuple[set[str], int, int, set[int]]:
+        words = query.words_of_steps(run, whole, by="tokens").words
+        first = sum(one.tokens[0] for one in query.position_curves(run, whole, "logprobs").curves)
+        shares = query.masked_shares(run, whole).shares
+        own = {one.word for one in words if one.word.startswith("c")}
+        return own, sum(counted(run).values()), first, {one.tokens for one in shares if one.rule == "ppo"}
+
+    def of(*numbers: int) -> tuple[set[str], int, int, set[int]]:
+        """What all answers about whole steps say if just these samples count, each with a string of its own."""
+        total = 4 * len(numbers)
+        return {f"c{number}" for number in numbers}, total, len(numbers), {total}
+
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert counts(run) == of(0, 1, 2, 3, 4)
+        with rolloupe.Recorder(tmp_path / "run", producer="b") as recorder:
+            recorder.annotate(uids[1], discarded="zero advantage")
+            recorder.annotate(uids[2], discarded="zero advantage")
+            recorder.annotate(uids[3], metrics={"rank": 3.0})
+            recorder.annotate(uids[5], discarded="")
+        eventually(lambda: counts(run) == of(0, 3, 4, 5))
+        inputs = query.update_inputs(query.with_group_advantages(run, query.whole(run, "train", 0)))
+        update = query.grouped_update(inputs, query.choice_of(None, "ppo"))
+        assert {*update.by_string} - {"a", "b", "d"} == of(0, 3, 4, 5)[0] and update.left_out["discarded"] == 2
+        nowhere = SampleQuery(where=conditions('token "zzzz"'), trained=True)
+        assert "1 of 5 samples have no tokens." in query.why_none(run, nowhere)
+        with rolloupe.Recorder(tmp_path / "run", producer="c") as recorder:
+            recorder.annotate(uids[2], discarded="")
+            recorder.annotate(uids[0], discarded="zero advantage")
+            recorder.annotate(uids[1], metrics={"rank": 1.0})
+        eventually(lambda: counts(run) == of(2, 3, 4, 5))
+    with settled(tmp_path / "run", tmp_path / "other") as library:
+        assert counts(library.runs[0]) == of(2, 3, 4, 5)
+    assert contents(tmp_path / "index") == contents(tmp_path / "other")
+
+
+def test_a_trace_that_an_annotation_discards_does_not_count_with_any_of_its_branches(tmp_path: Path) -> None:
+    run = shutil.copytree(WORDLE, tmp_path / "run")
+    append(run, "annotations/orch/00009", note("e3e70682c2094cac629f6fbed82c07cd", effective=False))
+    with settled(run, tmp_path / "index") as library:
+        opened_run = library.runs[0]
+        trained: dict[int, int] = {}
+        for sample in (one for step in (1, 2) for one in query.whole(opened_run, "train", step)):
+            (found,) = (one for one in series_of(sample, token_count(sample)) if one.name == "logprobs")
+            if not sample.row.discarded:
+                trained[sample.key.step] = trained.get(sample.key.step, 0) + int(np.isfinite(found.values).sum())
+        assert counted(opened_run) == trained
+    with settled(WORDLE, tmp_path / "whole") as library:
+        whole = counted(library.runs[0])
+        assert whole[1] > trained[1] and whole[2] == trained[2]
 
 
 def test_the_rule_of_the_run_has_its_thresholds_however_late_and_often_they_are_configured(tmp_path: Path) -> None:

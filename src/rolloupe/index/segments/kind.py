@@ -1,6 +1,6 @@
 """Kinds of segments: sets of files, one set for each part of a source."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -26,11 +26,14 @@ class NotedRow(Struct, frozen=True, array_like=True):
 
 
 class Noted(Struct, frozen=True):
-    """The annotations of a segment that may hold token series, those of a sample oldest first."""
+    """What annotations say about the tokens of a segment: series, and whether its samples were trained on."""
 
     stamp: int = 0
     """A number that every viewer gives to these annotations, and to no others; 0 without any."""
     rows: Sequence[NotedRow] = ()
+    """Those that may hold token series, those of a sample oldest first."""
+    discarded: Mapping[int, bool] = {}
+    """Whether a row was discarded, by its number, where annotations tell."""
 
 
 class Beside(NamedTuple):

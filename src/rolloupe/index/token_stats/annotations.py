@@ -1,6 +1,6 @@
 """Which annotations concern the tokens of which samples: joined by uid in memory, again whenever segments change.
 
-Hashes stand for uids: whoever reads an annotation compares the uids themselves.
+Hashes stand for uids: whoever reads the series of an annotation compares the uids themselves.
 """
 
 import hashlib
@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rolloupe import text
 from rolloupe.formats import by_name
+from rolloupe.index.segments.derived_values import may_have_tokens
 from rolloupe.index.segments.kind import Noted, NotedRow
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.snapshot import Segment
@@ -23,6 +25,9 @@ Numbers = NDArray[np.int64]
 
 NO_UID = hash("")
 
+UNTOLD = -1
+"""In place of whether a sample was discarded."""
+
 
 class _Hashed(NamedTuple):
     """The uids of a segment as hashes, and what each belongs to."""
@@ -30,19 +35,24 @@ class _Hashed(NamedTuple):
     uids: Numbers
     places: Numbers
     """Of samples, the row, shape (N, 1); of annotations, the start and the length in their source, shape (N, 2)."""
+    discarded: Numbers
+    """Of annotations, 1 if they discard their sample, 0 if they say that it was trained on, or `UNTOLD`; shape (N,)."""
 
 
 class _NotedPlaces(NamedTuple):
-    """The annotations of a segment, those of a sample oldest first."""
+    """The annotations of a segment."""
 
-    sources: Sequence[str]
-    places: Numbers
-    """Shape (N, 4): the row, the number of the source, the start, the length."""
+    sources: Sequence[str] = ()
+    places: Numbers = np.zeros((0, 4), np.int64)
+    """Shape (N, 4): the row, the number of the source, the start, the length; those of a sample oldest first."""
+    discarded: Numbers = np.zeros((0, 2), np.int64)
+    """Shape (N, 2): the rows of which annotations tell, and whether they were discarded."""
 
     def stamp(self) -> int:
         """A number that every viewer gives to these annotations, and to no others."""
         digest = hashlib.blake2b(repr(self.sources).encode("utf-8", "surrogatepass"), digest_size=8)
         digest.update(self.places.astype("<i8").tobytes())
+        digest.update(self.discarded.astype("<i8").tobytes())
         return int.from_bytes(digest.digest()) or 1
 
 
@@ -61,7 +71,7 @@ class TokenAnnotations:
         if len(metas) == len(self._metas) and all(map(is_, metas, self._metas)):
             return set()
         self._metas, before = metas, self._stamps
-        annotations = [segment for segment in segments if _may_hold_series(segment.meta)]
+        annotations = [one for one in segments if _may_hold_series(one.meta) or one.meta.annotates_discarded]
         samples = [segment for segment in segments if not segment.meta.annotates and segment.meta.rows]
         self._places = self._joined(samples, annotations) if annotations else {}
         self._stamps = {path: places.stamp() for path, places in self._places.items()}
@@ -75,15 +85,25 @@ class TokenAnnotations:
         """The annotations of a segment."""
         if path not in self._places:
             return Noted()
-        sources, places = self._places[path]
+        sources, places, discarded = self._places[path]
         rows = [NotedRow(row, sources[source], start, length) for row, source, start, length in places.tolist()]
-        return Noted(self.stamp(path), rows)
+        return Noted(self.stamp(path), rows, {row: bool(one) for row, one in discarded.tolist()})
 
     def _joined(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
         known, self._hashed = self._hashed, {}
         for one in (*samples, *annotations):
             meta, hashed = known.get(one.path, (None, None))
             self._hashed[one.path] = (one.meta, hashed if hashed and meta is one.meta else _read(one))
+        found = self._with_series(samples, [one for one in annotations if _may_hold_series(one.meta)])
+        some = [one for one in samples if one.path in found or may_have_tokens(one.meta)]
+        for path, discarded in self._discarded(some, annotations).items():
+            found[path] = found.get(path, _NotedPlaces())._replace(discarded=discarded)
+        return found
+
+    def _with_series(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
+        """The places of annotations that may hold series, by the segments that they concern."""
+        if not annotations:
+            return {}
         sources = sorted({one.meta.source for one in annotations})
         numbers = {name: number for number, name in enumerate(sources)}
         read = [self._hashed[one.path][1] for one in annotations]
@@ -103,6 +123,24 @@ class TokenAnnotations:
                 found[one.path] = _ordered(sources, np.column_stack([rows, places[at]]))
         return found
 
+    def _discarded(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, Numbers]:
+        """As in `_NotedPlaces`. The newest annotation decides, and one of the sample before one of its trace."""
+        in_order = sorted(annotations, key=lambda one: (text.natural(one.meta.source), one.meta.start))
+        read = [self._hashed[one.path][1] for one in in_order]
+        uids, told = (np.concatenate(some) for some in ([one.uids for one in read], [one.discarded for one in read]))
+        uids, told = uids[told != UNTOLD], told[told != UNTOLD]
+        order = np.argsort(uids, kind="stable")
+        uids, told = uids[order], told[order]
+        found = {}
+        for one in samples if len(uids) else ():
+            own = self._hashed[one.path][1]
+            newest = np.searchsorted(uids, own.uids, "right") - 1
+            places = np.flatnonzero(uids[newest] == own.uids)
+            if len(places):
+                rows, first = np.unique(own.places[places, 0], return_index=True)
+                found[one.path] = np.column_stack([rows, told[newest[places[first]]]])
+        return found
+
 
 def _ordered(sources: Sequence[str], places: Numbers) -> _NotedPlaces:
     """The places in order, each once, with the sources that they are in."""
@@ -118,17 +156,20 @@ def _may_hold_series(meta: SegmentMeta) -> bool:
 
 def _read(segment: Segment) -> _Hashed:
     """The uids of a segment; nothing if its file is gone."""
-    names = ["uid", "byte_start", "byte_length"] if segment.meta.annotates else ["uid", "trace_id"]
+    names = ["uid", "byte_start", "byte_length", "discarded"] if segment.meta.annotates else ["uid", "trace_id"]
+    none = np.zeros(0, np.int64)
     try:
         with pq.ParquetFile(segment.path) as file:
             table = file.read(columns=names, use_threads=False)
     except (OSError, pa.ArrowException):
-        return _Hashed(np.zeros(0, np.int64), np.zeros((0, len(names) - 1), np.int64))
+        return _Hashed(none, np.zeros((0, 2 if segment.meta.annotates else 1), np.int64), none)
     uids = _hashes(table["uid"])
     if segment.meta.annotates:
-        return _Hashed(uids, np.column_stack([table[name].to_numpy() for name in names[1:]]))
+        told = (UNTOLD if one is None else one != "" for one in table["discarded"].to_pylist())
+        places = np.column_stack([table[name].to_numpy() for name in ("byte_start", "byte_length")])
+        return _Hashed(uids, places, np.fromiter(told, np.int64, len(table)))
     both, rows = np.concatenate([uids, _hashes(table["trace_id"])]), np.tile(np.arange(len(table)), 2)
-    return _Hashed(both[both != NO_UID], rows[both != NO_UID][:, None])
+    return _Hashed(both[both != NO_UID], rows[both != NO_UID][:, None], none)
 
 
 def _hashes(uids: pa.ChunkedArray) -> Numbers:

@@ -81,7 +81,8 @@ def has_words(path: Path, mark: TokenMark) -> bool:
 
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     rows = _rows_of(path)
-    reading = _TokensOfPart(rows, records.loss)
+    discarded = [records.noted.discarded.get(number, bool(row.discarded)) for number, row in enumerate(rows)]
+    reading = _TokensOfPart(rows, discarded, records.loss)
     places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
@@ -129,7 +130,7 @@ class _Waiting(NamedTuple):
 
 
 class _StepTotals:
-    """The statistics of the samples of a step of a launch that are not discarded, as far as their file says so."""
+    """The statistics of the samples of a step of a launch that were not discarded."""
 
     def __init__(self, loss: RunLoss | None) -> None:
         self._loss = loss
@@ -156,8 +157,8 @@ class _StepTotals:
 class _TokensOfPart:
     """The statistics of the samples of a segment."""
 
-    def __init__(self, rows: Sequence[SampleRow], loss: RunLoss | None) -> None:
-        self._rows, self._loss = rows, loss
+    def __init__(self, rows: Sequence[SampleRow], discarded: Sequence[bool], loss: RunLoss | None) -> None:
+        self._rows, self._discarded, self._loss = rows, discarded, loss
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
@@ -175,7 +176,15 @@ class _TokensOfPart:
         found = first_tokens(found)
         row = self._rows[number]
         advantage = row.advantage if found.advantage is None else found.advantage
-        alike = (bool(row.discarded), row.split, row.step, row.launch, advantage is None, found.derived, *found.series)
+        alike = (
+            self._discarded[number],
+            row.split,
+            row.step,
+            row.launch,
+            advantage is None,
+            found.derived,
+            *found.series,
+        )
         waiting = self._waiting.setdefault(alike, _Waiting([], [], []))
         waiting.rows.append(number)
         waiting.found.append(found)
@@ -198,7 +207,7 @@ class _TokensOfPart:
         row = self._rows[waiting.rows[0]]
         words = self.vocabulary.numbers_of(batch)
         of_step = self.totals.setdefault((row.split, row.step, row.launch), _StepTotals(self._loss))
-        if not row.discarded:
+        if not self._discarded[waiting.rows[0]]:
             of_step.add(batch, words)
         self.word_rows.add(batch, words)
         for name, metric in token_metrics().items():
