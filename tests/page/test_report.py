@@ -121,7 +121,7 @@ def test_axe_finds_nothing(opened: Page) -> None:
     opened.get_by_role("group", name="Form").get_by_role("button", name="Text").click()
     opened.set_viewport_size({"width": 900, "height": 700})
     opened.get_by_text("Worst tokens, rules and distribution").wait_for()
-    assert opened.locator("#worst").count() == 1  # below the choices, and no longer beside the tokens
+    expect(opened.locator("#worst")).to_have_count(1)  # below the choices, and no longer beside the tokens
 
 
 @pytest.mark.slow

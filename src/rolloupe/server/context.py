@@ -191,6 +191,7 @@ class Context:
                 while (piece := await self._in(self._file_threads, lambda: next(pieces, None))) is not None:
                     for start in range(0, len(piece), PIECE_BYTES):
                         yield piece[start : start + PIECE_BYTES]
+                        await asyncio.sleep(0)  # the loop notices that a client has gone
 
     def close(self) -> None:
         """End streams, release waiting requests, start nothing more. Call it on the event loop, or after its end."""

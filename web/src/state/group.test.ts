@@ -78,3 +78,13 @@ it("keeps the answers where more of them cannot be had, and says so until they c
   await settled();
   expect(session.group.answersError.value).toBeNull();
 });
+
+it("asks again for what it could not get when more of the run has been read", async () => {
+  vi.mocked(api.getMembers).mockRejectedValueOnce(new api.ApiError(404, "not read yet", ""));
+  session.place.now.value = { ...AT, sample: "train/1/1/0" };
+  await settled();
+  expect(session.group.answersError.value?.message).toBe("not read yet");
+  runs.value = runs.value.map((run) => ({ ...run, version: "2" }));
+  await settled();
+  expect([session.group.answers.value?.id, session.group.answersError.value]).toEqual(["train/1/1/0", null]);
+});

@@ -141,7 +141,14 @@ export class GroupStore extends Store {
       const target = isDiff ? [sample] : only;
       untracked(() => void this.#loadAnswers(sample, { against: against ?? undefined, only: target, chars, lead }));
     });
+    this.effect(() => {
+      void this.#version.value;
+      if (this.answersError.peek() !== null) untracked(this.again); // the sample may not have been read yet
+    });
   }
+
+  /** Changes whenever more of the run has been read. */
+  readonly #version = computed(() => this.session.run.now.value?.version);
 
   #memberRound = 0;
 
@@ -189,6 +196,7 @@ export class GroupStore extends Store {
     }
     this.#answerRound += 1;
     const thisRound = this.#answerRound;
+    const version = this.#version.peek();
     try {
       const reply = await getMembers(of, { id, ...query });
       if (
@@ -201,8 +209,9 @@ export class GroupStore extends Store {
       this.answersError.value = null;
       this.answers.value = reply;
     } catch (error) {
-      if (thisRound === this.#answerRound && this.groupId.peek() === groupOf(id))
-        this.answersError.value = asApiError(error);
+      if (thisRound !== this.#answerRound || this.groupId.peek() !== groupOf(id)) return;
+      this.answersError.value = asApiError(error);
+      if (version !== this.#version.peek()) this.again();
     }
   }
 }
