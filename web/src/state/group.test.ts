@@ -84,7 +84,7 @@ it("asks again for what it could not get when more of the run has been read", as
   session.place.now.value = { ...AT, sample: "train/1/1/0" };
   await settled();
   expect(session.group.answersError.value?.message).toBe("not read yet");
-  runs.value = runs.value.map((run) => ({ ...run, version: "2" }));
+  runs.value = [{ id: "r", name: "r", version: "2", splits: [{ name: "train" }] } as RunItem];
   await settled();
   expect([session.group.answers.value?.id, session.group.answersError.value]).toEqual(["train/1/1/0", null]);
 });
