@@ -72,6 +72,13 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
     assert rolloupe("export", "html", board, "-o", target, "--worst", "5").code == 0
     by_kl = rolloupe("query", board, "--sort", "derived.max_kl", "--desc", "--where", "derived.max_kl > 0", "--json")
     assert len(ids_of(target)) == 5 and ids_of(target) == [line["id"] for line in by_kl.lines][:5]
+    worst = data_of(target)
+    assert (worst["measure"], worst["measure_title"]) == ("max_kl", "Largest KL of a token")
+    with package.open(board, index_dir=tmp_path / "index") as runs:
+        for one, line in zip(worst["samples"], by_kl.lines, strict=False):
+            measured = one["measured"]
+            values = query.token_page(runs[0].sample(line["id"])).series[measured["series"]]
+            assert values[measured["token"]] == pytest.approx(measured["value"])
     for words, column, reverse in (
         (("--worst", "3"), "mismatch_kl_max", True),
         (("--worst", "3", "--by", "mismatch_kl_max"), "mismatch_kl_max", True),
@@ -81,7 +88,9 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
         listed = rolloupe("query", EXPORTS, "--sort", column, *(["--desc"] if reverse else []), "--json").lines
         assert ids_of(target) == [line["id"] for line in listed][: int(words[1])]
     assert rolloupe("export", "html", EXPORTS, "-o", target, "--worst", "9", "--by", "mask_disagreement").code == 0
-    assert len(ids_of(target)) == 3
+    found = [one["measured"] for one in data_of(target)["samples"]]
+    assert len(found) == 3 and all((one["token"] is None) == (one["value"] == 0) for one in found)
+    assert [one["value"] for one in found] == sorted((one["value"] for one in found), reverse=True)
     wrong = rolloupe("export", "html", EXPORTS, "-o", target, "--worst", "9", "--by", "beauty")
     assert wrong.code == 2 and "no measure 'beauty'; there are: max_kl, mask_disagreement" in wrong.err
 

@@ -109,6 +109,20 @@ def test_words_choose_samples_and_keys_walk_through_them(opened: Page) -> None:
     opened.get_by_role("heading", level=2, name="/1").wait_for()
 
 
+def test_the_worst_samples_say_how_bad_they_are_and_open_at_the_token(page: Page, report: Path) -> None:
+    target = report.parent / "worst.html"
+    with rolloupe.open(report.parent / "run", index_dir=report.parent / "index") as runs:
+        runs[0].report(target, SampleQuery(), worst=3, by="max_mismatch_kl")
+        page.goto(target.as_uri())
+        samples = page.get_by_role("navigation", name="Samples")
+        expect(samples).to_contain_text("by Largest mismatch KL of a token (max_mismatch_kl)")
+        button = samples.get_by_role("button").nth(1)
+        assert re.match(r"max_mismatch_kl 0\.718\s.*reward \d · .*/1$", button.inner_text().replace("\n", " "))
+        button.click()
+        page.locator("[data-at='0'][class*=current]").wait_for()
+        assert page.get_by_role("combobox", name="Colour").input_value() == "mismatch_kl"
+
+
 def test_axe_finds_nothing(opened: Page) -> None:
     opened.evaluate(AXE.read_text())
     assert axe(opened, ("light", "dark")) == []

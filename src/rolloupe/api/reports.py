@@ -11,11 +11,13 @@ from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export.report import (
     MEASURES,
+    TITLES,
     Report,
     ReportedSample,
     ReportedTokens,
     WrittenReport,
     made_now,
+    measured_by,
     worst_of,
     write_report,
 )
@@ -29,6 +31,7 @@ Advanced = Callable[[int, int], None]
 MAX_KL = "max_kl"
 """A measure that is the first of these columns with a value."""
 KL_COLUMNS = ("derived.max_kl", "derived.max_mismatch_kl")
+DERIVED = "derived."
 
 
 def columns_of(by: str) -> tuple[str, ...]:
@@ -51,14 +54,22 @@ def write(
     """Write the report of a query. See `Run.report`."""
     for rule in tokens.rules:
         query.rule_of(query.UpdateChoice(rule))
+    measure = "" if worst is None else by
     if worst is not None and by not in MEASURES:
         wanted = _sorted(run, wanted, by, worst)
-    samples = _samples(run, reader, wanted, advanced)
+        measure = wanted.sort
+    samples = _samples(run, reader, wanted, measure, advanced)
     if worst is not None and by in MEASURES:
         samples = iter(worst_of(samples, by, worst))
     scope = ", ".join(wanted.splits) or "all splits"
     order = "" if worst is None else f" The {worst} worst by {by}, the worst first."
-    about = Report(title=title or run.info.name, about=f"Samples of {run.info.name} ({scope}).{order}", made=made_now())
+    about = Report(
+        title=title or run.info.name,
+        about=f"Samples of {run.info.name} ({scope}).{order}",
+        made=made_now(),
+        measure=measure.removeprefix(DERIVED),
+        measure_title=measure and (TITLES.get(measure) or _label_of(run, measure)),
+    )
     try:
         return write_report(target, about, samples, tokens=tokens)
     except ValueError as error:
@@ -82,10 +93,21 @@ def _rated(wanted: "SampleQuery", column: str) -> "SampleQuery":
     return replace(wanted, sort=column, where=(*wanted.where, query.Condition(column, ">=", -math.inf)))
 
 
-def _samples(run: "OpenRun", reader: "Reader", wanted: "SampleQuery", advanced: Advanced) -> Iterator[ReportedSample]:
+def _label_of(run: "OpenRun", column: str) -> str:
+    """Return what people call a column."""
+    labels = {one.name: one.label for one in query.catalogue(run).columns}
+    return labels.get(column, labels.get(f"{DERIVED}{column}")) or column
+
+
+def _samples(
+    run: "OpenRun", reader: "Reader", wanted: "SampleQuery", measure: str, advanced: Advanced
+) -> Iterator[ReportedSample]:
+    """Yield the samples of a query, each with the value of a column."""
+    columns = [measure] if measure and measure not in MEASURES else []
     loss, total = query.loss_of(run), query.samples(run, replace(wanted, offset=0, limit=0)).total
     total = total if wanted.limit is None else min(total, wanted.limit)
-    for number, item in enumerate(query.every(run, wanted), 1):
+    for number, item in enumerate(query.every(run, wanted, columns), 1):
         (sample,) = query.with_group_advantages(run, [reader(item.key)])
         advanced(number, total)
-        yield ReportedSample(run.id, sample, query.neighbours(run, sample.key), loss)
+        measured = measured_by(measure, item.values[0], sample) if columns else None
+        yield ReportedSample(run.id, sample, query.neighbours(run, sample.key), loss, measured=measured)

@@ -1,7 +1,8 @@
 /** A report: the samples at the left, and one of them as a transcript or as tokens. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { figure } from "../lib/numbers/numbers";
+import { nameOfSample } from "../lib/sample/name";
+import { exact, figure } from "../lib/numbers/numbers";
 import { harmless } from "../lib/text/invisible";
 import { useSession } from "../state/useSession";
 import { SLIM, useMatch } from "../ui/hooks/useMatch";
@@ -15,14 +16,15 @@ type Way = "transcript" | "tokens";
 export function Report({ data }: { data: ReportData }) {
   const session = useSession();
   const [words, setWords] = useState("");
-  const [way, setWay] = useState<Way>("transcript");
+  // Samples that are the worst by one of their tokens are shown by their tokens.
+  const [way, setWay] = useState<Way>(data.samples.some(hasToken) ? "tokens" : "transcript");
   const found = useMemo(() => matching(data.samples, words), [data, words]);
   const id = session.place.field.sample.value;
   const at = found.findIndex((sample) => sample.reply.id === id);
   const open = (sample: ReportSample | undefined): void => {
     if (sample === undefined) return;
     const { id: next, split, step } = sample.reply;
-    session.place.go({ sample: next, split, step, view: way, token: null }, "replace");
+    session.place.go({ sample: next, split, step, view: way, ...worstOf(sample) }, "replace");
     location.replace(`#${encodeURIComponent(next)}`);
   };
   const look = (next: Way): void => {
@@ -64,6 +66,12 @@ export function Report({ data }: { data: ReportData }) {
             onInput={(event) => setWords(event.currentTarget.value)}
           />
         </label>
+        {data.measure !== "" && (
+          <p class="quiet">
+            The worst first, by {harmless(data.measure_title)}
+            {data.measure_title !== data.measure && ` (${harmless(data.measure)})`}: the number before each.
+          </p>
+        )}
         <p role="status">
           {found.length === data.samples.length ? "" : `${figure(found.length)} of ${figure(data.samples.length)}`}
         </p>
@@ -75,9 +83,9 @@ export function Report({ data }: { data: ReportData }) {
                 aria-current={sample.reply.id === id ? "true" : undefined}
                 onClick={() => open(sample)}
               >
-                <b>{sample.reply.reward === null ? "–" : figure(sample.reply.reward)}</b>
+                <Rating sample={sample} measure={data.measure} />
                 <span>{harmless(sample.preview)}</span>
-                <small>{harmless(sample.reply.id)}</small>
+                <small title={harmless(sample.reply.id)}>{harmless(about(sample))}</small>
               </button>
             </li>
           ))}
@@ -88,6 +96,31 @@ export function Report({ data }: { data: ReportData }) {
       </main>
     </div>
   );
+}
+
+/** The measure of the worst samples, else the reward. */
+function Rating({ sample: { reply, measured }, measure }: { sample: ReportSample; measure: string }) {
+  const [name, value] = measured === null ? ["reward", reply.reward] : [measure, measured.value];
+  return (
+    <b title={harmless(`${name}: ${exact(value)}`)}>
+      <span class="hidden">{harmless(name)} </span>
+      {harmless(figure(value, "–"))}
+    </b>
+  );
+}
+
+/** What the list says of a sample below its answer. */
+function about({ reply, measured }: ReportSample): string {
+  const reward = measured === null ? [] : [`reward ${figure(reply.reward, "none")}`];
+  return [...reward, nameOfSample(reply.id)].join(" · ");
+}
+
+const hasToken = ({ measured, tokens }: ReportSample): boolean => (measured?.token ?? null) !== null && tokens !== null;
+
+/** The token with the measure of the worst samples, and the series to see it by. */
+function worstOf({ measured }: ReportSample): { token: number | null; colour?: string } {
+  const { token = null, series = "" } = measured ?? {};
+  return { token, ...(series !== "" && { colour: series }) };
 }
 
 function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (way: Way) => void }) {

@@ -1,7 +1,7 @@
 /** The samples in the file, as answers to the questions that the page asks its server elsewhere. */
 
 import { answerWith } from "../api/client";
-import type { SampleReply, TokenAlternative } from "../api/types.gen";
+import type { SampleReply, TokenAlternative, WireNumber } from "../api/types.gen";
 
 /** A sample of the report. What belongs to tokens is base64 of compressed bytes. */
 export interface ReportSample {
@@ -9,12 +9,22 @@ export interface ReportSample {
   preview: string;
   /** What a person wrote about it. */
   note: string;
+  /** What the measure of the worst samples says of it; null without a measure. */
+  measured: Measured | null;
   /** As docs/tokens-wire.md describes them. */
   tokens: string | null;
   /** What the step does to the tokens, by rule. */
   updates: Readonly<Record<string, string>>;
   /** What the model could have sampled: `Alternatives` as JSON. */
   alternatives: string | null;
+}
+
+export interface Measured {
+  value: WireNumber;
+  /** The series whose largest value it is; empty for a measure of another kind. */
+  series: string;
+  /** The token that has it. */
+  token: number | null;
 }
 
 /** What the model could have sampled, one token after another. */
@@ -35,6 +45,9 @@ export interface ReportData {
   made: string;
   /** The file with further samples; empty if this is the last. */
   next_file: string;
+  /** The measure by which the samples are the worst, and what people call it; empty without one. */
+  measure: string;
+  measure_title: string;
   samples: readonly ReportSample[];
 }
 

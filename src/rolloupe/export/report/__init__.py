@@ -1,6 +1,7 @@
 """A report: samples with their tokens in one file of HTML, which opens from a disk and asks nobody for anything."""
 
 from rolloupe.export.report.document import (
+    Measured,
     Report,
     ReportedSample,
     ReportedTokens,
@@ -9,15 +10,18 @@ from rolloupe.export.report.document import (
     report_pieces,
     write_report,
 )
-from rolloupe.export.report.measures import MEASURES, worst_of
+from rolloupe.export.report.measures import MEASURES, TITLES, measured_by, worst_of
 
 __all__ = [
     "MEASURES",
+    "TITLES",
+    "Measured",
     "Report",
     "ReportedSample",
     "ReportedTokens",
     "WrittenReport",
     "made_now",
+    "measured_by",
     "report_pieces",
     "worst_of",
     "write_report",

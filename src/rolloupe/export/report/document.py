@@ -45,6 +45,18 @@ class ReportedSample(NamedTuple):
     """The samples of its group."""
     loss: RunLoss | None = None
     note: str = ""
+    measured: "Measured | None" = None
+    """By a report on the worst samples."""
+
+
+class Measured(Struct, kw_only=True):
+    """What the measure of the worst samples says of one of them."""
+
+    value: wire.Number
+    series: str = ""
+    """The series whose largest value it is; empty for a measure of another kind."""
+    token: int | None = None
+    """The token with that value; of a disagreement of rules, the first one that they treat differently."""
 
 
 class Report(Struct, kw_only=True):
@@ -54,6 +66,10 @@ class Report(Struct, kw_only=True):
     about: str = ""
     made: str = ""
     """When it was made, and the version of Rolloupe."""
+    measure: str = ""
+    """The measure by which the samples are the worst."""
+    measure_title: str = ""
+    """What people call it."""
     next_file: str = ""
     """The file with further samples."""
 
@@ -93,6 +109,7 @@ class SampleInReport(Struct, kw_only=True):
     reply: wire.SampleReply
     preview: str
     note: str
+    measured: Measured | None = None
     tokens: str | None = None
     updates: dict[str, str] = {}
     """What the step does to the tokens, by rule."""
@@ -177,6 +194,7 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
             reply=items.sample_reply(one.run, one.sample, one.members),
             preview=text.clean(_preview(one.sample)),
             note=text.clean(one.note),
+            measured=one.measured,
         )
         count = _add_tokens(record, one, tokens.rules) if tokens.is_there else 0
         yield _harmless(encode(record)), count

@@ -7,12 +7,18 @@ from itertools import count
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.export.report.document import ReportedSample
+from rolloupe.derive.token_values import KL
+from rolloupe.export.report.document import Measured, ReportedSample
+from rolloupe.model import Sample
 from rolloupe.query import TokenPage, token_page
+from rolloupe.wire import number
+
+LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
+"""The series whose largest value a measure is: the first one that a sample has."""
 
 
-def mask_disagreement(page: TokenPage) -> float | None:
-    """Return the share of the trained tokens on which two rules disagree.
+def mask_disagreement(page: TokenPage) -> Measured | None:
+    """Return the share of the trained tokens on which two rules disagree, and the first of them.
 
     These are the trainer's recorded flags and the first rule, or without flags the first two rules.
     """
@@ -26,11 +32,31 @@ def mask_disagreement(page: TokenPage) -> float | None:
     flags += [rule.flags_of(page.series[name], advantages, trained).masked for rule, name in page.rules]
     if len(flags) < 2 or not trained.any():
         return None
-    return float(np.count_nonzero(flags[0] != flags[1])) / int(np.count_nonzero(trained))
+    differs = flags[0] != flags[1]
+    first = int(np.argmax(differs)) if differs.any() else None
+    return Measured(value=float(np.count_nonzero(differs)) / int(np.count_nonzero(trained)), token=first)
 
 
-MEASURES: dict[str, Callable[[TokenPage], float | None]] = {"mask_disagreement": mask_disagreement}
+def measured_by(column: str, value: float | str | None, sample: Sample) -> Measured:
+    """Return what a column says of a sample: where it is the largest value of a series, with the token that has it."""
+    name = column.removeprefix("derived.").removeprefix("metric.")
+    names = LARGEST_OF.get(name) or [
+        one for one in (name.removeprefix("max_"), name.removesuffix("_max")) if one != name
+    ]
+    known = value if isinstance(value, str) else number(value)
+    series = token_page(sample).series if names else {}
+    found = next((one for one in names if one in series), None)
+    if found is None:
+        return Measured(value=known)
+    values = np.where(tokens.trained(series), series[found], np.nan)
+    token = None if np.isnan(values).all() else int(np.nanargmax(values))
+    return Measured(value=known, series=found, token=token)
+
+
+MEASURES: dict[str, Callable[[TokenPage], Measured | None]] = {"mask_disagreement": mask_disagreement}
 """Measures that need the tokens; any column of the run is one as well."""
+
+TITLES = {"mask_disagreement": "Share of tokens on which two rules disagree"}
 
 
 def worst_of(samples: Iterable[ReportedSample], measure: str, most: int) -> list[ReportedSample]:
@@ -42,6 +68,6 @@ def worst_of(samples: Iterable[ReportedSample], measure: str, most: int) -> list
 def _measured(samples: Iterable[ReportedSample], measure: str) -> Iterator[tuple[float, int, ReportedSample]]:
     numbers = count(0, -1)
     for one in samples:
-        value = MEASURES[measure](token_page(one.sample, loss=one.loss))
-        if value is not None:
-            yield value, next(numbers), one
+        measured = MEASURES[measure](token_page(one.sample, loss=one.loss))
+        if measured is not None:
+            yield float(measured.value or 0), next(numbers), one._replace(measured=measured)
