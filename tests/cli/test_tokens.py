@@ -55,6 +55,48 @@ def test_a_table_has_a_thousand_tokens_unless_more_are_asked_for(tmp_path: Path)
         assert (len(done.out.splitlines()), "more of" in done.err) == (lines, False)
 
 
+def test_a_table_has_the_most_telling_columns_unless_others_are_chosen(short_grpo: Path) -> None:
+    done = rolloupe("tokens", short_grpo, ID)
+    heading, *rest = done.out.splitlines()
+    telling = ["logprobs", "entropy", "kl_k3", "mismatch_kl"]
+    assert heading.split()[:9] == ["position", "id", "text", "role", "mask", *telling] and len(rest) == 101
+    assert "importance_ratio" in done.err and "more series: " in done.err and "kl_k3" not in done.err
+    assert max(map(len, done.out.splitlines())) < 120
+    done = rolloupe("tokens", short_grpo, ID, "--columns", "text, kl_k2,position")
+    assert done.out.splitlines()[0].split() == ["text", "kl_k2", "position"] and not done.err
+    chosen = rolloupe("tokens", short_grpo, ID, "--columns", "text,kl_k2", "--worst", "kl_k3", "--limit", "2", "--json")
+    every = {line["position"]: line for line in rolloupe("tokens", short_grpo, ID, "--json").lines}
+    worst = sorted(every.values(), key=lambda line: -math.inf if line["kl_k3"] == "NaN" else line["kl_k3"])[-1:-3:-1]
+    assert chosen.lines == [{name: line[name] for name in ("text", "kl_k2")} for line in worst]
+    done = rolloupe("tokens", short_grpo, ID, "--columns", "all", "--limit", "3")
+    assert {"importance_ratio", "kl_k2"} < {*done.out.splitlines()[0].split()[:-1]} < {*every[0]} and not done.err
+    assert rolloupe("tokens", short_grpo, ID, "--columns", "top_logprobs", "--limit", "1").out.split()[1] == "-"
+    done = rolloupe("tokens", short_grpo, ID, "--columns", "text,entropie")
+    assert done.code == 2 and "no column 'entropie'; the sample has: position, id, text" in done.err
+    assert rolloupe("tokens", short_grpo, ID, "--columns", "text", "--series", "entropy").code == 2
+
+
+def test_alternatives_are_those_of_the_record(tmp_path: Path) -> None:
+    recorded = [[("a", -0.5), ("ŝ", -2.0)], [], [('"', -1.0)]]
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(
+            step=0, group="g", index=0, prompt="p", response='ab"', tokens=["a", "b", '"'], top_logprobs=recorded,
+            series={"logprobs": [-0.5, -1.0, -1.0], "token_ids": [9, 0, 1, 2]},
+        )  # fmt: skip
+    expected = [
+        None,
+        [{"text": "a", "logprob": -0.5}, {"text": "ŝ", "logprob": -2.0}],
+        None,
+        [{"text": '"', "logprob": -1.0}],
+    ]
+    with library.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert runs[0].sample("train/0/g/0").tokens["top_logprobs"].to_pylist() == expected
+    lines = rolloupe("tokens", tmp_path, "train/0/g/0", "--json").lines
+    assert [line["top_logprobs"] for line in lines] == expected
+    done = rolloupe("tokens", tmp_path, "train/0/g/0", "--columns", "top_logprobs")
+    assert done.out.splitlines()[1:] == ["-", '"a" -0.5, "ŝ" -2', "-", '"\\"" -1']
+
+
 def test_what_cannot_be_answered_says_what_can(short_grpo: Path, tmp_path: Path) -> None:
     done = rolloupe("tokens", short_grpo, ID, "--series", "entropie")
     assert done.code == 2 and "no token series 'entropie'; the sample has: logprobs" in done.err
@@ -88,9 +130,10 @@ def test_an_infinite_kl_is_the_largest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["\x1b[2J", '"\n\t', "\u202e", "\ud800"])
 def test_hostile_tokens_are_shown_as_text(text: str, tmp_path: Path) -> None:
     with library.Recorder(tmp_path / "run", code=None) as recorder:
-        recorder.sample(step=0, prompt="p", response=text, tokens=[text], series={"id": [math.inf]})
+        recorder.sample(step=0, prompt="p", response=text, tokens=[text], series={"id": [math.inf], "position": [0.5]})
     (identity,) = [line["id"] for line in rolloupe("query", tmp_path, "--json").lines]
     done = rolloupe("tokens", tmp_path, identity)
     assert done.code == 0 and "\x1b" not in done.out and "\u202e" not in done.out
     (line,) = rolloupe("tokens", tmp_path, identity, "--json").lines
     assert line["series.id"] == "Infinity" and line["id"] is None
+    assert (line["series.position"], line["position"]) == (0.5, 0)

@@ -20,20 +20,39 @@ EXAMPLES = (
     Example("rolloupe tokens RUN_DIR train/12/3/97", "Every token of a sample, with its numbers"),
     Example("rolloupe tokens RUN_DIR train/12/3/97 --worst kl_k3 --limit 20", "The 20 tokens with the greatest KL"),
     Example("rolloupe tokens RUN_DIR train/12/3/97 --series logprobs --series entropy", "Two series alone"),
+    Example("rolloupe tokens RUN_DIR train/12/3/97 --columns text,logprobs,top_logprobs", "With their alternatives"),
+    Example(
+        "rolloupe tokens RUN_DIR train/12/3/97 --columns all --limit 300000 > tokens.txt", "Everything, as a table"
+    ),
     Example("rolloupe tokens RUN_DIR train/12/3/97 --json | jq -c '[.text, .mismatch_kl]'", "For a program"),
 )
 
 OWN = ("position", "id", "text", "role", "mask")
+ALTERNATIVES = "top_logprobs"
+ALL = "all"
 BATCH_ROWS = 1024
 
 SHOWN = 1_000
-"""Lines of a table unless somebody asks for more: to lay out many takes long."""
+"""Lines of a table unless somebody asks for more."""
+
+TELLING = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
+"""The series of a table unless somebody chooses: as many as fit into a terminal."""
+
+
+def columns_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Read names between commas, each once."""
+    del ctx, param
+    return tuple(dict.fromkeys(filter(None, map(str.strip, (value or "").split(",")))))
 
 
 @click.command(cls=Command, examples=EXAMPLES)
 @one_sample.sample
 @options.one_run
 @click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
+@click.option(
+    "--columns", callback=columns_of, metavar="A,B,...",
+    help="Only these columns, in this order; all for every one. Default: some series in a table, all with --json.",
+)  # fmt: skip
 @click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N tokens. Default: {SHOWN:,}; all with --json."
@@ -45,24 +64,33 @@ def tokens(
     data_dirs: tuple[str, ...],
     run_id: str | None,
     names: tuple[str, ...],
+    columns: tuple[str, ...],
     worst: str | None,
     limit: int | None,
     as_json: bool,
     **reading: Any,
 ) -> int:
-    """List the tokens of one sample, a line each: text, role, and every token series.
+    """List the tokens of one sample, a line each, with their token series.
+
+    A table has position, id, text, role, mask (whether the token counts) and, of the series, logprobs, entropy, kl_k3,
+    mismatch_kl and advantages, as far as the sample has them. --columns chooses among all columns: these, every other
+    series, and top_logprobs, what the model could have sampled instead. A line below the table names the series that it
+    leaves out.
 
     Series that follow from recorded ones, such as kl_k3 or importance_ratio, come after them; a name that ends in
     _difference is the recorded series minus the same series, computed.
 
-    With --json, each object has position (from 0), id, text, role, mask (whether the token counts) and every series
-    under its name. What the record does not hold is null; numbers that JSON lacks are the strings "NaN", "Infinity" and
-    "-Infinity".
+    With --json, each object has position (from 0), id, text, role, mask, every series under its name, and top_logprobs,
+    a list of objects with text (an id as text, where the record holds no strings) and logprob. What the record does not
+    hold is null; numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity".
     """
+    if names and columns:
+        raise click.UsageError("--columns chooses series too: add those of --series to it")
     paths, sample_id = one_sample.paths_and_id(words, data_dirs)
     with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
         run, sample_id = one_sample.holding(runs, run_id, sample_id)
-        table = _chosen(run.sample(sample_id).tokens, names, worst)
+        whole = _with_position(run.sample(sample_id).tokens)
+        table = _chosen(whole, _columns(whole, names, columns, worst, is_whole=as_json), worst)
         if limit is not None:
             table = table.slice(0, limit)
         if not len(table):
@@ -76,24 +104,50 @@ def tokens(
         _print(table.slice(0, shown))
         if len(table) > shown:
             complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit or --json.")
+        left_out = [name for name in _series(whole) if name not in table.column_names]
+        if left_out and not names and not columns:
+            complain(f"{len(left_out)} more series: {', '.join(left_out)}. See them with --columns.")
         return OK
 
 
-def _chosen(table: "pa.Table", names: tuple[str, ...], worst: str | None) -> "pa.Table":
-    """Return the rows and columns asked for, with `position` first. Raises `BadQuery` for an unknown series."""
+def _with_position(table: "pa.Table") -> "pa.Table":
+    """Return a table with the places of its rows, from 0; a series of that name is called `series.position`."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    series = table.column_names[len(OWN) - 1 :]
+    names = [f"series.{name}" if name == OWN[0] else name for name in table.column_names]
+    return table.rename_columns(names).add_column(0, OWN[0], pa.array(range(len(table))))
+
+
+def _series(table: "pa.Table") -> list[str]:
+    return [name for name in table.column_names if name not in (*OWN, ALTERNATIVES)]
+
+
+def _columns(
+    table: "pa.Table", names: tuple[str, ...], columns: tuple[str, ...], worst: str | None, *, is_whole: bool
+) -> list[str]:
+    """Return the columns asked for. Raises `BadQuery` for an unknown one, and for an unknown series."""
+    series = _series(table)
     for name in (*names, *([worst] if worst else ())):
         if name not in series:
             raise BadQuery(f"no token series {name!r}; the sample has: {', '.join(series) or 'none'}")
-    table = table.add_column(0, "position", pa.array(range(len(table))))
+    every = [*OWN, *series, ALTERNATIVES]
+    if ALL in columns or (is_whole and not names and not columns):
+        return every
+    for name in columns:
+        if name not in every:
+            raise BadQuery(f"no column {name!r}; the sample has: {', '.join(every)}")
+    telling = [name for name in TELLING if name in series] or series[: len(TELLING)]
+    return list(dict.fromkeys(columns or [*OWN, *(names or telling), *([worst] if worst else ())]))
+
+
+def _chosen(table: "pa.Table", columns: list[str], worst: str | None) -> "pa.Table":
+    """Return columns of a table; with `worst`, the tokens with the greatest values of this series first."""
+    import pyarrow.compute as pc
+
     if worst:
         known = table.filter(pc.invert(pc.is_nan(table[worst])))
         table = known.sort_by([(worst, "descending"), ("position", "ascending")])
-    shown = dict.fromkeys((*names, *([worst] if worst else ()))) if names else dict.fromkeys(series)
-    return table.select([*OWN, *shown])
+    return table.select(columns)
 
 
 def _documents(table: "pa.Table") -> Iterator[str]:
@@ -109,21 +163,27 @@ def _values(column: list[Any]) -> list[str]:
     """Return values of one type as JSON."""
     if isinstance(column[0], float):
         return [repr(one) if math.isfinite(one) else dumps(one) for one in column]
+    if any(isinstance(one, list) for one in column):
+        return list(map(dumps, column))
     known = {one: dumps(one) for one in {*column}}
     return [known[one] for one in column]
 
 
 def _print(table: "pa.Table") -> None:
-    """Print a table without the columns that are empty."""
-    names = [name for name in table.column_names if table[name].null_count < len(table)]
-    numbers = tuple(name for name in names if name not in ("text", "role", "mask"))
-    rows = [[_cell(name, row[name]) for name in names] for row in table.to_pylist()]
-    print_table(names, rows, numbers=numbers)
+    """Print a table without the columns that are empty, unless all are."""
+    names = [name for name in table.column_names if table[name].null_count < len(table)] or table.column_names
+    numbers = tuple(name for name in names if name not in ("text", "role", "mask", ALTERNATIVES))
+    cells = ([_cell(name, value) for value in table[name].to_pylist()] for name in names)
+    print_table(names, list(zip(*cells, strict=True)), numbers=numbers)
 
 
 def _cell(name: str, value: Any) -> str:
     if name == "mask":
         return "yes" if value else "no"
+    if value is None:
+        return "-"
     if name == "text":
-        return "-" if value is None else json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)
+    if name == ALTERNATIVES:
+        return ", ".join(f"{_cell('text', one['text'])} {number(one['logprob'])}" for one in value)
     return str(value) if isinstance(value, str) else number(value)

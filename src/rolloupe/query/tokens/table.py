@@ -12,14 +12,18 @@ from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import Flags, token_count, trained
 
 ASSISTANT = "assistant"
-OWN = ("id", "text", "role", "mask")
+OWN = ("id", "text", "role", "mask", "top_logprobs")
+
+ALTERNATIVE = pa.struct([("text", pa.string()), ("logprob", pa.float64())])
 
 
 def token_table(sample: Sample) -> pa.Table:
-    """Return a row for each token: `id`, `text`, `role`, `mask` (true if it counts), and every series by name.
+    """Return a row for each token: `id`, `text`, `role`, `mask` (true if it counts), every series, `top_logprobs`.
 
     `text` is readable text, null where the record holds no strings; `role` is null where the record does not say
-    which turn a token belongs to, unless it was sampled. A series with one of these four names is called `series.NAME`.
+    which turn a token belongs to, unless it was sampled. `top_logprobs` are what the model could have sampled, a list
+    of `text` (an id as text, where the record holds no strings) and `logprob`, null where the record has none. A series
+    with one of these five names is called `series.NAME`.
     """
     page = token_page(sample)
     total = token_count(sample)
@@ -32,17 +36,28 @@ def token_table(sample: Sample) -> pa.Table:
         "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
     }
     series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
-    return pa.table(columns | series)
+    return pa.table(columns | series | {"top_logprobs": _alternatives(sample, total)})
 
 
 def _texts(strings: Sequence[str], total: int) -> pa.Array:
     """The strings belong to the last tokens."""
-    texts = (one.encode("utf-8", "replace").decode() for one in strings)
-    return pa.array([*[None] * (total - len(strings)), *texts], pa.string())
+    return pa.array([*[None] * (total - len(strings)), *map(_encodable, strings)], pa.string())
+
+
+def _alternatives(sample: Sample, total: int) -> pa.Array:
+    """Those of the last tokens."""
+    recorded = sample.top_logprobs
+    without: list[None] = [None] * (total - len(recorded))
+    named = ([{"text": _encodable(text), "logprob": logprob} for text, logprob in some] or None for some in recorded)
+    return pa.array([*without, *named], pa.list_(ALTERNATIVE))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
     """Return the role of each token; of one without a turn, only that it was sampled says whose it is."""
-    roles = [turn.role.encode("utf-8", "replace").decode() for turn in sample.turns]
+    roles = [_encodable(turn.role) for turn in sample.turns]
     places = turns if mask is None else np.where((turns < 0) & mask, len(roles), turns)
     return pa.array([*roles, ASSISTANT], pa.string()).take(pa.array(places, mask=places < 0))
