@@ -164,6 +164,62 @@ def look_at_marks(page: Page) -> None:
     expect(alarm).to_have_attribute("href", re.compile("split=train&step=4&.*mode=samples"))
 
 
+def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
+    """Count only some samples in one chart, which completes the filter, says so, and opens such samples; its band."""
+    chart = page.get_by_role("region", name="Reward by step")
+    kl = page.get_by_role("region", name="kl by step")
+    kl.get_by_role("button", name="Menu of").click()
+    expect(page.get_by_text("The trainer logs whole steps: they have no filter.")).to_be_visible()
+    page.keyboard.press("Escape")
+    chart.get_by_role("button", name="Menu of").click()
+    menu = page.get_by_role("dialog", name="Menu of Reward")
+    field = menu.get_by_role("combobox", name="Filter of this chart")
+    field.press_sequentially("response_c")
+    offers = menu.get_by_role("listbox", name="Completions").get_by_role("option")
+    expect(offers.first).to_contain_text("response_chars")
+    field.press("ArrowDown")
+    field.press("Tab")
+    field.press_sequentially("> 4 and reward = 1")
+    field.press("Enter")
+    expect(page).to_have_url(re.compile("where%3Dresponse_chars"))
+    page.keyboard.press("Escape")
+    only = chart.get_by_text("only response_chars > 4 and reward = 1")
+    expect(only).to_be_visible()
+    expect(chart.get_by_role("link", name="open its")).to_have_text("1.00")
+    assert [one["options"]["where"] for one in asked[-1]["curves"]].count("response_chars > 4 and reward = 1") == 1
+    table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+    assert [int(row["step"]) for row in table] == list(range(4, 12)), "earlier responses are shorter"
+    href = chart.get_by_role("link", name="open its").get_attribute("href")
+    assert href is not None and "where=response_chars" in href and "step=11" in href
+
+    chart.get_by_role("button", name="Menu of").click()
+    field.fill("reward =")
+    field.press("Enter")
+    page.keyboard.press("Escape")
+    expect(chart.get_by_text("cannot read the filter: at character 9")).to_be_visible()
+    chart.get_by_role("button", name="Menu of").click()
+    field.fill("")
+    field.press("Enter")
+    menu.get_by_text("Settings of this chart").click()
+    band = menu.get_by_role("combobox", name="Band")
+    band.select_option("p5 to p95")
+    page.keyboard.press("Escape")
+    expect(only).to_have_count(0)
+    expect(chart.get_by_text("mean, p5 to p95")).to_be_visible()
+    table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+    assert list(table[0]) == ["step", "value", "std", "p5", "p95", "ema"]
+    assert float(table[0]["p95"]) == pytest.approx(0.85), "of one reward 1 and three of 0"
+    chart.get_by_role("button", name="Menu of").click()
+    menu.get_by_text("Settings of this chart").click()
+    band.select_option("± … std")
+    menu.get_by_role("textbox", name="So many standard deviations").fill("1.5")
+    menu.get_by_role("textbox", name="So many standard deviations").press("Tab")
+    expect(chart.get_by_text("mean ± 1.5 std")).to_be_visible()
+    menu.get_by_role("button", name="As on the page").click()
+    page.keyboard.press("Escape")
+    expect(chart.get_by_text("mean ± std")).to_be_visible()
+
+
 def menu_button(page: Page) -> Locator:
     """The button of the menu of points."""
     return page.get_by_role("button", name="Points of the charts")
@@ -209,6 +265,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
 
         look_at_marks(page)
         look_across(page, asked)
+        filter_a_chart(page, asked)
 
         menu_button(page).click()
         menu = page.get_by_role("dialog", name="Points of the charts")

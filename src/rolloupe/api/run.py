@@ -151,11 +151,14 @@ class Run:
 
         A curve has `steps`, `values`, `spread`, `smooth` (NumPy arrays of equal length) and `points`, the number of all
         its points. With `x=CurveQuery(kind="elapsed")`, or any other curve, it also has `x`, the value of that curve at
-        each step; `without_x` counts the steps that lack one. Raises `BadQuery` for an unknown name, with the nearest
-        names.
+        each step; `without_x` counts the steps that lack one. With `options=CurveOptions(where="env = math")` only
+        samples that match the filter count; with `CurveOptions(band="p5-p95")` it has `low` and `high`.
+        Raises `BadQuery` for an unknown name, with the nearest names.
         """
         asked = [*curves, *(one.x for one in curves if one.x is not None)]
-        run = self._ready_for(one.name for one in asked if one.kind in ("sample", "cumulative"))
+        run = self._ready_for(
+            (one.name for one in asked if one.kind in ("sample", "cumulative")), (one.options.where for one in asked)
+        )
         return queries.curves(run, curves, most=points)
 
     def catalogue(self, split: str = "") -> "Rows[CurveEntry]":
@@ -165,14 +168,18 @@ class Run:
         """
         return Rows(queries.curve_catalogue(self._ready(), split))
 
-    def distribution(self, sample_metric: str, split: str = "", *, columns: int | None = None) -> "Distribution":
+    def distribution(
+        self, sample_metric: str, split: str = "", *, where: str = "", columns: int | None = None
+    ) -> "Distribution":
         """Return how a sample metric of the trained samples is distributed at each step of a split.
 
         The result has `edges` (bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`),
         `first_steps`, `last_steps` and `counts`, a NumPy array by step and bin. `columns` is the most steps to return;
-        neighbours are added together if there are more. Raises `BadQuery` for an unknown name.
+        neighbours are added together if there are more. Only samples that match the filter `where` count. Raises
+        `BadQuery` for an unknown name.
         """
-        return queries.distribution(self._ready_for([sample_metric]), sample_metric, split, most=columns)
+        run = self._ready_for([sample_metric], [where])
+        return queries.distribution(run, sample_metric, split, where=where, most=columns)
 
     def check(self, without: Iterable[str] = ()) -> "Rows[Raised]":
         """Return what looks wrong in the run's curves: `rule` (`name`, `severity`, `words`) and `alarm`.
@@ -760,8 +767,11 @@ class Run:
             wait()
         return run
 
-    def _ready_for(self, names: Iterable[str]) -> "OpenRun":
-        """Return the run as `_ready` does, with all derived metrics if these names include one."""
+    def _ready_for(self, names: Iterable[str], filters: Iterable[str] = ()) -> "OpenRun":
+        """Return the run as `_ready` does, with all derived metrics if these names or filters include one."""
+        for where in filters:
+            if where.strip():
+                self._ready_with_derived(sample_query(where=where))
         run = self._ready()
         return self._ready(derived=any(queries.is_derived(run, name) for name in names))
 

@@ -4,7 +4,7 @@ import { get } from "./client";
 import type { DistributionReply, StepValuesReply } from "./types.gen";
 
 /** Counts of samples by step and range of values. With more steps than columns, neighbours share one. */
-export const getDistribution = (run: string, ask: { name: string; split: string; columns: number }) =>
+export const getDistribution = (run: string, ask: { name: string; split: string; where: string; columns: number }) =>
   get<DistributionReply>(["runs", run, "distribution"], ask);
 
 /** Of the metrics in `also`, which follow the others, the statistics alone. */

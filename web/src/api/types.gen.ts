@@ -215,6 +215,10 @@ export interface CurveOptionsView {
   from_zero: boolean;
   /** Leave out the steps after this one. */
   last_step: number | null;
+  /** A filter: only samples that match it count. */
+  where: string;
+  /** For a sample metric: also return two quantiles of each step, `p5-p95` or `p25-p75`. */
+  band: string;
   /** Answer only points from this x on, and the one before it. */
   x_min: number | null;
   /** Answer only points up to this x, and the one after it. */
@@ -276,6 +280,9 @@ export interface CurveData {
   values: WireNumber[];
   /** Standard deviations, if the request asks for them and the curve has them. */
   spread: WireNumber[] | null;
+  /** The lower ends of the band of quantiles, if the request asks for one and the curve has it. */
+  low: WireNumber[] | null;
+  high: WireNumber[] | null;
   smooth: WireNumber[] | null;
   /** The number of points; for a long curve, `steps` holds fewer. */
   points: number;

@@ -28,7 +28,7 @@ def across(run: OpenRun, query: CurveQuery | None, steps: Ints) -> Across:
     """Join the steps of a curve with another curve, or with themselves. Raises as `points_of` does."""
     if query is None:
         return Across(steps.astype(np.float64), np.ones(len(steps), dtype=np.bool_), is_step=True)
-    others, values, _ = points_of(run, query)
+    others, values, *_ = points_of(run, query)
     x = np.full(len(steps), np.nan)
     if len(others):
         at = np.minimum(np.searchsorted(others, steps), len(others) - 1)

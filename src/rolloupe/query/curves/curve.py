@@ -14,7 +14,7 @@ from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
-from rolloupe.query.curves.records import STATS, Curve, CurveOptions, CurveQuery, Floats
+from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats
 from rolloupe.query.near_names import unknown
 
 MAX_SPAN_STEPS = 1_000_000
@@ -56,6 +56,8 @@ def curve(
         steps=points.steps[chosen],
         values=points.values[chosen] - start,
         spread=None if points.spread is None else points.spread[chosen],
+        low=None if points.low is None else points.low[chosen] - start,
+        high=None if points.high is None else points.high[chosen] - start,
         smooth=None if smooth is None else smooth[chosen] - start,
         points=len(shown),
         left_out=left_out,
@@ -102,6 +104,8 @@ def check_curve(query: CurveQuery) -> None:
         raise unknown("kind of curve", kind, STATS)
     if query.stat and query.stat not in STATS[kind]:
         raise unknown("statistic", query.stat, STATS[kind], f" of a curve of the kind {kind!r}")
+    if options.band and options.band not in BANDS:
+        raise unknown("band", options.band, BANDS)
     if not 0 <= options.smooth <= MAX_SPAN_STEPS:
         raise BadQuery(f"smooth is {options.smooth}; a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off")
     if not 1 <= options.k <= MAX_K:
@@ -128,8 +132,8 @@ def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = No
 
 
 def _at(points: Points, chosen: NDArray[np.bool_]) -> Points:
-    spread = None if points.spread is None else points.spread[chosen]
-    return Points(points.steps[chosen], points.values[chosen], spread)
+    more = (None if array is None else array[chosen] for array in (points.spread, points.low, points.high))
+    return Points(points.steps[chosen], points.values[chosen], *more)
 
 
 def _start(values: Floats) -> float:

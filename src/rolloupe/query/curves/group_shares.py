@@ -6,6 +6,7 @@ from typing import NamedTuple
 from rolloupe.index import OpenRun, Piece
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import NO_OVERLAY, Question
+from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import is_annotated
 from rolloupe.query.engine.relation import AnnotationOverlay
 from rolloupe.query.engine.step_answers import StepAnswers
@@ -29,9 +30,10 @@ SHARES = {
 """Highest and lowest are those that the run declares, else 1 and 0. A group of one sample is in none of them."""
 
 _SQL = """
+{own}
 SELECT step, count(*), sum((low >= ?)::INTEGER), sum((high <= ?)::INTEGER), sum((low = high)::INTEGER)
 FROM (
-  SELECT split, step, grp, min(reward) AS low, max(reward) AS high FROM rows
+  SELECT split, step, grp, min(reward) AS low, max(reward) AS high FROM {table}
   WHERE isfinite(reward) AND split IN (SELECT unnest(?)) GROUP BY split, step, grp HAVING count(*) > 1
 ) GROUP BY step
 """
@@ -54,14 +56,18 @@ class GroupCounts(NamedTuple):
 _counts: StepAnswers[GroupCounts] = StepAnswers(KEPT_STEPS)
 
 
-def group_counts(run: OpenRun, split: str) -> Mapping[int, GroupCounts]:
-    """Count the groups of each step that have several rewards."""
+def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, GroupCounts]:
+    """Count the groups of each step that have several rewards, of samples that match a filter."""
     snapshot = run.snapshot()
     low, high = run.info.reading.reward_range or run.info.reward_range or (0.0, 1.0)
     overlay = AnnotationOverlay(snapshot.annotations, ["reward"]) if is_annotated(snapshot, ["reward"]) else NO_OVERLAY
+    matches = matching(snapshot, where, ["reward"])
+    overlay = matches.overlay if matches.own else overlay
+    sql = _SQL.format(own=matches.own, table=matches.table)
 
     def count(pieces: Sequence[Piece], splits: Sequence[str]) -> Iterator[tuple[int, GroupCounts]]:
-        question = Question(pieces, _SQL, [high, low, list(splits)], overlay=overlay)
+        question = Question(pieces, sql, [*matches.values, high, low, list(splits)], matches.named, overlay=overlay)
         return ((step, GroupCounts(*counts)) for step, *counts in database.ask(run, question))
 
-    return _counts.get(run, snapshot, split, (low, high), count, overlaid=bool(overlay.pieces))
+    question = (low, high, where)
+    return _counts.get(run, snapshot, split, question, count, overlaid=bool(overlay.pieces), later=matches.later)

@@ -1,7 +1,6 @@
 """The points of each kind of curve."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,14 +12,14 @@ from rolloupe.query.curves import shares
 from rolloupe.query.curves.group_shares import SHARES, group_counts
 from rolloupe.query.curves.outcomes import outcomes
 from rolloupe.query.curves.quantiles import QUANTILES, quantiles
-from rolloupe.query.curves.records import STATS, CurveQuery, Floats, Ints
+from rolloupe.query.curves.records import BANDS, STATS, CurveQuery, Floats, Ints
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.evals.scores import EvalStep, eval_summary
 from rolloupe.query.near_names import unknown
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.splits import is_asked
-from rolloupe.query.steps.summaries import sample_points, splits, token_points
+from rolloupe.query.steps.matching_points import matching_points
+from rolloupe.query.steps.summaries import splits, token_points
 
 
 class Points(NamedTuple):
@@ -29,11 +28,27 @@ class Points(NamedTuple):
     steps: Ints
     values: Floats
     spread: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
 
 
 def points_of(run: OpenRun, query: CurveQuery) -> Points:
     """Return all points of a curve. Raises `BadQuery` for unknown names, `NotFound` for an unknown evaluation."""
+    if _where(query) and query.kind in WHOLE:
+        raise BadQuery(f"{WHOLE[query.kind]}: no filter of samples applies to them")
     return _KINDS[query.kind](run, query)
+
+
+WHOLE = {
+    "trainer": "the trainer logs its metrics for whole steps",
+    "token": "statistics of tokens are of whole steps",
+    "elapsed": "times are of whole steps",
+}
+"""The kinds of curves that no filter narrows, and why."""
+
+
+def _where(query: CurveQuery) -> str:
+    return query.options.where.strip()
 
 
 def _source(run: OpenRun, query: CurveQuery) -> str:
@@ -45,10 +60,18 @@ def _stat(query: CurveQuery) -> str:
 
 
 def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
+    source, where, band = _source(run, query), _where(query), BANDS.get(query.options.band)
+    by_step = quantiles(run, query.name, source, where) if band or query.stat in QUANTILES else {}
     if query.stat in QUANTILES:
-        by_step = quantiles(run, query.name, _source(run, query))
-        return Points(*_columns((step, found[query.stat]) for step, found in by_step.items()))
-    return _of_stats(query, sample_points(run, query.name, _source(run, query)))
+        points = Points(*_columns((step, found[query.stat]) for step, found in by_step.items()))
+    else:
+        points = _of_stats(query, matching_points(run, query.name, source, where))
+    if band is None:
+        return points
+    low, high = (
+        _floats(by_step[step][end] if step in by_step else None for step in points.steps.tolist()) for end in band
+    )
+    return points._replace(low=low, high=high)
 
 
 def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
@@ -75,7 +98,7 @@ def _of_eval(run: OpenRun, query: CurveQuery) -> Points:
     split = query.source or (names[0] if names else "")
     if split not in names:
         raise NotFound(f"no evaluation {split!r}; there are: {', '.join(names[:40]) or 'none'}")
-    summary = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,))
+    summary = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,), _where(query))
     return Points(*_columns((step.step, _score(step, _stat(query))) for step in summary.steps))
 
 
@@ -88,33 +111,24 @@ def _score(step: EvalStep, stat: str) -> float | None:
 def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
     if query.name not in SHARES:
         raise unknown("share of groups", query.name, SHARES)
-    found = group_counts(run, _source(run, query))
+    found = group_counts(run, _source(run, query), _where(query))
     chosen = {step: getattr(one, query.name) for step, one in found.items()}
     return _shares(query, chosen, {step: one.groups for step, one in found.items()})
 
 
 def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     source = _source(run, query)
-    chosen = shares.counts(run, query.name, source, query.options.reason)
-    return _shares(query, chosen, _rows(run, source))
+    chosen = shares.counts(run, query.name, source, query.options.reason, _where(query))
+    return _shares(query, chosen, shares.rows(run, source, _where(query)))
 
 
 def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
-    return Points(*_columns(sorted(_rows(run, _source(run, query)).items())))
-
-
-def _rows(run: OpenRun, source: str) -> dict[int, int]:
-    """The number of samples of each step."""
-    rows: Counter[int] = Counter()
-    for (split, step), stats in run.snapshot().steps.items():
-        if stats.rows and is_asked(split, source):
-            rows[step] += stats.rows
-    return dict(rows)
+    return Points(*_columns(sorted(shares.rows(run, _source(run, query), _where(query)).items())))
 
 
 def _shares(query: CurveQuery, chosen: Mapping[int, int], of: Mapping[int, int]) -> Points:
     is_share = _stat(query) == "share"
-    values = ((step, chosen.get(step, 0) / (of[step] if is_share else 1)) for step in sorted(of))
+    values = ((step, chosen.get(step, 0) / (of[step] if is_share else 1)) for step in sorted(of) if of[step])
     return Points(*_columns(values))
 
 
@@ -128,7 +142,7 @@ def _floats(values: Iterable[float | None]) -> Floats:
 
 
 def _of_outcome(run: OpenRun, query: CurveQuery) -> Points:
-    found = outcomes(run, _source(run, query), query.name)
+    found = outcomes(run, _source(run, query), query.name, _where(query))
     return Points(*_columns((step, found[step]) for step in sorted(found)))
 
 
@@ -141,7 +155,8 @@ def _of_elapsed(run: OpenRun, _: CurveQuery) -> Points:
 
 
 def _of_cumulative(run: OpenRun, query: CurveQuery) -> Points:
-    stats = [(one.step, one.stats) for one in sample_points(run, query.name, _source(run, query))]
+    found = matching_points(run, query.name, _source(run, query), _where(query))
+    stats = [(one.step, one.stats) for one in found]
     steps, sums = _columns((step, one.mean * one.count) for step, one in stats if one.mean is not None)
     with np.errstate(over="ignore"):
         return Points(steps, np.cumsum(sums))

@@ -16,19 +16,22 @@ KEPT_STEPS = 1_000_000
 _quantiles: StepAnswers[Sequence[float]] = StepAnswers(KEPT_STEPS)
 
 
-def quantiles(run: OpenRun, name: str, split: str) -> dict[int, Mapping[str, float]]:
-    """Return `QUANTILES` of the finite values of the trained samples, by step. Raises `BadQuery` for other names."""
+def quantiles(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, Mapping[str, float]]:
+    """Return `QUANTILES` of the finite values of the trained samples that match a filter, by step.
+
+    Raises `BadQuery` for other names.
+    """
     snapshot = run.snapshot()
-    column = trained_column(run, snapshot, name)
+    column = trained_column(run, snapshot, name, where)
     shares = ", ".join(map(repr, QUANTILES.values()))
     sql = f"""
-    SELECT step, quantile_cont({column.value}, [{shares}]) FROM rows
+    {column.own} SELECT step, quantile_cont({column.value}, [{shares}]) FROM {column.table}
     WHERE split IN (SELECT unnest(?)) AND isfinite({column.value}) AND discarded = '' GROUP BY step"""
 
     def ask(pieces: Sequence[Piece], splits: Sequence[str]) -> Iterator[tuple[int, Sequence[float]]]:
-        question = Question(pieces, sql, [list(splits)], column.named, overlay=column.overlay)
+        question = Question(pieces, sql, [*column.values, list(splits)], column.named, overlay=column.overlay)
         return ((step, found) for step, found in database.ask(run, question))
 
     is_overlaid = bool(column.overlay.pieces)
-    by_step = _quantiles.get(run, snapshot, split, name, ask, overlaid=is_overlaid, derived=column.derived)
+    by_step = _quantiles.get(run, snapshot, split, (name, where), ask, overlaid=is_overlaid, later=column.later)
     return {step: dict(zip(QUANTILES, found, strict=True)) for step, found in by_step.items()}

@@ -26,6 +26,10 @@ STATS: dict[str, tuple[str, ...]] = {
 """The statistics of each kind of curve; the first is the default."""
 
 
+BANDS = {"p5-p95": ("p5", "p95"), "p25-p75": ("p25", "p75")}
+"""The bands of quantiles around a curve: their lower and upper ends."""
+
+
 class CurveOptions(Struct, frozen=True, kw_only=True):
     """Options that some curves need beside a name."""
 
@@ -48,6 +52,10 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     """Subtract the first finite value of the range from all values."""
     last_step: int | None = None
     """Leave out the steps after this one."""
+    where: str = ""
+    """A filter: only samples that match it count. Curves of tokens and of the trainer have no samples to filter."""
+    band: str = ""
+    """For a sample metric: also return two quantiles of each step, one of `BANDS`."""
     x_min: float | None = None
     """Return only points from this x on, and the one before it, so that a line enters the range where it does."""
     x_max: float | None = None
@@ -93,6 +101,9 @@ class Curve(NamedTuple):
     values: Floats
     spread: Floats | None
     """Standard deviations, if the query asks for them and the curve has them."""
+    low: Floats | None
+    """The lower ends of the band of quantiles, if the query asks for one and the curve has it."""
+    high: Floats | None
     smooth: Floats | None
     points: int
     """Number of points; `steps` may hold fewer."""

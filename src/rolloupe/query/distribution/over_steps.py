@@ -38,13 +38,15 @@ def distribution(
     name: str,
     split: str = "",
     *,
+    where: str = "",
     most: int | None = None,
     step_min: int | None = None,
     step_max: int | None = None,
 ) -> Distribution:
     """Return the distribution of a sample metric at each step of a range, in at most `most` columns.
 
-    The bins are those of the whole split, so that zooming in leaves them as they are. With more steps than
+    Only samples that match `where` count. The bins are those of the whole split, so that zooming in and filtering
+    leave them as they are. With more steps than
     columns, neighbours share one. Raises `BadQuery` for an unknown name, with the nearest names.
     """
     if most is not None and most < 1:
@@ -60,29 +62,29 @@ def distribution(
     bins = bins_of(low, high, whole=column is not None and column.type in ("integer", "short"))
     by_step = {
         step: counts
-        for step, counts in _by_step(run, name, split, bins).items()
+        for step, counts in _by_step(run, name, split, bins, where).items()
         if (step_min is None or step >= step_min) and (step_max is None or step <= step_max)
     }
     return _in_columns(name, split, bins, by_step, most)
 
 
-def _by_step(run: OpenRun, name: str, split: str, bins: Bins) -> Mapping[int, Mapping[int, int]]:
+def _by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str) -> Mapping[int, Mapping[int, int]]:
     """Count the samples of each step by the number of their bin."""
     snapshot = run.snapshot()
-    column = trained_column(run, snapshot, name)
+    column = trained_column(run, snapshot, name, where)
     sql = f"""
-    , near AS (
-        SELECT step, {column.value} AS value, {bins.near(column.value)} AS near FROM rows
+    {column.own}, near AS (
+        SELECT step, {column.value} AS value, {bins.near(column.value)} AS near FROM {column.table}
         WHERE split IN (SELECT unnest(?)) AND isfinite({column.value}) AND discarded = ''
     ), counted AS (SELECT step, {bins.exact("value", "near")} AS bin, count(*) AS samples FROM near GROUP BY step, bin)
     SELECT step, map_from_entries(list((bin, samples))) FROM counted GROUP BY step"""
 
     def count(pieces: Sequence[Piece], names: Sequence[str]) -> Iterator[tuple[int, Mapping[int, int]]]:
-        question = Question(pieces, sql, [list(names)], column.named, overlay=column.overlay)
+        question = Question(pieces, sql, [*column.values, list(names)], column.named, overlay=column.overlay)
         return ((step, found) for step, found in database.ask(run, question))
 
     is_overlaid = bool(column.overlay.pieces)
-    return _counts.get(run, snapshot, split, (name, bins), count, overlaid=is_overlaid, derived=column.derived)
+    return _counts.get(run, snapshot, split, (name, bins, where), count, overlaid=is_overlaid, later=column.later)
 
 
 def _in_columns(

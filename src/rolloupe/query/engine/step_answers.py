@@ -1,7 +1,7 @@
 """A cache of answers by step: when a run grows, queries look again only at the steps that changed."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
@@ -41,31 +41,31 @@ class StepAnswers(Generic[T]):
         ask: Ask[T],
         *,
         overlaid: bool = False,
-        derived: str = "",
+        later: Collection[str] = (),
     ) -> Mapping[int, T]:
         """Return the answer to a question, identified by its `repr`, for each step of a split that has one.
 
-        `eval` covers all evaluations together. `overlaid` is True if annotations may change the answer; `derived` names
-        the derived metric that the question is about.
+        `eval` covers all evaluations together. `overlaid` is True if annotations may change the answer; `later` names
+        the derived metrics and the texts of tokens that the question is about, which may follow the rows.
         """
         name = repr((run.catalog.folder, split, question))
         with self._making:
             kept = self._kept.get(name)
             if kept is None or kept.version != snapshot.version:
-                kept = _renewed(kept, snapshot, split, ask, overlaid=overlaid, derived=derived)
+                kept = _renewed(kept, snapshot, split, ask, overlaid=overlaid, later=later)
                 self._kept.put(name, kept, len(kept.stamps))
         return kept.answers
 
 
 def _renewed(
-    kept: _Answered[T] | None, snapshot: Snapshot, split: str, ask: Ask[T], *, overlaid: bool, derived: str
+    kept: _Answered[T] | None, snapshot: Snapshot, split: str, ask: Ask[T], *, overlaid: bool, later: Collection[str]
 ) -> _Answered[T]:
     keys: dict[int, list[StepKey]] = {}
     for key in snapshot.pieces:
         if is_asked(key[0], split):
             keys.setdefault(key[1], []).append(key)
-    newer = _stamp_of(snapshot.annotations, "") if overlaid else ()
-    stamps = {step: _joined(newer, _stamp_of(snapshot.of(own), derived)) for step, own in keys.items()}
+    newer = _stamp_of(snapshot.annotations, ()) if overlaid else ()
+    stamps = {step: _joined(newer, _stamp_of(snapshot.of(own), later)) for step, own in keys.items()}
     old = kept.stamps if kept is not None else {}
     changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}
     answers = {} if kept is None else {step: one for step, one in kept.answers.items() if step in stamps}
@@ -78,14 +78,14 @@ def _renewed(
     return _Answered(snapshot.version, stamps, dict(sorted(answers.items())))
 
 
-def _stamp_of(pieces: Iterable[Piece], derived: str) -> Stamp | None:
+def _stamp_of(pieces: Iterable[Piece], later: Collection[str]) -> Stamp | None:
     """Return what changes with the rows of pieces; None for rows in memory, which may change at any time."""
     stamp: list[object] = []
     for piece in pieces:
         if piece.path is None:
             return None
         stamp += [piece.source, piece.start, piece.stop, piece.fingerprint, piece.superseded]
-        stamp += [derived in piece.derived, piece.tokens] if derived else []
+        stamp += [*(name in piece.derived for name in later), piece.tokens] if later else []
     return tuple(stamp)
 
 

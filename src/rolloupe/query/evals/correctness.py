@@ -17,6 +17,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import overlay_of
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.engine.relation import Column, quote
 from rolloupe.query.evals.grader import Bar, Judge
@@ -66,32 +67,39 @@ def value_of(snapshot: Snapshot, metric: str) -> tuple[str, list[Column]]:
     return quote(column), [Column(column, kind)] if kind else []
 
 
-def cells_of(run: OpenRun, judge: Judge) -> Cells:
-    """The cells of a split. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric."""
+def cells_of(run: OpenRun, judge: Judge, where: str = "") -> Cells:
+    """The cells of a split, of the samples that match a filter.
+
+    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
+    """
     split, metric, bar = judge.split, judge.metric, judge.bar._replace(reason="")
     snapshot = run.snapshot()
     if not any(name == split for name, _ in snapshot.steps):
         names = ", ".join(sorted({name for name, _ in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
-    key = (split, metric, bar)
-    return _cache.get(run, snapshot, key, lambda: _computed(run, snapshot, split, metric, bar))
+    key = (split, metric, bar, where)
+    return _cache.get(run, snapshot, key, lambda: _computed(run, snapshot, split, metric, bar, where))
 
 
-def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) -> Cells:
+def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar, where: str) -> Cells:
     value, named = value_of(snapshot, metric)
     reference = "NULL::DOUBLE"
     if REFERENCE in snapshot.metrics:
         expression, column = value_of(snapshot, REFERENCE)
         reference, named = f"max({expression}) FILTER (isfinite({expression}))", list(dict.fromkeys([*named, *column]))
+    used = [metric if metric in CHARTED else qualified(metric, "metric"), REFERENCE]
+    matches = matching(snapshot, where, used)
     sql = f"""
-    SELECT prompt_hash, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
+    {matches.own} SELECT prompt_hash, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
            count(*) FILTER (isfinite({value}::DOUBLE) AND {bar.sql(value)}),
            coalesce(sum({value}::DOUBLE) FILTER (isfinite({value}::DOUBLE)), 0),
            max(reward) FILTER (isfinite(reward)), {reference},
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
-    FROM rows WHERE split = ? GROUP BY prompt_hash, step"""
-    overlay = overlay_of(snapshot, [metric if metric in CHARTED else qualified(metric, "metric"), REFERENCE])
-    table = database.table(run, Question(snapshot.holding([split]), sql, [split], named, overlay=overlay))
+    FROM {matches.table} WHERE split = ? GROUP BY prompt_hash, step"""
+    overlay = matches.overlay if matches.own else overlay_of(snapshot, used)
+    named = list(dict.fromkeys([*named, *matches.named]))
+    question = Question(snapshot.holding([split]), sql, [*matches.values, split], named, overlay=overlay)
+    table = database.table(run, question)
     hashes, steps, n, c, total, best, ref, without, ordinal = (
         column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)
         for column, fill in zip(table.columns, (0, 0, 0, 0, 0.0, np.nan, np.nan, 0, 0), strict=True)

@@ -111,10 +111,12 @@ def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Se
     return [eval_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
 
 
-def eval_summary(run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...]) -> EvalSummary:
-    """One evaluation by step. Raises as `evals` does."""
+def eval_summary(
+    run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...], where: str = ""
+) -> EvalSummary:
+    """One evaluation by step, of the samples that match a filter. Raises as `evals` does."""
     judge = judge_of(run, split, metric, threshold)
-    cells, bar = cells_of(run, judge), judge.bar
+    cells, bar = cells_of(run, judge, where), judge.bar
     ks = ks or ks_of(int(cells.n.max(initial=0)))
     steps = [_step(cells, number, int(step), ks) for number, step in enumerate(cells.steps)]
     return EvalSummary(split, judge.metric, bar.value, bar.falls, bar.reason, judge.metrics, ks, steps)

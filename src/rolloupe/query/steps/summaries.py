@@ -3,7 +3,7 @@
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rolloupe.columns import CHARTED
 from rolloupe.derive import METRICS, PREFIX
@@ -14,6 +14,7 @@ from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import is_annotated, qualified, reference
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, deviation_of, mean_of, quote
 from rolloupe.query.near_names import unknown
@@ -234,16 +235,28 @@ class TrainedColumn(NamedTuple):
     named: Sequence[Column]
     overlay: AnnotationOverlay
     """The annotations, if they may change the values, or which samples count."""
-    derived: str
-    """The name of a derived metric; empty for other columns."""
+    later: tuple[str, ...]
+    """The derived metrics, and texts of tokens, that the values or the filter need."""
+    table: str
+    """The rows that match the filter; the statement begins with `own` and binds `values` first."""
+    own: str
+    values: Sequence[Any]
 
 
-def trained_column(run: OpenRun, snapshot: Snapshot, name: str) -> TrainedColumn:
-    """Return a sample metric. Raises `BadQuery`, which lists the known names."""
+def trained_column(run: OpenRun, snapshot: Snapshot, name: str, where: str = "") -> TrainedColumn:
+    """Return a sample metric, of the samples that match a filter. Raises `BadQuery`, which lists the known names."""
     of = _known_number(run, snapshot, name)
-    overlay = _overlay_of(snapshot, of.column)
+    rows = matching(snapshot, where, [name, "discarded"])
     named = [Column(of.column, kind)] if (kind := sql_type(of.column)) else []
-    return TrainedColumn(f"{quote(of.column)}::DOUBLE", named, overlay, of.name if of.kind == "derived" else "")
+    return TrainedColumn(
+        f"{quote(of.column)}::DOUBLE",
+        list(dict.fromkeys([*named, *rows.named])),
+        rows.overlay if rows.own else _overlay_of(snapshot, of.column),
+        (*([of.name] if of.kind == "derived" else []), *rows.later),
+        rows.table,
+        rows.own,
+        rows.values,
+    )
 
 
 def _overlay_of(snapshot: Snapshot, column: str) -> AnnotationOverlay:

@@ -26,6 +26,10 @@ class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
     """Subtract the first finite value of the range from all values."""
     last_step: int | None = None
     """Leave out the steps after this one."""
+    where: str = ""
+    """A filter: only samples that match it count."""
+    band: str = ""
+    """For a sample metric: also return two quantiles of each step, `p5-p95` or `p25-p75`."""
     x_min: float | None = None
     """Answer only points from this x on, and the one before it."""
     x_max: float | None = None
@@ -90,6 +94,9 @@ class CurveData(Struct, kw_only=True):
     values: list[Number]
     spread: list[Number] | None
     """Standard deviations, if the request asks for them and the curve has them."""
+    low: list[Number] | None
+    """The lower ends of the band of quantiles, if the request asks for one and the curve has it."""
+    high: list[Number] | None
     smooth: list[Number] | None
     points: int
     """The number of points; for a long curve, `steps` holds fewer."""

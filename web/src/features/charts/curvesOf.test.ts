@@ -19,7 +19,17 @@ describe("curves of several runs", () => {
     expect(other).toEqual([undefined, 5, 6, undefined, 7]);
   });
   it("have the moving average of the server, which knows every point", () => {
-    const data = { ...NO_X, run: "a", curve: 0, spread: null, points: 40_000, left_out: 0, error: "" };
+    const data = {
+      ...NO_X,
+      run: "a",
+      curve: 0,
+      spread: null,
+      low: null,
+      high: null,
+      points: 40_000,
+      left_out: 0,
+      error: "",
+    };
     const thinned = { ...data, steps: [0, 9, 20], values: [0, 9, "nan"], smooth: [1, 1.5, "nan"] };
     const [, , smooth, , , other] = curvesOf(curveOf(thinned), [curveOf({ ...thinned, smooth: [2, 2.5, 3] })]);
     expect(smooth).toEqual([1, 1.5, null]);

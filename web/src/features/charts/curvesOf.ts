@@ -37,7 +37,20 @@ export const curveOf = (data: CurveData): Curve => ({
   smooth: data.smooth ?? data.values,
   std: data.spread ?? [],
   ...(data.x === null ? {} : { x: data.x }),
+  ...(data.low === null || data.high === null ? {} : { edges: { low: data.low, high: data.high } }),
 });
+
+/** The curve with a band of so many standard deviations, or of its own edges; without one where the scale is 0. */
+export function banded({ edges, ...curve }: Curve, scale: number): Curve {
+  if (scale === 0) return { ...curve, std: [] };
+  if (edges !== undefined) return { ...curve, edges };
+  return scale === 1 ? curve : { ...curve, std: curve.std.map((one) => scaled(one, scale)) };
+}
+
+const scaled = (value: WireNumber, scale: number): WireNumber => {
+  const number = finite(value);
+  return number === null ? value : number * scale;
+};
 
 /** The least and the greatest value: a band of standard deviations does not go beyond them. */
 export interface Bounds {

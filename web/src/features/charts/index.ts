@@ -4,6 +4,6 @@ export { Charts } from "./Charts";
 export { type Charted, pictureOfChart, pngBlob, svgBlob } from "./chartPicture";
 export { CurveChart } from "./CurveChart";
 export { type Limits, NO_LIMITS, type Range } from "./axis";
-export { type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS } from "./curvesOf";
+export { banded, type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS } from "./curvesOf";
 export type { Frame } from "./frame";
 export { kindOf } from "./kinds";

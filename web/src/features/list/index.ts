@@ -2,4 +2,5 @@
 
 export { List } from "./List";
 export { FILTER_ID } from "./filter/FilterField";
+export { FilterInput } from "./filter/FilterInput";
 export { ValueMenu } from "./filter/ValueMenu";

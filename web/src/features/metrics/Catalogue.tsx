@@ -6,7 +6,7 @@ import { figure } from "../../lib/numbers/numbers";
 import { useState } from "preact/hooks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
-import { explained } from "./ChartCard";
+import { explained } from "./parts/ChartHead";
 import { type Layout, setOption } from "./choice";
 import style from "./Metrics.module.css";
 

@@ -2,39 +2,28 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { CatalogueEntry, CurveData } from "../../api/types.gen";
-import type { Place } from "../../lib/address/address";
 import { acrossOf } from "../../lib/charts/across";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import type { Placed } from "../../lib/charts/layout";
-import { nearest } from "../../lib/numbers/nearest";
-import { count, figure, finite, score } from "../../lib/numbers/numbers";
+import { count, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { type Bounds, boundsOf, type Curve, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
+import { banded, type Bounds, boundsOf, type Curve, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
 import { acrossWords } from "./acrossWords";
-import { ChartMenu } from "./menu/ChartMenu";
-import { type ChartTools, ChartTitle } from "./ChartTitle";
-import {
-  askedOf,
-  hasBand,
-  hasMarks,
-  isLog,
-  limitsOf,
-  setOption,
-  spanOf,
-  xOf,
-  xTitle,
-  zoomOf,
-  zoomText,
-} from "./choice";
+import { bandOf, wordsOfBand } from "./band/band";
+import type { ChartTools } from "./ChartTitle";
+import { askedOf, hasMarks, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
+import { splitOf, whereOf } from "./filter/filter";
 import { type Landmark } from "./landmarks/landmarks";
 import { Landmarks } from "./landmarks/Landmarks";
+import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
-import { drawnOf, rowsOf } from "./parts/lines";
+import { drawnOf, type Row, rowsOf } from "./parts/lines";
+import { rolloutsAt } from "./parts/rollouts";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
@@ -69,7 +58,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
   const [isHere, setHere] = useState(false);
   const [frame, setFrame] = useState<Frame | null>(null);
   const asked = askedOf(session, entry.chart);
-  const band = hasBand(asked);
+  const band = bandOf(asked);
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
   const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
@@ -84,15 +73,17 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
     [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map(({ name, colour }) => [name, colour])))],
   );
   const whole = drawn?.curve ?? null;
-  const curve = useMemo(() => (whole === null || band ? whole : { ...whole, std: [] }), [whole, band]);
+  const curve = useMemo(() => (whole === null ? null : banded(whole, band.scale)), [whole, band.scale]);
   const others = drawn?.others ?? [];
   const hasRollouts = run !== null && run.splits.length > 0;
   const at = placeOf(own?.curve ?? null, pointed);
   const step = own?.curve?.steps[at];
   const value = score(own?.curve?.mean[at], "none");
   const drawing = figureOf(asked, entry.kind);
-  const hasSpread = band && drawing !== MAP && (own?.data.spread ?? null) !== null && (curve?.steps.length ?? 0) > 1;
-  const figures = `${meaning(entry, drawing)}${hasSpread ? " ± std" : ""}`;
+  const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
+  const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
+  const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
+  const figures = `${meaning(entry, drawing)}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
   const which = pointsOf(asked);
   const leftOut = sumOf(curves, ({ left_out }) => left_out);
@@ -108,6 +99,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
   const notes = [
     Object.keys(entry.chart.look).some((name) => !OF_AXES.has(name)) ? "own settings" : "",
     leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+    ...errorsOf(rows, curves),
     withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
   ].filter((one) => one !== "");
   const charted =
@@ -118,7 +110,8 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
           note: [
             figures,
             span > 0 ? `EMA over ${count(span, "step")}` : "",
-            session.place.field.split.value ?? "",
+            splitOf(asked, session.place.field.split.value ?? ""),
+            whereOf(asked),
             ...wordsOf(which),
             ...notes,
           ]
@@ -137,33 +130,18 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
         };
   return (
     <section class={style["chart"]} aria-label={`${title} by ${harmless(xName).toLowerCase()}`}>
-      <h3>
-        <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
-        <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
-        {step === undefined || !hasRollouts ? (
-          <b>{step === undefined ? "" : value}</b>
-        ) : (
-          <a
-            class={style["value"]}
-            href={session.place.href(rolloutsAt(session, entry, step))}
-            onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${value} at step ${figure(step)}: open its rollouts`}
-            title={`Step ${figure(step)}: open its rollouts`}
-          >
-            {value}
-          </a>
-        )}
-        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} placed={entry} tools={tools} />
-        <button
-          type="button"
-          class={`action ${style["tool"]}`}
-          aria-label={`Take ${title} away`}
-          title="Take away"
-          onClick={tools.remove}
-        >
-          ×
-        </button>
-      </h3>
+      <ChartHead
+        entry={entry}
+        entries={entries}
+        figures={figures}
+        pointed={pointed}
+        step={step}
+        value={value}
+        csv={csv}
+        charted={charted}
+        hasRollouts={hasRollouts}
+        tools={tools}
+      />
       {drawing === MAP ? (
         <DistributionChart entry={entry} pointed={pointed} point={point} />
       ) : curves === undefined || run === null ? (
@@ -237,29 +215,22 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
 }
 
 /** The settings whose effect is on the axes for everybody to see. */
-const OF_AXES: ReadonlySet<string> = new Set(["figure", "x", "low", "high"]);
+const OF_AXES: ReadonlySet<string> = new Set(["figure", "where", "split", "x", "low", "high"]);
 
 const sumOf = (curves: readonly (readonly Drawn[])[] | undefined, of: (data: CurveData) => number): number =>
   (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
+
+/** Why a further curve of the chart is missing. */
+const errorsOf = (rows: readonly Row[], curves: readonly (readonly Drawn[])[] | undefined): string[] =>
+  rows.slice(1).flatMap(({ title }, i) => {
+    const error = curves?.[i + 1]?.[0]?.data.error ?? "";
+    return error === "" ? [] : [`${title}: ${harmless(error)}`];
+  });
 
 /** The place of the pointed step, else of the last value; -1 for none. */
 function placeOf(curve: Curve | null, pointed: number | null): number {
   if (curve === null) return -1;
   return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
-}
-
-/** Its own name and what it is, where the title says less. */
-export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {
-  const own = name === "" || name === title ? title : `${title} (${kind === "trainer" ? "" : `${kind} `}${name})`;
-  return harmless([own, about, unit].filter((one) => one !== "").join(" · "));
-}
-
-/** The rollouts of a step, of the split that the curve is about; a trainer may log steps that have none. */
-function rolloutsAt(session: Session, entry: CatalogueEntry, step: number): Partial<Place> {
-  const { split } = session.place.now.peek();
-  if (entry.kind === "eval") return { page: "rollouts", discarded: false, split: entry.source, step };
-  const steps = session.steps.reply.peek()?.steps ?? [];
-  return { page: "rollouts", discarded: false, split, step: steps[nearest(steps, step)] ?? step };
 }
 
 function boundsIn(session: Session, entry: CatalogueEntry): Bounds {

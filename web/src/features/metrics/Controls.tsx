@@ -7,7 +7,9 @@ import { acrossOf, labelOf } from "../../lib/charts/across";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
-import { hasBand, hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
+import { bandOf } from "./band/band";
+import { BandSelect } from "./band/BandSelect";
+import { hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
 import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
 import style from "./Metrics.module.css";
@@ -58,14 +60,16 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
           {`${labelOf(acrossOf(x), zoom[0])} to ${labelOf(acrossOf(x), zoom[1])}`} ×
         </button>
       )}
-      <label title="One standard deviation on either side of a mean">
-        <input
-          type="checkbox"
-          checked={hasBand(asked)}
-          onChange={(event) => setOption(session, { band: event.currentTarget.checked ? "" : "0" })}
+      <div
+        class={style["band"]}
+        title="Around a mean: standard deviations on either side, or percentiles of the samples"
+      >
+        band
+        <BandSelect
+          band={bandOf(asked)}
+          set={({ band = "" }) => setOption(session, { band: band === "1" ? "" : band })}
         />
-        band ± std
-      </label>
+      </div>
       <label title="Values on a logarithmic scale, which leaves out those that are not positive">
         <input
           type="checkbox"

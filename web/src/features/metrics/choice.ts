@@ -23,6 +23,7 @@ import {
 import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
+import { bandOf } from "./band/band";
 import { pointsOf } from "./points/points";
 
 export const MOST_SPAN = 50;
@@ -103,18 +104,19 @@ export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.
 
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
-export const hasBand = ({ band }: Asked): boolean => band !== "0";
 
 /** All options that a chart may have of its own, as they are now: what the page does later no longer changes them. */
 export function frozen(asked: Asked): Asked {
   const { outliers, skip_first, from_zero, last } = pointsOf(asked);
   const all = {
+    where: asked["where"] ?? "",
+    split: asked["split"] ?? "",
     x: xOf(asked) || STEP,
     low: asked["low"] ?? "",
     high: asked["high"] ?? "",
     ema: String(spanOf(asked)),
     log: isLog(asked) ? "1" : "0",
-    band: hasBand(asked) ? "1" : "0",
+    band: bandOf(asked).text,
     marks: hasMarks(asked) ? "1" : "0",
     outliers: String(outliers),
     first: skip_first ? "0" : "1",

@@ -9,8 +9,10 @@ import { idOf, type Placed } from "../../lib/charts/layout";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
-import { askedOf, hasBand, spanOf, xOf, zoomOf } from "./choice";
+import { askedOf, spanOf, xOf, zoomOf } from "./choice";
+import { bandOf } from "./band/band";
 import { statOf } from "./figure/figure";
+import { splitOf, whereOf } from "./filter/filter";
 import { pointsOf } from "./points/points";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
@@ -72,13 +74,23 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const recordsFor = (placed: Placed, isFile: boolean): CurveRecord[] => {
     const asked = askedOf(session, placed.chart);
     const { last: last_step, ...which } = pointsOf(asked);
+    const band = bandOf(asked);
     const [x_min, x_max] = (isFile ? null : zoomOf(asked)) ?? [null, null];
-    const options = { spread: !isFile || hasBand(asked), smooth: spanOf(asked), ...which, last_step, x_min, x_max };
+    const options = {
+      spread: !isFile || band.scale > 0,
+      band: band.between,
+      where: whereOf(asked),
+      smooth: spanOf(asked),
+      ...which,
+      last_step,
+      x_min,
+      x_max,
+    };
     const x = axisOf(xOf(asked), split);
     return [placed, ...placed.series].map(({ chart }) =>
       recordOf(
         { ...chart, stat: statOf(asked, chart), options },
-        chart.kind === "trainer" || chart.kind === "elapsed" ? "" : split,
+        chart.kind === "trainer" || chart.kind === "elapsed" ? "" : splitOf(asked, split),
         x,
       ),
     );

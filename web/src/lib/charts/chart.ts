@@ -9,6 +9,8 @@ export type Look = Readonly<Record<string, string>>;
 
 export const LOOKS = [
   "figure",
+  "where",
+  "split",
   "x",
   "low",
   "high",
@@ -179,6 +181,8 @@ const USUAL: CurveOptionsView = {
   outliers: 0,
   from_zero: false,
   last_step: null,
+  where: "",
+  band: "",
   x_min: null,
   x_max: null,
 };

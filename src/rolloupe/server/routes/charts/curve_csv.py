@@ -10,7 +10,7 @@ from rolloupe import export, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveQuery
-from rolloupe.query.curves.records import Floats
+from rolloupe.query.curves.records import BANDS, Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.charts.curves import checked
@@ -89,10 +89,11 @@ def _table(curves: Sequence[Curve | None]) -> Table:
     if known[0].query.x is not None:
         add(_name(known[0].query.x), {step: x for one in known for step, x in _pairs(one, one.x)})
     for one in known:
-        names = ["value", "std", "ema"]
+        ends = BANDS.get(one.query.options.band, ("low", "high"))
+        names = ["value", "std", *ends, "ema"]
         if len(curves) > 1:
-            names = [_name(one.query), f"{_name(one.query)} std", f"{_name(one.query)} ema"]
-        for name, array in zip(names, (one.values, one.spread, one.smooth), strict=True):
+            names = [_name(one.query), *(f"{_name(one.query)} {name}" for name in names[1:])]
+        for name, array in zip(names, (one.values, one.spread, one.low, one.high, one.smooth), strict=True):
             if array is not None:
                 add(name, dict(_pairs(one, array)))
     return table

@@ -11,6 +11,7 @@ from rolloupe import insight, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry, CurveOptions, CurveQuery
+from rolloupe.query.curves.records import Floats
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.params import body_of
@@ -152,6 +153,8 @@ def curve_query(record: wire.CurveRecord) -> CurveQuery:
             outliers=options.outliers,
             from_zero=options.from_zero,
             last_step=options.last_step,
+            where=options.where,
+            band=options.band,
             x_min=options.x_min,
             x_max=options.x_max,
         ),
@@ -178,6 +181,8 @@ def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesReque
             steps=[],
             values=[],
             spread=None,
+            low=None,
+            high=None,
             smooth=None,
             points=0,
             left_out=0,
@@ -189,6 +194,10 @@ def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesReque
     return curve_data(run.id, place, found)
 
 
+def _numbers(array: Floats | None) -> list[wire.Number] | None:
+    return None if array is None else [number(value) for value in array.tolist()]
+
+
 def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
     """Convert a curve to the browser's record."""
     return wire.CurveData(
@@ -196,8 +205,10 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         curve=place,
         steps=curve.steps.tolist(),
         values=[number(value) for value in curve.values.tolist()],
-        spread=None if curve.spread is None else [number(value) for value in curve.spread.tolist()],
-        smooth=None if curve.smooth is None else [number(value) for value in curve.smooth.tolist()],
+        spread=_numbers(curve.spread),
+        low=_numbers(curve.low),
+        high=_numbers(curve.high),
+        smooth=_numbers(curve.smooth),
         points=curve.points,
         left_out=curve.left_out,
         x=None if curve.x is None else curve.x.tolist(),

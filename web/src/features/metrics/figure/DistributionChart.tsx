@@ -8,6 +8,8 @@ import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { HeatMap } from "../../distribution";
+import { askedOf } from "../choice";
+import { both, splitOf, whereOf } from "../filter/filter";
 import style from "../Metrics.module.css";
 
 /** With more steps, neighbours share a column. */
@@ -23,9 +25,11 @@ interface Props {
 export function DistributionChart({ entry, pointed, point }: Props) {
   const session = useSession();
   const run = session.run.now.value;
-  const split = session.place.field.split.value ?? "";
-  const loaded = useFollowed(run === null ? null : JSON.stringify([run.id, split]), run?.version ?? "", () =>
-    getDistribution(run?.id ?? "", { name: entry.name, split, columns: COLUMNS }),
+  const asked = askedOf(session, entry.chart);
+  const split = splitOf(asked, session.place.field.split.value ?? "");
+  const where = whereOf(asked);
+  const loaded = useFollowed(run === null ? null : JSON.stringify([run.id, split, where]), run?.version ?? "", () =>
+    getDistribution(run?.id ?? "", { name: entry.name, split, where, columns: COLUMNS }),
   );
   if (loaded.error !== null) return <Missing error={loaded.error} again={loaded.again} />;
   if (loaded.value === null || run === null)
@@ -50,7 +54,7 @@ export function DistributionChart({ entry, pointed, point }: Props) {
           split,
           step: first,
           extent: first === last ? "step" : [first, last],
-          where: filterOf(entry.name, values),
+          where: both(where, filterOf(entry.name, values)),
           sample: null,
         })
       }

@@ -11,6 +11,7 @@ import { type Charted, pictureOfChart, pngBlob, svgBlob } from "../../charts";
 import type { ChartTools } from "../ChartTitle";
 import { CurveSelect } from "./CurveSelect";
 import { FigureSelect } from "../figure/FigureSelect";
+import { FilterFields } from "../filter/FilterFields";
 import { OwnSettings } from "./OwnSettings";
 import { RangeFields } from "./RangeFields";
 import { XSelect } from "./XSelect";
@@ -34,13 +35,14 @@ export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) 
   return (
     <Popover
       label={`Menu of ${title}`}
-      title="Axes, settings, further curves; save as CSV, PNG or SVG"
+      title="Filter, axes, settings, further curves; save as CSV, PNG or SVG"
       button="⋯"
       buttonClass={`action ${style["tool"]}`}
       align="right"
     >
       {(close) => (
         <div class={style["menu"]}>
+          <FilterFields placed={placed} alter={alter} />
           <FigureSelect chart={chart} alter={alter} />
           <div class={style["x"]}>
             x

@@ -3,7 +3,9 @@
 import { LOOKS, type Chart } from "../../../lib/charts/chart";
 import { whole } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
-import { askedOf, type Change, hasBand, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
+import { bandOf } from "../band/band";
+import { BandSelect } from "../band/BandSelect";
+import { askedOf, type Change, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
 import { PointsFields } from "../points/PointsMenu";
 import style from "../Metrics.module.css";
 
@@ -35,14 +37,10 @@ export function OwnSettings({ chart, alter, plain }: Props) {
         />
         steps
       </label>
-      <label>
-        <input
-          type="checkbox"
-          checked={hasBand(asked)}
-          onChange={(event) => alter({ band: event.currentTarget.checked ? "1" : "0" })}
-        />
-        band ± std
-      </label>
+      <div class={style["x"]}>
+        band
+        <BandSelect band={bandOf(asked)} set={alter} />
+      </div>
       <label>
         <input
           type="checkbox"

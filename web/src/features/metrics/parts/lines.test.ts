@@ -12,7 +12,9 @@ const RUNS: RunItem[] = [runItem({ id: "a", name: "a" }), runItem({ id: "b", nam
 
 function drawn(values: number[]) {
   const data: CurveData = {
-    run: "a", curve: 0, steps: values.map((_, i) => i), values, spread: null, smooth: null, points: values.length,
+    run: "a", curve: 0, steps: values.map((_, i) => i), values, spread: null,
+  low: null,
+  high: null, smooth: null, points: values.length,
     left_out: 0, x: null, without_x: 0, x_start_s: null, error: "",
   }; // prettier-ignore
   return { data, curve: curveOf(data), x: "" };

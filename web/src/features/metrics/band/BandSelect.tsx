@@ -1,0 +1,46 @@
+/** Chooses the band around the curves: of all charts, or of one. */
+
+import { useState } from "preact/hooks";
+import { type Change, numberOf } from "../choice";
+import { type Band, BANDS, MOST_SCALE } from "./band";
+
+const OTHER = "other";
+
+export function BandSelect({ band, set }: { band: Band; set: Change }) {
+  const [isWriting, write] = useState(false);
+  const isOther = isWriting || !BANDS.some(([text]) => text === band.text);
+  return (
+    <>
+      <select
+        class="field"
+        aria-label="Band"
+        value={isOther ? OTHER : band.text}
+        onChange={({ currentTarget }) => {
+          write(currentTarget.value === OTHER);
+          if (currentTarget.value !== OTHER) set({ band: currentTarget.value });
+        }}
+      >
+        {BANDS.map(([text, words]) => (
+          <option key={text} value={text}>
+            {words}
+          </option>
+        ))}
+        <option value={OTHER}>± … std</option>
+      </select>
+      {isOther && (
+        <input
+          class="field"
+          inputMode="decimal"
+          size={3}
+          aria-label="So many standard deviations on either side"
+          value={band.between === "" ? band.scale : 1}
+          onChange={({ currentTarget }) => {
+            const scale = numberOf(currentTarget.value);
+            if (scale !== null && scale > 0 && scale <= MOST_SCALE) set({ band: String(scale) });
+            else currentTarget.value = band.between === "" ? band.text : "1";
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+/** The band around a curve: so many standard deviations on either side, or two percentiles. */
+
+import type { Asked } from "../choice";
+
+export interface Band {
+  /** How many standard deviations; 0 for no band, and 1 for a band of percentiles. */
+  scale: number;
+  /** The percentiles, as the server names them; empty for standard deviations. */
+  between: string;
+  /** The same as an option. */
+  text: string;
+}
+
+export const MOST_SCALE = 10;
+
+/** The usual bands, and their words. */
+export const BANDS: readonly (readonly [text: string, words: string])[] = [
+  ["0", "no band"],
+  ["0.5", "± 0.5 std"],
+  ["1", "± std"],
+  ["2", "± 2 std"],
+  ["p5-p95", "p5 to p95"],
+  ["p25-p75", "p25 to p75"],
+];
+
+/** The band that is asked for; one standard deviation for what nobody can draw. */
+export function bandOf({ band = "" }: Asked): Band {
+  if (band.startsWith("p") && BANDS.some(([text]) => text === band)) return { scale: 1, between: band, text: band };
+  const scale = band === "" ? 1 : Number(band);
+  const drawn = scale >= 0 && scale <= MOST_SCALE ? scale : 1;
+  return { scale: drawn, between: "", text: String(drawn) };
+}
+
+/** The band in words; only samples have percentiles. */
+export function wordsOfBand({ scale, between, text }: Band): string {
+  return between !== "" || scale === 1 ? (BANDS.find(([one]) => one === text)?.[1] ?? "") : `± ${text} std`;
+}

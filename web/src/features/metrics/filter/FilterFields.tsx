@@ -1,0 +1,58 @@
+/** The filter of one chart, and its split. */
+
+import { useId } from "preact/hooks";
+import { getCompletion } from "../../../api";
+import type { Placed } from "../../../lib/charts/layout";
+import { harmless } from "../../../lib/text/invisible";
+import { useSession } from "../../../state/useSession";
+import { FilterInput } from "../../list";
+import type { Change } from "../choice";
+import { splitOf, wholeSteps } from "./filter";
+import style from "../Metrics.module.css";
+
+export function FilterFields({ placed, alter }: { placed: Placed; alter: Change }) {
+  const { run, place } = useSession();
+  const id = useId();
+  const { look } = placed.chart;
+  const where = look["where"] ?? "";
+  const ofPage = place.field.split.value ?? "";
+  const all = run.now.value?.splits ?? [];
+  const runId = run.now.value?.id ?? null;
+  const whole = wholeSteps(placed.kind);
+  if (whole !== "" && where === "") return <p class={style["whole"]}>{whole}</p>;
+  return (
+    <div class={style["filter"]}>
+      <FilterInput
+        id={id}
+        label="Filter of this chart"
+        title="Count only the samples that match"
+        placeholder="Only samples with: env = math"
+        of={runId}
+        where={where}
+        complete={(begun) => (runId === null ? null : getCompletion(runId, { split: splitOf(look, ofPage) }, begun))}
+        apply={(text) => alter({ where: text })}
+        leaving={(apply) => apply}
+        isInMenu
+        error={null}
+      />
+      {placed.kind !== "eval" && all.length > 1 && (
+        <label>
+          of
+          <select
+            class="field"
+            aria-label="Split of this chart"
+            value={look["split"] ?? ""}
+            onChange={({ currentTarget }) => alter({ split: currentTarget.value })}
+          >
+            <option value="">as on the page: {harmless(ofPage)}</option>
+            {all.map(({ name }) => (
+              <option key={name} value={name}>
+                {harmless(name)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+/** The head of a chart: its title, its meaning, the value at the pointed step, its menu, and what it is filtered by. */
+
+import type { CatalogueEntry } from "../../../api/types.gen";
+import type { Placed } from "../../../lib/charts/layout";
+import { figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { useSession } from "../../../state/useSession";
+import { Text } from "../../../ui/text/Text";
+import type { Charted } from "../../charts";
+import { type ChartTools, ChartTitle } from "../ChartTitle";
+import { askedOf } from "../choice";
+import { whereOf } from "../filter/filter";
+import { ChartMenu } from "../menu/ChartMenu";
+import { rolloutsAt } from "./rollouts";
+import style from "../Metrics.module.css";
+
+interface Props {
+  entry: Placed;
+  entries: readonly CatalogueEntry[];
+  figures: string;
+  pointed: number | null;
+  /** The step of the value; undefined without one. */
+  step: number | undefined;
+  value: string;
+  csv: string;
+  charted: Charted | null;
+  hasRollouts: boolean;
+  tools: ChartTools;
+}
+
+export function ChartHead({ entry, entries, figures, pointed, step, value, csv, charted, hasRollouts, tools }: Props) {
+  const session = useSession();
+  const title = harmless(entry.title);
+  const asked = askedOf(session, entry.chart);
+  const where = whereOf(asked);
+  const split = asked["split"] ?? "";
+  return (
+    <>
+      <h3>
+        <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
+        <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
+        {step === undefined || !hasRollouts ? (
+          <b>{step === undefined ? "" : value}</b>
+        ) : (
+          <a
+            class={style["value"]}
+            href={session.place.href(rolloutsAt(session, entry, step))}
+            onClick={session.place.onLink(rolloutsAt(session, entry, step))}
+            aria-label={`${value} at step ${figure(step)}: open its rollouts`}
+            title={`Step ${figure(step)}: open its rollouts`}
+          >
+            {value}
+          </a>
+        )}
+        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} placed={entry} tools={tools} />
+        <button
+          type="button"
+          class={`action ${style["tool"]}`}
+          aria-label={`Take ${title} away`}
+          title="Take away"
+          onClick={tools.remove}
+        >
+          ×
+        </button>
+      </h3>
+      {(where !== "" || split !== "") && (
+        <p class={style["only"]}>
+          {where !== "" && (
+            <>
+              only{" "}
+              <code>
+                <Text text={where} />
+              </code>
+            </>
+          )}
+          {split !== "" && (
+            <>
+              {" "}
+              of <Text text={split} />
+            </>
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Its own name and what it is, where the title says less. */
+export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {
+  const own = name === "" || name === title ? title : `${title} (${kind === "trainer" ? "" : `${kind} `}${name})`;
+  return harmless([own, about, unit].filter((one) => one !== "").join(" · "));
+}

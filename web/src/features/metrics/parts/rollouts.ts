@@ -1,0 +1,20 @@
+/** Where a press on a chart leads. */
+
+import type { Place } from "../../../lib/address/address";
+import type { Placed } from "../../../lib/charts/layout";
+import { nearest } from "../../../lib/numbers/nearest";
+import type { Session } from "../../../state/session";
+import { askedOf } from "../choice";
+import { splitOf, whereOf } from "../filter/filter";
+
+/** The rollouts of a step that the chart counts, of its split; a trainer may log steps that have none. */
+export function rolloutsAt(session: Session, entry: Placed, step: number): Partial<Place> {
+  const now = session.place.now.peek();
+  const asked = askedOf(session, entry.chart);
+  const where = whereOf(asked);
+  const filter = where === "" ? {} : { where };
+  const split = entry.kind === "eval" ? entry.source : splitOf(asked, now.split ?? "");
+  if (split !== now.split) return { page: "rollouts", discarded: false, split, step, ...filter };
+  const steps = session.steps.reply.peek()?.steps ?? [];
+  return { page: "rollouts", discarded: false, split, step: steps[nearest(steps, step)] ?? step, ...filter };
+}
