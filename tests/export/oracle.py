@@ -12,10 +12,10 @@ from typing import Any
 from rolloupe.model import Sample, TokenSeries, Turn
 
 DERIVED = {
-    "native": {"ref_reward", "reward_gap", "valid_reward_gap", "avg_log_ratio", "sum_log_ratio", "avg_kl", "sum_kl",
-               "max_kl"},
-    "rl_logging_board": {"response_tokens_len", "ref_reward", "reward_gap", "valid_reward_gap", "avg_log_ratio",
-                         "sum_log_ratio", "avg_kl", "sum_kl", "max_kl"},
+    "native": {"ref_reward", "ref_response_chars", "reward_gap", "valid_reward_gap", "avg_log_ratio", "sum_log_ratio",
+               "avg_kl", "sum_kl", "max_kl"},
+    "rl_logging_board": {"response_tokens_len", "ref_reward", "ref_response_chars", "reward_gap", "valid_reward_gap",
+                         "avg_log_ratio", "sum_log_ratio", "avg_kl", "sum_kl", "max_kl"},
     "prime_rl": {"rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "trainer_step", "entropy",
                  "importance_ratio", "log_importance_ratio", "abs_log_importance_ratio", "mismatch_kl",
                  "mismatch_kl_max", "prob_delta", "trainer_logprobs", "is_masked", "is_masked_high", "is_masked_low",

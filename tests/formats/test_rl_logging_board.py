@@ -35,7 +35,7 @@ def test_the_poems_have_their_counts_and_rewards(demo_runs: Path) -> None:
     rewards = [row.reward for row in found if row.reward is not None]
     assert min(rewards) == -2.2
     assert max(rewards) == pytest.approx(0.1667, abs=1e-4)
-    assert all(row.metrics.keys() == {"ref_reward", "reward_gap"} for row in found)
+    assert all(row.metrics.keys() == {"ref_reward", "ref_response_chars", "reward_gap"} for row in found)
 
 
 def test_the_toy_run_has_its_counts_rewards_and_divergences(toy: RunInfo) -> None:
@@ -180,11 +180,12 @@ def test_gaps_need_both_rewards_of_one_line(tmp_path: Path) -> None:
     write(
         tmp_path / "r.jsonl",
         ROW | {"ref_reward": 0.25, "valid_reward": 3},
-        ROW | {"ref_reward": "x"},
+        ROW | {"ref_reward": "x", "ref_response": "<PAD>four"},
         ROW | {"reward": None},
     )
     assert [row.metrics for row in rows(only_run(tmp_path))] == [
-        {"ref_reward": 0.25, "valid_reward": 3.0, "reward_gap": 0.75, "valid_reward_gap": -2.0}, {}, {},
+        {"ref_reward": 0.25, "valid_reward": 3.0, "reward_gap": 0.75, "valid_reward_gap": -2.0},
+        {"ref_response_chars": 4.0}, {},
     ]  # fmt: skip
 
 
@@ -215,5 +216,5 @@ def test_a_first_line_of_more_than_a_mebibyte_is_recognised_by_its_first_keys(tm
 
 def test_a_number_that_the_board_ignores_is_a_sample_metric(tmp_path: Path) -> None:
     sample = sample_of(tmp_path, ref_reward=0.5, acc=1, note="x" * 80)
-    assert sample.row.metrics == {"ref_reward": 0.5, "acc": 1.0, "reward_gap": 0.5}
+    assert sample.row.metrics == {"ref_reward": 0.5, "ref_response_chars": 1.0, "acc": 1.0, "reward_gap": 0.5}
     assert sample.extra == {"note": "x" * 80}

@@ -41,6 +41,8 @@ def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: 
         expect(page.get_by_role("heading", name="Step 2: 16 samples")).to_be_visible()
         expect(page.get_by_role("combobox", name="beside it")).to_have_value("ref_reward")
         expect(page.get_by_role("listitem").filter(has_text="Response tokens")).to_contain_text("+0.188 since step 1")
+        lengths = page.get_by_role("listitem").filter(has_text="ref_response_chars")
+        expect(lengths).to_contain_text(" since step 1")
         expect(page.get_by_role("figure", name="Difference by sample").get_by_role("link")).to_have_count(16)
         page.evaluate(AXE.read_text())
         assert axe(page, ("light", "dark")) == []

@@ -37,7 +37,7 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     row = sample.row
     assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
     assert (row.metrics, row.tags) == (
-        {"logprobs": -1.0, "format": 1.0, "ref_reward": 0.0, "reward_gap": 1.5},
+        {"logprobs": -1.0, "format": 1.0, "ref_reward": 0.0, "ref_response_chars": 1.0, "reward_gap": 1.5},
         {"no": "number", "kind": "add"},
     )
     assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)

@@ -87,7 +87,7 @@ class RLLoggingBoard(JsonlFormat):
             "derived",
             (
                 "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl`, `max_kl` (over response "
-                "tokens that are not NaN), `reward_gap` = reward - ref_reward, "
+                "tokens that are not NaN), `reward_gap` = reward - ref_reward, `ref_response_chars`, "
                 "`valid_reward_gap` = reward - valid_reward"
             ),
         ),
@@ -317,6 +317,8 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
         if reward.value is not None and other in found:
             found[gap] = reward.value - found[other]
+    if reference := _unpadded(fields.joined(record.get("ref_response"), thoughts=True)):
+        found.setdefault("ref_response_chars", float(len(reference)))
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):
         found["response_tokens_len"] = float(len(pieces))

@@ -9,15 +9,18 @@ from rolloupe.model import SeriesFacts
 def derived(
     reward: float | None,
     ref_reward: float | None,
+    ref_response: str,
     metrics: Mapping[str, float],
     series: Mapping[str, SeriesFacts],
 ) -> dict[str, float]:
-    """Return other rewards with their gaps to the reward, and mean, sum and maximum of log-ratio and KL.
+    """Return the reference's reward and length, gaps of rewards, and mean, sum and maximum of log-ratio and KL.
 
     The log-ratio is logprobs - ref_logprobs. A line holds the sum of each series: the sum of the log-ratio follows if
     both cover as many tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
     """
     found = {} if ref_reward is None else {"ref_reward": ref_reward}
+    if ref_response:
+        found["ref_response_chars"] = float(len(ref_response))
     for gap, other in (("reward_gap", ref_reward), ("valid_reward_gap", metrics.get("valid_reward"))):
         if reward is not None and other is not None and math.isfinite(reward) and math.isfinite(other):
             found[gap] = reward - other

@@ -94,7 +94,8 @@ class Native(JsonlFormat):
         (
             "derived",
             (
-                "sample metrics `ref_reward`, `reward_gap` = reward - ref_reward, `valid_reward_gap`; `avg_log_ratio`, "
+                "sample metrics `ref_reward`, `ref_response_chars`, `reward_gap` = reward - ref_reward, "
+                "`valid_reward_gap`; `avg_log_ratio`, "
                 "`sum_log_ratio` of logprobs and ref_logprobs, `avg_kl`, `sum_kl`, `max_kl` of a series `kl`"
             ),
         ),
@@ -160,6 +161,7 @@ class Native(JsonlFormat):
         means = _means(record, series)
         means.pop("kl", None)  # `derived` computes it
         metrics = means | _numbers(record.get("metrics"))
+        reference = fields.joined(record.get("ref_response"), thoughts=True)
         index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
@@ -181,7 +183,7 @@ class Native(JsonlFormat):
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
-            metrics=metrics | derived(reward, fields.number(record.get("ref_reward")), metrics, series),
+            metrics=metrics | derived(reward, fields.number(record.get("ref_reward")), reference, metrics, series),
             tags=_words(record.get("tags")),
             series=series,
             prompt=prompt,

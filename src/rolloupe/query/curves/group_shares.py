@@ -6,9 +6,9 @@ from typing import NamedTuple
 from rolloupe.index import OpenRun, Piece
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import NO_OVERLAY, Question
-from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import is_annotated
 from rolloupe.query.engine.relation import AnnotationOverlay
+from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.engine.step_answers import StepAnswers
 
 KEPT_STEPS = 1_000_000

@@ -7,7 +7,7 @@ from rolloupe.index import OpenRun, Piece
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import overlay_of
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.matching import matching
+from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.engine.step_answers import StepAnswers
 from rolloupe.query.evals.correctness import value_of
 from rolloupe.query.evals.grader import judge_of

@@ -18,7 +18,7 @@ from rolloupe.query.evals.scores import EvalStep, eval_summary
 from rolloupe.query.near_names import unknown
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.steps.matching_points import matching_points
+from rolloupe.query.steps.filtered_points import matching_points
 from rolloupe.query.steps.summaries import splits, token_points
 
 

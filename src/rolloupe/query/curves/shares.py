@@ -8,7 +8,7 @@ from rolloupe.index import OpenRun, Piece
 from rolloupe.model import Status
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.matching import matching
+from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.engine.step_answers import StepAnswers
 from rolloupe.query.near_names import unknown
 from rolloupe.query.splits import is_asked

@@ -17,9 +17,9 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import overlay_of
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.engine.relation import Column, quote
+from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.evals.grader import Bar, Judge
 
 KEPT_BYTES = 128 * 2**20

@@ -14,9 +14,9 @@ from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.matching import matching
 from rolloupe.query.engine.names import is_annotated, qualified, reference
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, deviation_of, mean_of, quote
+from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.near_names import unknown
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.splits import is_asked

@@ -22,7 +22,7 @@ interface Props {
   /** What the filter is of: another thing takes typed text away. */
   of: string | null;
   where: string;
-  /** Completions of a text; null where nothing is to be completed. */
+  /** Completions of a text; null where nobody can complete it. */
   complete: (begun: string) => Promise<CompleteReply> | null;
   apply: (text: string) => void;
   /** Called as the field is left; what it returns applies the text once the press that left it is over. */
