@@ -169,7 +169,7 @@ class Clip(MaskRule):
     """
 
     name = "ppo"
-    title = "PPO clip"
+    title = "PPO, GRPO"
     compares = "update_ratio"
     low: float = 0.2
     high: float = 0.2
@@ -191,7 +191,7 @@ class ClipHigher(Clip):
     """The clip of DAPO, whose upper threshold is higher. Source: Yu et al. 2025."""
 
     name = "dapo"
-    title = "DAPO clip"
+    title = "DAPO"
     high: float = 0.28
 
 
@@ -200,7 +200,7 @@ class SequenceClip(MaskRule):
     """As `Clip`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
 
     name = "gspo"
-    title = "GSPO clip"
+    title = "GSPO"
     compares = "sequence_ratio"
     low: float = 3e-4
     high: float = 4e-4

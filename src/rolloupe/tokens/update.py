@@ -99,15 +99,16 @@ UPDATES: dict[str, UpdateKind] = {
         "Importance sampling", "advantage × ratio, without limits", {}, ImportanceSampled
     ),
     "ppo": UpdateKind(
-        "PPO, GRPO", _CLIPPED, {"low": 0.2, "high": 0.2},
+        Clip.title, _CLIPPED, {"low": 0.2, "high": 0.2},
         lambda low, high, dual=None: Clipped(Clip(low, high, dual)), ("dual",),
     ),
     "dapo": UpdateKind(
-        "DAPO", f"{_CLIPPED}; the upper bound is wider", {"low": 0.2, "high": 0.28},
+        ClipHigher.title, f"{_CLIPPED}; the upper bound is wider", {"low": 0.2, "high": 0.28},
         lambda low, high, dual=None: Clipped(ClipHigher(low, high, dual)), ("dual",),
     ),
     "gspo": UpdateKind(
-        "GSPO", "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds",
+        SequenceClip.title,
+        "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds",
         {"low": 3e-4, "high": 4e-4}, lambda low, high: ClippedSequence(SequenceClip(low, high)),
     ),
     "cispo": UpdateKind(
@@ -115,19 +116,19 @@ UPDATES: dict[str, UpdateKind] = {
         ClippedWeight,
     ),
     "icepop": UpdateKind(
-        "IcePop (prime-rl)", f"{_POPPED} prime-rl's", {"low": 0.2, "high": 5.0},
+        IcePop.title, f"{_POPPED} prime-rl's", {"low": 0.2, "high": 5.0},
         lambda low, high: Masked(IcePop(low, high)),
     ),
     "icepop_ant": UpdateKind(
-        "IcePop (Ant)", f"{_POPPED} those of Ant Ling 2025", {"low": 0.5, "high": 5.0},
+        AntIcePop.title, f"{_POPPED} those of Ant Ling 2025", {"low": 0.5, "high": 5.0},
         lambda low, high: Masked(AntIcePop(low, high)),
     ),
     "dppo": UpdateKind(
-        "DPPO", "advantage × ratio; nothing where the probability has moved too far in the advantage's direction",
+        DPPO.title, "advantage × ratio; nothing where the probability has moved too far in the advantage's direction",
         {"low": 0.2, "high": 0.2}, lambda low, high: Masked(DPPO(low, high)),
     ),
     "ipo": UpdateKind(
-        "IPO", "advantage × ratio; nothing where the probability has moved too far either way", {"threshold": 0.1},
+        IPO.title, "advantage × ratio; nothing where the probability has moved too far either way", {"threshold": 0.1},
         lambda threshold: Masked(IPO(threshold)),
     ),
 }  # fmt: skip

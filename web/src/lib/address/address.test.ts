@@ -214,28 +214,27 @@ describe("the view of tokens", () => {
   });
   it("has its series, its scales, its rules with what the reader moved, and its weights in the address", () => {
     const query =
-      "view=tokens&as=update&of=step&colour=kl&scale=log:clip:kl&scale=linear:-0.5..2:a:b&mask=icepop:low=0.1" +
+      "view=tokens&as=update&of=step&colour=kl&scale=log:clip:kl&scale=linear:-0.5..2:a:b" +
       "&rule=dapo:low=0.1,high=1e-7&rule=ipo&weights=sequence_mean";
     const place = parse("runs/r", query);
     expect(place).toMatchObject({
       colour: "kl",
       scales: { kl: { kind: "log", ends: "clip" }, "a:b": { kind: "linear", ends: "fixed", low: -0.5, high: 2 } },
-      masks: [{ name: "icepop", thresholds: { low: 0.1 } }],
-      updateRules: [
+      rules: [
         { name: "dapo", thresholds: { low: 0.1, high: 1e-7 } },
         { name: "ipo", thresholds: {} },
       ],
       updateWeights: "sequence_mean",
     });
     expect(decodeURIComponent(format(place))).toBe(`runs/r?${query}`);
-    expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ colour: "kl", masks: place.masks });
-    expect(moved(place, { run: "other" })).toMatchObject({ colour: "", scales: {}, masks: null, updateRules: null });
-    expect(format(parse("runs/r", "view=tokens&mask="))).toBe("runs/r?view=tokens&mask=");
+    expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ colour: "kl", rules: place.rules });
+    expect(moved(place, { run: "other" })).toMatchObject({ colour: "", scales: {}, rules: null });
+    expect(format(parse("runs/r", "view=tokens&mask="))).toBe("runs/r?view=tokens&rule=");
+    expect(format(parse("runs/r", "view=tokens&mask=ipo"))).toBe("runs/r?view=tokens&rule=ipo");
     expect(format(parse("runs/r", "view=tokens&as=table&row=kl&row=b"))).toBe(
       "runs/r?view=tokens&as=table&row=kl&row=b",
     );
-    const odd =
-      "view=tokens&scale=x:clip:kl&scale=log:1..x:kl&scale=log&mask=a:b=x,=1,c&rule=a&rule=b&rule=c&weights=y";
-    expect(format(parse("runs/r", odd))).toBe("runs/r?view=tokens&mask=a&rule=a&rule=b");
+    const odd = "view=tokens&scale=x:clip:kl&scale=log:1..x:kl&scale=log&rule=a:b=x,=1,c&rule=b&rule=c&weights=y";
+    expect(format(parse("runs/r", odd))).toBe("runs/r?view=tokens&rule=a&rule=b");
   });
 });

@@ -27,10 +27,8 @@ export interface TokensView {
   tableRows: readonly string[] | null;
   /** The scales that differ from the suggested ones, by the name of the series. */
   scales: Readonly<Record<string, ScaleChoice>>;
-  /** The rules that mark what they take out of the loss, at most two; null for the page's own choice. */
-  masks: readonly RuleChoice[] | null;
-  /** The rules that say what the step does, at most two; null for the run's own. */
-  updateRules: readonly RuleChoice[] | null;
+  /** The rules that mark what they take out of the loss and say what the step does; null for the page's own choice. */
+  rules: readonly RuleChoice[] | null;
   /** Null for the page's own choice. */
   updateWeights: UpdateWeights | null;
   /** The id of a sample of the same group whose tokens are shown beside these; null for none. */
@@ -45,8 +43,7 @@ export const WHOLE_TEXT: TokensView = {
   colour: "",
   tableRows: null,
   scales: {},
-  masks: null,
-  updateRules: null,
+  rules: null,
   updateWeights: null,
   beside: null,
   token: null,
@@ -73,8 +70,8 @@ export function readTokensView(params: URLSearchParams): TokensView {
           return scale === null ? [] : [scale];
         }),
     ),
-    masks: rulesIn(params, "mask"),
-    updateRules: rulesIn(params, "rule"),
+    // Old links call the rules of Masks so.
+    rules: rulesIn(params, "rule") ?? rulesIn(params, "mask"),
     updateWeights: WEIGHTS.find((weights) => weights === params.get("weights")) ?? null,
     ...tokensViewFor(params.get("sample") ?? "", { beside: params.get("beside") || null }),
     token: PLACE.test(token) ? Number(token) : null,
@@ -89,8 +86,7 @@ export function writeTokensView(place: TokensView & { view: string }, query: URL
   if (place.colour !== "") query.set("colour", place.colour);
   for (const [series, scale] of Object.entries(place.scales)) query.append("scale", textOfScale(series, scale));
   if (tokensAs === "table") for (const series of place.tableRows ?? []) query.append("row", series);
-  writeRules(query, "mask", place.masks);
-  writeRules(query, "rule", place.updateRules);
+  writeRules(query, "rule", place.rules);
   if (place.updateWeights !== null) query.set("weights", place.updateWeights);
   if (beside !== null) query.set("beside", beside);
   if (token !== null) query.set("token", String(token));

@@ -14,6 +14,25 @@ const MOST_THRESHOLDS = 12;
 const KINDS: readonly ScaleKind[] = ["linear", "symmetric", "log"];
 const ENDS: readonly EndsKind[] = ["all", "clip"];
 
+/**
+ * The chosen rules as far as a form knows them. One that it does not know gives way to the form's usual one, if it is
+ * the first, so that the second stays what the first is compared with.
+ */
+export function knownRules(
+  chosen: readonly RuleChoice[] | null,
+  usual: string | undefined,
+  isKnown: (name: string) => boolean,
+): RuleChoice[] {
+  const own = usual === undefined ? [] : [{ name: usual, thresholds: {} }];
+  if (chosen === null) return own;
+  const known = chosen.flatMap((one, place) => (isKnown(one.name) ? [one] : place === 0 ? own : []));
+  return known.filter(({ name }, place) => known.findIndex((one) => one.name === name) === place);
+}
+
+/** The chosen rules if a form shows a rule for each of them, in whose place it changes them; else those it shows. */
+export const editable = (chosen: readonly RuleChoice[] | null, shown: readonly RuleChoice[]): readonly RuleChoice[] =>
+  chosen?.length === shown.length ? chosen : shown;
+
 /** The rules with another one at a place; an empty name takes away the one there. */
 export function withRule(rules: readonly RuleChoice[], place: number, name: string): RuleChoice[] {
   const next = [...rules];

@@ -11,7 +11,7 @@ export interface TokenChoice {
   series: string;
   /** The scale of each series, by its name. */
   scales: Readonly<Record<string, ScaleChoice>>;
-  /** The names of the rules that mark tokens, at most two; null for the run's own. */
+  /** The names of the chosen rules, at most two; null for the run's own. */
   rules: readonly string[] | null;
 }
 

@@ -46,9 +46,9 @@ it("is in the address as soon as it is not the page's own choice", async () => {
 it("is what the reader preferred elsewhere, which the address then names, as far as the sample has it", async () => {
   chooseTokens({ series: "entropy", scales: { entropy: LOG, gone: LOG }, rules: ["ipo"] });
   await show("kl", "entropy");
-  expect(place.now.value).toMatchObject({ colour: "entropy", scales: { entropy: LOG }, masks: null });
+  expect(place.now.value).toMatchObject({ colour: "entropy", scales: { entropy: LOG }, rules: null });
   chooseTokens({ rules: [] });
-  expect(place.now.value.masks).toEqual([]);
+  expect(place.now.value.rules).toEqual([]);
 });
 
 it("has the rows that the reader chose, as far as the sample has them, and never none", async () => {
@@ -69,7 +69,7 @@ it("has the rows that the reader chose, as far as the sample has them, and never
 
 it("is what the address says, whatever the reader prefers", async () => {
   chooseTokens({ series: "entropy", scales: { kl: LOG } });
-  place.go({ colour: "kl", scales: { kl: usualScale("symmetric") }, masks: [] }, "replace");
+  place.go({ colour: "kl", scales: { kl: usualScale("symmetric") }, rules: [] }, "replace");
   await show("kl", "entropy", "constructor");
   expect([look.series.value?.name, look.scale.value?.kind]).toEqual(["kl", "symmetric"]);
   look.chooseSeries("constructor");

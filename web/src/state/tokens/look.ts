@@ -129,9 +129,10 @@ export class TokenLookStore extends Store {
   start(): void {
     // The address names what the reader prefers to the page's own choice, as a link shows the same to others.
     this.effect(() => {
-      const { place, tokens, tokenMasks: masks } = this.session;
+      const { place, tokens, tokenMasks: masks, tokenUpdate: update } = this.session;
       if (!tokens.isWanted.value || tokens.now.value === null) return;
-      const change = preferred(tokens.now.value, masks.all.value, place.now.value, tokenChoice.value);
+      const known = [...masks.all.value, ...update.rules.value];
+      const change = preferred(tokens.now.value, known, place.now.value, tokenChoice.value);
       if (Object.keys(change).length > 0) untracked(() => place.go(change, "replace"));
     });
     // Another sample has other tokens; a link names the one to begin with.
@@ -150,14 +151,14 @@ export class TokenLookStore extends Store {
 function preferred(
   tokens: TokenSample,
   all: readonly { name: string }[],
-  { colour, scales, masks }: TokensView,
-  { series, scales: own, rules }: TokenChoice,
+  { colour, scales, rules }: TokensView,
+  { series, scales: own, rules: preference }: TokenChoice,
 ): Partial<TokensView> {
   const others = Object.entries(own).filter(([name]) => !Object.hasOwn(scales, name) && tokens.named(name) !== null);
-  const isKnown = rules?.every((rule) => all.some(({ name }) => name === rule)) === true;
+  const isKnown = preference?.every((rule) => all.some(({ name }) => name === rule)) === true;
   return {
     ...(colour === "" && tokens.named(series) !== null && { colour: series }),
     ...(others.length > 0 && { scales: { ...scales, ...Object.fromEntries(others) } }),
-    ...(masks === null && isKnown && { masks: rules?.map((name) => ({ name, thresholds: {} })) }),
+    ...(rules === null && isKnown && { rules: preference?.map((name) => ({ name, thresholds: {} })) }),
   };
 }

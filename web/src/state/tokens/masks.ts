@@ -13,7 +13,7 @@ import {
   thresholdsOf,
 } from "../../lib/tokens/masks";
 import type { TokenSample } from "../../lib/tokens/sample/tokenSample";
-import { type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
+import { editable, knownRules, type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
 import { chooseTokens } from "../browser/tokenView";
 import { Store } from "../store";
 
@@ -57,7 +57,7 @@ export class TokenMasksStore extends Store {
   readonly all = computed<readonly Mask[]>(() => {
     const tokens = this.session.tokens.now.value;
     if (tokens === null) return [];
-    const chosen = this.session.place.field.masks.value ?? [];
+    const chosen = this.session.place.field.rules.value ?? [];
     const masks = tokens.rules.flatMap((rule) => {
       const moved = new Map(Object.entries(chosen.find(({ name }) => name === rule.name)?.thresholds ?? {}));
       return maskOf(tokens, rule, (name) => moved.get(name)) ?? [];
@@ -66,14 +66,16 @@ export class TokenMasksStore extends Store {
   });
 
   /** The rules that mark tokens, at most two. Recorded flags win over a rule, and the run's own rule over others. */
-  readonly chosen = computed<readonly Mask[]>(() => {
-    const chosen = this.session.place.field.masks.value;
+  readonly chosen = computed<readonly Mask[]>(() =>
+    this.#known.value.flatMap(({ name }) => this.all.value.find((one) => one.name === name) ?? []),
+  );
+
+  readonly #known = computed<readonly RuleChoice[]>(() => {
     const all = this.all.value;
-    if (chosen === null) {
-      const usual = all.find(({ rule }) => rule === null || rule.is_of_run);
-      return usual === undefined ? [] : [usual];
-    }
-    return chosen.flatMap(({ name }) => all.find((one) => one.name === name) ?? []);
+    const usual = all.find(({ rule }) => rule === null || rule.is_of_run);
+    return knownRules(this.session.place.field.rules.value, usual?.name, (name) =>
+      all.some((one) => one.name === name),
+    );
   });
 
   readonly trained = computed(() => countOf(this.session.tokens.now.value?.trained ?? new Uint8Array()));
@@ -86,27 +88,25 @@ export class TokenMasksStore extends Store {
 
   /** Take a rule as the first or second one, or none. */
   choose(place: number, name: string): void {
-    const masks = withRule(this.#choices(), place, name);
-    chooseTokens({ rules: masks.map((one) => one.name) });
-    this.session.place.go({ masks }, "replace");
+    const rules = withRule(this.#choices(), place, name);
+    chooseTokens({ rules: rules.map((one) => one.name) });
+    this.session.place.go({ rules }, "replace");
   }
 
   move({ name, thresholds }: Mask, threshold: string, value: number): void {
     const isUsual = thresholds.some((one) => one.name === threshold && one.usual === value);
-    this.session.place.go({ masks: withThreshold(this.#choices(), name, threshold, isUsual ? null : value) }, "late");
+    this.session.place.go({ rules: withThreshold(this.#choices(), name, threshold, isUsual ? null : value) }, "late");
   }
 
   /** Take the thresholds of the run, or of the paper, again. */
   reset({ name }: Mask): void {
-    const masks = this.#choices().map((one) => (one.name === name ? { name, thresholds: {} } : one));
-    this.session.place.go({ masks }, "replace");
+    const rules = this.#choices().map((one) => (one.name === name ? { name, thresholds: {} } : one));
+    this.session.place.go({ rules }, "replace");
   }
 
-  #choices(): RuleChoice[] {
-    return this.chosen.peek().map(({ name, thresholds }) => ({
-      name,
-      thresholds: Object.fromEntries(thresholds.filter(isMoved).map((one) => [one.name, one.value])),
-    }));
+  /** The choice to change: also rules that another form knows, if every place has one. */
+  #choices(): readonly RuleChoice[] {
+    return editable(this.session.place.now.peek().rules, this.#known.peek());
   }
 }
 

@@ -51,7 +51,7 @@ beforeEach(async () => {
   );
   asked.mockReset().mockImplementation(async (_run, _scope, { name }) => answer(name));
   shares.again();
-  session.place.go({ updateOf: "sample", updateRules: null, updateWeights: null });
+  session.place.go({ updateOf: "sample", rules: null, updateWeights: null });
   session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });
   await settled();
 });
@@ -90,10 +90,10 @@ it("has the KL penalty of the run under every rule, or another one, and none wit
   session.place.go({ updateOf: "step" });
   await settled();
   expect(asked.mock.calls.map((call) => call[2].klWeight)).toEqual([0.1, 0.5]);
-  expect(session.place.now.value.updateRules).toMatchObject([{ name: "ppo", thresholds: { kl: 0.1 } }, {}]);
+  expect(session.place.now.value.rules).toMatchObject([{ name: "ppo", thresholds: { kl: 0.1 } }, {}]);
   expect(update.chosen.value.map(({ isMoved }) => isMoved)).toEqual([true, false]);
   update.move(chosen, "kl", 0.5);
-  expect(session.place.now.value.updateRules?.[0]?.thresholds).toEqual({});
+  expect(session.place.now.value.rules?.[0]?.thresholds).toEqual({});
   vi.mocked(api.getTokens).mockResolvedValue(tokenPage({ series: { kl: [1] }, updates: [rule("ppo")] }));
   session.tokens.forget();
   session.sample.now.value = reply({ turns: [turn("assistant", [part("text", "a")], { origin: "response" })] });

@@ -4,10 +4,11 @@ import { computed } from "@preact/signals";
 import { type AskedRule, getUpdate } from "../../api";
 import type { TokenUpdate } from "../../api/tokens";
 import type { UpdateRuleInfo } from "../../api/types.gen";
-import { type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
+import { editable, knownRules, type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
 import { scaleOf, sorted, type TokenScale, usualScale } from "../../lib/tokens/scale";
 import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { promptAfter } from "../browser/textOptions";
+import { chooseTokens } from "../browser/tokenView";
 import { AnswersStore, type Asked } from "./answers";
 
 /** A rule with the reader's thresholds. */
@@ -38,9 +39,13 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
   readonly #hasReference = computed(() => (this.session.tokens.now.value?.named("ref_logprobs") ?? null) !== null);
 
   readonly #choices = computed<readonly RuleChoice[]>(() => {
-    const usual = this.rules.value.find((one) => one.is_of_run || one.name === USUAL) ?? this.rules.value[0];
-    const own = usual === undefined ? [] : [{ name: usual.name, thresholds: {} }];
-    return this.session.place.field.updateRules.value ?? own;
+    const rules = this.rules.value;
+    const usual = rules.find((one) => one.is_of_run || one.name === USUAL) ?? rules[0];
+    const known = knownRules(this.session.place.field.rules.value, usual?.name, (name) =>
+      rules.some((one) => one.name === name),
+    );
+    // An update is always that of a rule.
+    return known.length > 0 ? known : knownRules(null, usual?.name, () => false);
   });
 
   /** The rules that are shown, at most two: the second is compared with the first. */
@@ -96,12 +101,18 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
 
   /** Take a rule as the first or the second one, or none. */
   choose(place: number, name: string): void {
-    this.session.place.go({ updateRules: withRule(this.#choices.peek(), place, name) }, "replace");
+    const rules = withRule(this.#editable(), place, name);
+    chooseTokens({ rules: rules.map((one) => one.name) });
+    this.session.place.go({ rules }, "replace");
   }
 
   move({ rule }: ChosenUpdate, threshold: string, value: number): void {
     const usual = threshold === KL_WEIGHT ? rule.kl_weight : rule.thresholds[threshold];
     const moved = value === usual ? null : value;
-    this.session.place.go({ updateRules: withThreshold(this.#choices.peek(), rule.name, threshold, moved) }, "late");
+    this.session.place.go({ rules: withThreshold(this.#editable(), rule.name, threshold, moved) }, "late");
+  }
+
+  #editable(): readonly RuleChoice[] {
+    return editable(this.session.place.now.peek().rules, this.#choices.peek());
   }
 }

@@ -18,6 +18,7 @@ import { isAlone } from "../../../api";
 import { getTokenMasks } from "../../../api/runTokens";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
+import { AGREES } from "../controls/Agreement";
 import { UpdateAside } from "../update/UpdateAside";
 import { asideTitle } from "./title";
 import { Worst } from "./Worst";
@@ -95,7 +96,9 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
             <th>share</th>
             {ofStep.size > 0 && <th title={OF_STEP}>in step</th>}
             {first !== undefined && (
-              <th title={`Of the tokens that it or ${first.title} masks, the share that both mask`}>agrees</th>
+              <th>
+                <abbr title={harmless(`With ${first.title}. ${AGREES}`)}>agrees</abbr>
+              </th>
             )}
           </tr>
         </thead>

@@ -7,10 +7,9 @@ import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { percent } from "../../../lib/numbers/percent";
 import { Threshold } from "./Threshold";
+import { Agreement } from "./Agreement";
 import { ofRun } from "./ofRun";
 import style from "./Controls.module.css";
-
-const AGREES = "Of the tokens that either masks, the share that both mask";
 
 export function Masks() {
   const { tokenMasks: masks } = useSession();
@@ -27,8 +26,8 @@ export function Masks() {
           <RuleField place={1} label="and" mask={second} />
           {second !== undefined && <Outcome mask={second} mark="second" />}
           {second !== undefined && (
-            <span class={style["outcome"]} title={AGREES}>
-              agreement {percent(agreement(first.flags, second.flags))}
+            <span class={style["outcome"]}>
+              <Agreement share={agreement(first.flags, second.flags)} />
             </span>
           )}
         </div>
@@ -85,7 +84,12 @@ function Outcome({ mask, mark }: { mask: Mask; mark: "first" | "second" }) {
     <span class={style["outcome"]}>
       <i class={style[mark]} />
       {figure(mask.count)} of {figure(trained)} · {percent(mask.count / trained)}
-      {recorded !== null && <span title={AGREES}> · agreement with the recorded flags {percent(recorded)}</span>}
+      {recorded !== null && (
+        <>
+          {" · "}
+          <Agreement share={recorded} of="with the recorded flags" />
+        </>
+      )}
     </span>
   );
 }
