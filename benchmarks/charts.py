@@ -4,8 +4,9 @@
 
 Writes runs that logged so many metrics at so many steps (once; 50 runs take 1.2 GB and two minutes), and draws one
 chart with all of them. "First" is the first look of all, which reads the logs and keeps their columns in the index.
-"Draws" is from the address until the lines are drawn in a page of its own, with warm files; "zoom" and "smoothing" are
-from the end of a drag, or from the slider, until the frame with the answer was painted. With `--samples`, "24 charts"
+"Draws" is from the address until the lines are drawn in a page of its own, with warm files. "Zoom" is from the end of a
+drag until the chart shows the range, with the points that it has; "refined" and "smoothing" are from the end of a drag,
+or from the slider, until the frame with the server's answer was painted. With `--samples`, "24 charts"
 is the same for a page of 24 charts of that run. Beside each stand the milliseconds that the server took for the request
 with the curves, the last part of the whole. Medians, and the 95th percentile in brackets.
 """
@@ -24,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from page import CHROMIUM, READY, p95, start
 from rolloupe import Recorder
 
-AIMS_MS = {"draws": 500, "zoom": 50, "smoothing": 50, "24 charts": 500}
+AIMS_MS = {"draws": 500, "zoom": 50, "refined": 50, "smoothing": 50, "24 charts": 500}
 
 CHARTED = """count => {
   const drawn = [...document.querySelectorAll("section canvas")];
@@ -66,11 +67,22 @@ def opened(browser: Browser, link: str, address: str, charts: int) -> tuple[Page
     return page, took
 
 
-WATCH = """
-window.began = 0;
-for (const type of ["change", "mouseup"])
-  addEventListener(type, () => { window.began = performance.now(); }, true);
+WATCH = """() => {
+  window.began = 0;
+  window.redrawn = 0;
+  for (const type of ["change", "mouseup"])
+    addEventListener(type, () => { window.began = performance.now(); window.redrawn = 0; }, true);
+  const {clearRect} = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function (...of) {
+    if (window.redrawn === 0) { // a frame that is being drawn is painted before the next task
+      window.redrawn = -1;
+      requestAnimationFrame(() => setTimeout(() => { window.redrawn = performance.now(); }));
+    }
+    return clearRect.apply(this, of);
+  };
+}
 """
+REDRAWN = "() => window.redrawn - window.began"
 PAINTED = """count => {
   const asked = performance.getEntriesByType("resource").filter(one => one.name.endsWith("/api/curves"));
   if (asked.length <= count) return false;
@@ -160,7 +172,8 @@ def main() -> None:
                 page.wait_for_timeout(500)
                 note("smoothing", page, changed(page, slide))
                 page.wait_for_timeout(500)
-                note("zoom", page, changed(page, drag))
+                note("refined", page, changed(page, drag))
+                note("zoom", page, page.evaluate(REDRAWN))
                 page.context.close()
         finally:
             process.terminate()
