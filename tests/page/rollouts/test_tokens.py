@@ -141,6 +141,21 @@ def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, 
     tokens.keyboard.press("ArrowRight")
     expect(tokens).not_to_have_url(sample)
 
+    tokens.set_viewport_size({"width": 390, "height": 844})
+    tokens.goto(token_viewer.address + LONG_TOKENS)
+    expect(tokens.get_by_role("group", name="Tokens, by arrow keys")).to_be_visible()
+    expect(tokens.get_by_role("combobox", name="Colour")).to_be_hidden()
+    for block, at in (("end", 300), ("start", 301)):
+        token = tokens.locator(f"[data-at='{at}']")
+        token.evaluate("(e, block) => e.scrollIntoView({ block })", block)
+        token.dispatch_event("click")
+        expect(card).to_contain_text(f"#{at} ")
+        expect(token).to_be_in_viewport(ratio=1)
+        below, above = card.bounding_box(), token.bounding_box()
+        assert below and above and above["y"] + above["height"] <= below["y"], "the card covers its token"
+        card.get_by_role("button", name="Close the card").click()
+        expect(card).to_have_count(0)
+
 
 def test_ids_without_text_are_chips_and_what_is_not_trained_on_is_folded(tokens: Page, token_viewer: Viewer) -> None:
     tokens.goto(token_viewer.address + PRIME_TOKENS)
