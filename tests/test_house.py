@@ -79,7 +79,7 @@ def test_the_check_of_what_is_loaded_can_fail() -> None:
     assert loaded_after("import duckdb") >= {"duckdb"}
 
 
-@pytest.mark.parametrize("command", ["", "view", "demo", "ls", "show", "query", "doctor", "convert"])
+@pytest.mark.parametrize("command", ["", "view", "tui", "demo", "ls", "show", "query", "doctor", "convert"])
 def test_help_is_light(command: str) -> None:
     arguments = ["rolloupe", *command.split(), "--help"]
     code = f"{HELP}    import sys; sys.argv = {arguments!r}; runpy.run_module('rolloupe', run_name='__main__')"

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from rolloupe.cli import options
+from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Command, Example
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,6 +85,8 @@ def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **ser
 
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
+@click.option("--tui", "in_terminal", is_flag=True, help="Show them in this terminal instead, as `rolloupe tui` does.")
+@tui.looks
 @serving
 @options.reading
 def view(
@@ -99,9 +102,12 @@ def view(
     download_tokenizer: bool,
     metrics: tuple[str, ...],
     metrics_step: str,
+    in_terminal: bool,
+    mask_str: str,
+    theme: str,
     **server: Any,
 ) -> None:
-    """Show runs in the browser, live.
+    """Show runs in the browser, live; with --tui in the terminal.
 
     Prints the address, and opens a browser if there is one. The page follows the runs at PATH while they grow. The
     server listens only on this machine and requires a token, which the address contains. Ctrl-C stops it.
@@ -111,4 +117,7 @@ def view(
         reward_range=reward_range, tokenizer=tokenizer, download_tokenizer=download_tokenizer,
         metrics=metrics, metrics_step=metrics_step,
     )  # fmt: skip
+    if in_terminal:
+        tui.start(place, mask=mask_str, theme=theme, state_dir=server["state_dir"])
+        return
     start(place, **server)

@@ -1,0 +1,132 @@
+"""The app: its colours, its run, and the screens over it."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from textual.app import App
+from textual.screen import Screen
+from textual.theme import Theme
+
+from rolloupe.errors import RolloupeError, defect
+from rolloupe.index import Library
+from rolloupe.tui.draw.palettes import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
+from rolloupe.tui.run.bookmarks import Bookmarks
+from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.run.questions import Questions
+from rolloupe.tui.run.session import SampleAt, Session
+from rolloupe.tui.screens.rollouts import Rollouts
+from rolloupe.tui.widgets.strips import LOOK
+
+
+class FirstLook(NamedTuple):
+    """What the app begins with: the open runs, and the first sample of one."""
+
+    library: Library
+    session: Session
+    first: SampleAt
+    mask: Mask
+
+
+class Terminal(App[None]):
+    """The terminal."""
+
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "Rolloupe"
+
+    def __init__(
+        self, start: "Future[FirstLook]", palette: Palette | None = None, state_dir: str | None = None
+    ) -> None:
+        super().__init__(ansi_color=palette is SIXTEEN_PALETTE)
+        self._start = start
+        self.bookmarks = Bookmarks(state_dir)
+        self.failure: BaseException | None = None
+        self.begun = asyncio.Event()
+        """Set once there is a sample on the screen, or no run to show."""
+        self.questions = Questions(self._call, self._failed)
+        for one in PALETTES.values():
+            self.register_theme(theme_of(one))
+        self.set_palette(palette or DARK_PALETTE)
+        self.rollouts = Rollouts(self.questions, self.bookmarks)
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return the main screen: it is made while the run is being opened."""
+        return self.rollouts
+
+    def _call(self, work: Callable[[], None]) -> None:
+        self.call_later(work)
+
+    def _failed(self, error: Exception) -> None:
+        """Say what failed; the app goes on."""
+        self.rollouts.failed(str(error) if isinstance(error, RolloupeError) else defect(error))
+
+    async def on_mount(self) -> None:
+        """Show the first sample as soon as it is there."""
+        self._start.add_done_callback(lambda future: self._call(lambda: self._begin(future)))
+
+    def _begin(self, start: "Future[FirstLook]") -> None:
+        self.begun.set()
+        error = start.exception()
+        if error is not None:
+            self._leave(error)
+            return
+        self.rollouts.begin(*start.result())
+
+    def _leave(self, error: BaseException) -> None:
+        """End with an error, which the command line reports."""
+        self.failure = self.failure or error
+        self.exit(return_code=1)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End without Textual's own report, which prints the values of variables: texts of a run are among them."""
+        if self.is_headless:
+            super()._handle_exception(error)
+        else:
+            self._leave(error)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Draw everything in other colours."""
+        LOOK.palette = palette
+        self.theme = f"rolloupe-{palette.name}"
+
+    def action_theme(self) -> None:
+        """Change between light and dark."""
+        self.set_palette(LIGHT_PALETTE if LOOK.palette is DARK_PALETTE else DARK_PALETTE)
+        for widget in self.screen.walk_children():
+            widget.refresh()
+
+    async def on_unmount(self) -> None:
+        """Ask no more."""
+        self.questions.close()
+        self.bookmarks.close()
+
+
+def theme_of(palette: Palette) -> Theme:
+    """Return the theme of a palette, for the few things that Textual draws itself."""
+    is_plain = palette is SIXTEEN_PALETTE
+
+    def colour(name: str) -> str:
+        chosen = palette.colour(name)
+        return f"ansi_{chosen}" if is_plain else chosen
+
+    return Theme(
+        name=f"rolloupe-{palette.name}",
+        primary=colour("accent"),
+        foreground=colour("ink-1"),
+        background=colour("surface-page"),
+        surface=colour("surface-float"),
+        panel=colour("surface-pane"),
+        dark=palette is not LIGHT_PALETTE,
+        variables={
+            "scrollbar": colour("line-2"),
+            "scrollbar-hover": colour("ink-3"),
+            "scrollbar-active": colour("accent"),
+            "scrollbar-background": colour("surface-pane"),
+            "scrollbar-background-hover": colour("surface-pane"),
+            "scrollbar-background-active": colour("surface-pane"),
+            "scrollbar-corner-color": colour("surface-pane"),
+            "line": colour("line-2"),
+        },
+    )

@@ -1,0 +1,46 @@
+"""Numbers as people read them."""
+
+from math import isfinite, isnan
+
+THREE = 1000
+
+
+def brief(value: float | None) -> str:
+    """Return a number in three significant figures; a dash if missing."""
+    if value is None:
+        return "–"
+    if not isfinite(value):
+        return "NaN" if isnan(value) else "∞" if value > 0 else "−∞"
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e6):
+        return f"{int(value):,}".replace("-", "−")
+    return _three(value).replace("-", "−")
+
+
+def _three(value: float) -> str:
+    size = abs(value)
+    if size >= 1e6 or size < 1e-4:
+        return f"{value:.2e}"
+    if size >= THREE:
+        return f"{value:,.0f}"
+    places = 2 if size < 100 else 1
+    return f"{value:.3g}" if size < 0.1 else f"{value:.{places}f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a number with its sign."""
+    shown = brief(value)
+    return f"+{shown}" if value is not None and value > 0 and isfinite(value) else shown
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things: `1 sample`, `2,000 samples`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def exact(value: float | str | None) -> str:
+    """Return a value as exactly as a person may want it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.10g}"
+    return "–" if value is None else str(value) if isinstance(value, int) else brief(value)

@@ -1,0 +1,115 @@
+"""The colours of the terminal: those of the page in light and dark, and the sixteen of an old terminal.
+
+Colours are data: neutrals carry the interface, a hue carries a value, a role or a state.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from rich.color import Color
+from rich.style import Style
+
+from rolloupe.tui.draw.ink import Ink
+
+_COLOURS: dict[str, tuple[str, str, str]] = {
+    "surface-pane": ("#f7f6f3", "#131517", "default"),
+    "surface-page": ("#fefdfd", "#181a1d", "default"),
+    "surface-float": ("#ffffff", "#222528", "default"),
+    "select": ("#dde4f3", "#2b3447", "blue"),
+    "ink-1": ("#1c1e22", "#e7e6e3", "default"),
+    "ink-2": ("#494c50", "#b4b6b9", "default"),
+    "ink-3": ("#64666b", "#94979b", "bright_black"),
+    "ink-ghost": ("#a2a5a8", "#505357", "bright_black"),
+    "line-1": ("#e1dfdd", "#282a2e", "bright_black"),
+    "line-2": ("#cdccc8", "#3c3e43", "bright_black"),
+    "accent": ("#325dc1", "#8fb2f9", "bright_blue"),
+    "match": ("#f3e189", "#61510c", "yellow"),
+    "live": ("#1a9951", "#5bcc80", "green"),
+    "warn": ("#925b00", "#eaba67", "yellow"),
+    "alarm": ("#b72d29", "#f5837c", "red"),
+    "think": ("#6a5f7a", "#a79bb8", "magenta"),
+    "tool": ("#526138", "#abba88", "cyan"),
+    "role-system": ("#606369", "#989ba2", "bright_black"),
+    "role-user": ("#345f82", "#8db9d8", "blue"),
+    "role-assistant": ("#1c1e22", "#e7e6e3", "default"),
+    "role-tool": ("#526138", "#abba88", "cyan"),
+    "seq-full": ("#1567a6", "#68b3ea", "bright_blue"),
+    "seq-text": ("#86c2f0", "#265b8d", "blue"),
+    "div-neg": ("#b97fdc", "#834ba8", "magenta"),
+    "div-pos": ("#49c0bc", "#007374", "cyan"),
+}
+"""By name: in light, in dark, and of sixteen."""
+
+_STOPS = (
+    ("#a92c28", "#e8716b", "red"),
+    ("#93521f", "#e29a6f", "red"),
+    ("#7d5c10", "#dcb96a", "yellow"),
+    ("#566a1d", "#b0c86f", "green"),
+    ("#1f6f3b", "#74c98f", "green"),
+)
+"""Rewards from the lowest to the highest, as ink that can be read on every surface."""
+
+LIGHT, DARK, SIXTEEN = 0, 1, 2
+
+
+class Palette(NamedTuple):
+    """One of the three sets of colours."""
+
+    name: str
+    column: int
+
+    def colour(self, name: str) -> str:
+        """Return a colour by its name, or by a scale and a place on it, from 0 to 1 or from -1 to 1."""
+        scale, _, place = name.partition("@")
+        return self._scaled(scale, float(place)) if place else _COLOURS[name][self.column]
+
+    def _scaled(self, scale: str, place: float) -> str:
+        if scale == "reward":
+            return self._between([stop[self.column] for stop in _STOPS], place)
+        if scale == "size":
+            return self._between([self.colour("ink-ghost"), self.colour("seq-full")], place)
+        if scale == "signed":
+            return self.colour("ink-3") if abs(place) < 0.01 else self._sided("signed", place)
+        one = "seq-text" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
+        return self._between([self.colour("surface-page"), self.colour(one)], abs(place))
+
+    def _sided(self, _: str, place: float) -> str:
+        ends = (("#7d3fa5", "#c79ae6", "magenta"), ("#0b6f6c", "#4fc4bf", "cyan"))
+        return ends[place > 0][self.column]
+
+    def _between(self, stops: list[str], place: float) -> str:
+        """Return the colour at a place between some; of sixteen colours the nearest stop."""
+        at = max(0.0, min(1.0, place)) * (len(stops) - 1)
+        if self.column == SIXTEEN:
+            return stops[round(at)]
+        low = min(int(at), len(stops) - 2)
+        return _mixed(stops[low], stops[low + 1], at - low)
+
+    def style(self, ink: Ink, ground: str) -> Style:
+        """Return the style of an ink on a ground."""
+        return _style(self, ink, ink.ground or ground)
+
+
+LIGHT_PALETTE, DARK_PALETTE = Palette("light", LIGHT), Palette("dark", DARK)
+SIXTEEN_PALETTE = Palette("sixteen", SIXTEEN)
+PALETTES = {one.name: one for one in (DARK_PALETTE, LIGHT_PALETTE, SIXTEEN_PALETTE)}
+
+
+@lru_cache(4096)
+def _style(palette: Palette, ink: Ink, ground: str) -> Style:
+    colour = ink.colour
+    if palette.column == SIXTEEN and ground in ("match", "accent") and colour in ("ink-1", "surface-page"):
+        colour = "black"  # the terminal's own ink may be white
+        return Style(color="black", bgcolor=palette.colour(ground), bold=ink.bold)
+    return Style(
+        color=palette.colour(colour),
+        bgcolor=palette.colour(ground),
+        bold=ink.bold or None,
+        italic=ink.italic or None,
+        underline=ink.underline or None,
+    )
+
+
+def _mixed(first: str, second: str, share: float) -> str:
+    pairs = zip(Color.parse(first).get_truecolor(), Color.parse(second).get_truecolor(), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)

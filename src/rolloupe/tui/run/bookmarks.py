@@ -1,0 +1,53 @@
+"""The bookmarks of a person, which the terminal shares with the page."""
+
+from pathlib import Path
+
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import SampleItem
+from rolloupe.state import Change, Mark, SampleMark, State
+from rolloupe.state.records import MAX_EXCERPT_CHARS
+
+
+class Bookmarks:
+    """The bookmarks of the open runs. The file of the state is opened with the first question."""
+
+    def __init__(self, state_dir: str | None) -> None:
+        self._folder = None if state_dir is None else Path(state_dir)
+        self._state: State | None = None
+
+    def _opened(self) -> State:
+        if self._state is None:
+            self._state = State(self._folder)
+        return self._state
+
+    def has(self, run: OpenRun, key: SampleKey) -> bool:
+        """Return whether a sample is bookmarked; creates nothing."""
+        return State.is_there(self._folder) and _is_set(self._mark(run, key))
+
+    def toggle(self, run: OpenRun, item: SampleItem) -> bool:
+        """Set or remove a bookmark; a note stays. Returns whether it is set now."""
+        mark = self._mark(run, item.key)
+        value = mark.value if mark and isinstance(mark.value, SampleMark) else SampleMark()
+        is_set = not value.bookmarked
+        changed = SampleMark(
+            bookmarked=is_set, note=value.note, uid=item.uid, excerpt=item.response[:MAX_EXCERPT_CHARS]
+        )
+        kept = changed if is_set or value.note else None
+        self._opened().write(Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0), run)
+        return is_set
+
+    def _mark(self, run: OpenRun, key: SampleKey) -> Mark | None:
+        state = self._opened()
+        owner = state.owner(run)
+        marks = state.of(owner) if owner else []
+        return next((mark for mark in marks if mark.name == str(key)), None)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._state is not None:
+            self._state.close()
+
+
+def _is_set(mark: Mark | None) -> bool:
+    return mark is not None and isinstance(mark.value, SampleMark) and mark.value.bookmarked

@@ -1,0 +1,163 @@
+"""One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe import query
+from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
+from rolloupe.model import Sample, SampleKey
+from rolloupe.query import Catalogue, SampleItem, SamplePage, SplitSummary, StepSummary
+from rolloupe.tui.run.place import ListPlace
+from rolloupe.wire.views.items import is_live
+
+PAGE = 100
+"""Samples of a list that are asked for together."""
+
+KEPT_PAGES = 32
+WAIT_S = 20.0
+"""How long the first sample of a run that is not indexed yet is waited for."""
+PAUSE_S = 0.01
+OTHERS_S = 0.5
+"""How long `train` is waited for while another split is there."""
+
+
+class RunState(NamedTuple):
+    """The run at this moment, for headers and pickers."""
+
+    version: str
+    splits: list[SplitSummary]
+    steps: list[StepSummary]
+    """Of the split of the place."""
+    catalogue: Catalogue
+    problems: int
+    phase: str
+    share: float
+    """How much of the run's files is indexed, from 0 to 1."""
+    changed_s: float | None
+    is_live: bool
+
+    def step(self, step: int) -> StepSummary | None:
+        """Return the summary of a step."""
+        return next((one for one in self.steps if one.step == step), None)
+
+    @property
+    def rewards(self) -> list[float | None]:
+        """Mean rewards by step."""
+        return [one.reward.mean for one in self.steps]
+
+
+class SampleAt(NamedTuple):
+    """A sample on the screen: number `number` of the `total` samples of a list, and its group."""
+
+    place: ListPlace
+    number: int
+    total: int
+    item: SampleItem | None
+    sample: Sample | None
+    """None for an empty list."""
+    members: Sequence[SampleKey] = ()
+    note: str = ""
+
+
+class Session:
+    """A run that is looked at."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self.run = run
+        self._pages: Lru[tuple[str, ListPlace, int], SamplePage] = Lru(KEPT_PAGES)
+
+    def first_place(self, split: str = "") -> ListPlace:
+        """Return where to begin: the newest step of `train`, else of the first split."""
+        splits = query.splits(self.run, quick=True)
+        chosen = next((one for one in splits if one.name == split), splits[0] if splits else None)
+        if chosen is None:
+            return ListPlace()
+        return ListPlace(split=chosen.name, step=chosen.last_step or 0)
+
+    def wait_for_samples(self, timeout_s: float = WAIT_S) -> None:
+        """Wait until the index has a sample of `train`, or nothing more to come; of another split a little longer."""
+        waited_s = 0.0
+        while waited_s < timeout_s and not self.run.wait(PAUSE_S):
+            waited_s += PAUSE_S
+            splits = {split for split, _ in self.run.snapshot().steps}
+            if "train" in splits or (splits and waited_s > OTHERS_S):
+                return
+
+    def page(self, place: ListPlace, number: int) -> SamplePage:
+        """Return the page of a list that has sample `number`. Raises as `query.samples`."""
+        offset = number // PAGE * PAGE
+        key = (self.run.version, place, offset)
+        page = self._pages.get(key)
+        if page is None:
+            wanted = query.with_length(self.run, place.query(offset, PAGE))
+            page = query.samples(self.run, wanted)
+            self._pages.put(key, page)
+        return page
+
+    def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
+        """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""
+        number = number if key is None else self.number_of(place, key, number)
+        page = self.page(place, max(0, number))
+        if not page.total:
+            return SampleAt(place, 0, 0, None, None, note=self._why_none(place))
+        if not 0 <= number < page.total:
+            return self.open(place, page.total - 1 if number < 0 or number >= page.total else number)
+        item = page.samples[number - page.offset]
+        sample, members = query.sample_and_group(self.run, item.key)
+        return SampleAt(place, number, page.total, item, sample, members)
+
+    def number_of(self, place: ListPlace, key: SampleKey, otherwise: int = 0) -> int:
+        """Return the number of a sample in a list."""
+        wanted = query.with_length(self.run, place.query(0, 1))
+        page = query.samples(self.run, wanted, around=key)
+        return page.offset if page.samples and page.samples[0].key == key else otherwise
+
+    def _why_none(self, place: ListPlace) -> str:
+        if place.where:
+            lacks = query.why_none(self.run, place.query())
+            return " ".join(["No sample matches the filter.", *lacks])
+        return "No sample was discarded at this step." if place.is_discarded else "This step has no samples."
+
+    def state(self, split: str) -> RunState:
+        """Return the state of the run, with the steps of a split."""
+        run, progress = self.run, self.run.progress()
+        splits = query.splits(run, quick=True)
+        steps = query.steps(run, split) if any(one.name == split for one in splits) or split == "eval" else []
+        changed_s = run.changed_s()
+        share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0
+        return RunState(
+            run.version, splits, steps, query.catalogue(run, split), query.problem_count(run),
+            progress.phase, share, changed_s, is_live(run, changed_s, run.quiet_s()),
+        )  # fmt: skip
+
+    def at_step(self, place: ListPlace, step: int) -> ListPlace:
+        """Return the same list at another step."""
+        return replace(place, step=step)
+
+    def at_split(self, place: ListPlace, split: str) -> ListPlace:
+        """Return the same list in another split: at the same step, if the split has it, else at its newest.
+
+        Raises `NotFound` for a split without samples.
+        """
+        steps = [one.step for one in query.steps(self.run, split)]
+        if not steps:
+            raise NotFound(f"the run has no samples of {split!r}")
+        return replace(place, split=split, step=place.step if place.step in steps else steps[-1])
+
+    def columns(self, split: str) -> list[str]:
+        """Return the columns of a list beside the preview: reward, advantage, length, as far as they vary."""
+        return query.usual_columns(self.run, split)
+
+
+def near(steps: Sequence[int], step: int, by: int) -> int:
+    """Return the step that stands `by` steps after another one, or before it, as far as there are any."""
+    if not steps:
+        return step
+    after = [one for one in steps if one > step] if by > 0 else [one for one in reversed(steps) if one < step]
+    if not after:
+        return step
+    return after[min(abs(by), len(after)) - 1]

@@ -1,0 +1,1 @@
+"""The screens: what keys do, and which question follows from it."""

@@ -1,0 +1,259 @@
+"""What the keys of the main screen do."""
+
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
+from textual.widget import Widget
+
+from rolloupe.query.search import Hit
+from rolloupe.tui.draw.ink import ACCENT, DIM
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.keys import KEYS
+from rolloupe.tui.run.session import Session, near
+from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
+from rolloupe.tui.screens.help import HelpScreen
+from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.screens.search import SearchScreen
+from rolloupe.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+
+class Actions:
+    """The actions, mixed into the screen."""
+
+    @property
+    def _me(self) -> "Rollouts":
+        return cast("Rollouts", self)
+
+    # Moving
+
+    def action_sample(self, by: int) -> None:
+        """Go to another sample of the list."""
+        me = self._me
+        number = me.number + by
+        if me.place == me.shown.place and not 0 <= number < me.shown.total:
+            key, end = ("N", "last") if by > 0 else ("P", "first")
+            me.tell(f"This is the {end} sample of the list; {key} goes to another step.")
+            return
+        me.go(me.place, max(0, number))
+
+    def action_step(self, by: int) -> None:
+        """Go to another step."""
+        me = self._me
+        steps = [one.step for one in me.state.steps] if me.state else []
+        step = near(steps, me.place.step, by)
+        if step == me.place.step:
+            me.tell(f"This is the {'last' if by > 0 else 'first'} step.")
+            return
+        me.go(replace(me.place, step=step), 0)
+
+    def action_page(self, by: int) -> None:
+        """Scroll by a page."""
+        self._me.reader.page(by)
+
+    def action_sideways(self, by: int) -> None:
+        """Scroll to a side."""
+        self._me.reader.sideways(by)
+
+    def action_end(self, is_last: bool) -> None:
+        """Go to the top or the bottom."""
+        self._me.reader.go_to_end(is_last=is_last)
+
+    def action_focus_pane(self, by: int) -> None:
+        """Move the focus to another pane; in a narrow window the left one unfolds."""
+        me = self._me
+        panes: list[Widget] = [me.reader, *(me.side.query_one(f"#{name}") for name in ("pickers", "list", "fields"))]
+        now = panes.index(me.focused) if me.focused in panes else 0
+        pane = panes[(now + by) % len(panes)]
+        me.set_class(pane is not me.reader, "side-open")
+        pane.focus()
+
+    # Looking
+
+    def action_switch(self) -> None:
+        """Switch between text and table."""
+        me = self._me
+        me.view = "text" if me.view == "table" else "table"
+        me.show_text()
+        me.bar("head").changed()
+        me.finder.look()
+
+    def action_again(self) -> None:
+        """Read the sample and the state of the run again."""
+        me = self._me
+        key = me.shown.sample.key if me.shown.sample else None
+        me.side.samples.clear()
+        me.go(me.place, me.number, key)
+        me.ask_state()
+
+    def action_discarded(self) -> None:
+        """Show only discarded samples, or all."""
+        me = self._me
+        me.go(replace(me.place, is_discarded=not me.place.is_discarded), 0)
+
+    def action_follow(self) -> None:
+        """Follow the run, or stop following."""
+        me = self._me
+        me.is_following = not me.is_following
+        me.tell("Following: new steps are shown as they come." if me.is_following else "Not following any more.")
+
+    # Finding
+
+    def action_find(self) -> None:
+        """Ask what to find."""
+        me = self._me
+        me.asker.ask("find", me.finder.enter, me.finder.text, stays=True)
+
+    def action_filter(self) -> None:
+        """Ask for a filter; an empty one shows all samples."""
+        me = self._me
+        me.asker.ask("filter", lambda text: me.go(replace(me.place, where=text.strip()), 0), me.place.where)
+
+    def action_search(self) -> None:
+        """Ask what to search the run for."""
+        me = self._me
+        me.asker.ask("search", self._search)
+
+    def _search(self, text: str) -> None:
+        if text:
+            me = self._me
+            me.app.push_screen(SearchScreen(me, text), lambda hit: self._open_hit(hit, text))
+
+    def _open_hit(self, hit: Hit | None, text: str) -> None:
+        if hit is None:
+            return
+        me, key = self._me, hit.sample.key
+        me.finder.text = text
+        me.go(replace(me.place, split=key.split, step=key.step, where="", is_discarded=False), 0, key)
+
+    def action_clear(self) -> None:
+        """Close what is open, and forget what was found."""
+        me = self._me
+        me.asker.close()
+        me.finder.clear()
+        me.set_class(False, "side-open")
+        me.reader.focus()
+        me.tell("")
+
+    # Choosing
+
+    def action_pick(self, what: str) -> None:
+        """Choose something in a list."""
+        if self._me.state is not None:
+            getattr(self, f"_pick_{what}")()
+
+    def _pick_step(self) -> None:
+        me = self._me
+        assert me.state is not None
+        steps = list(reversed(me.state.steps))
+        now = next((n for n, one in enumerate(steps) if one.step == me.place.step), 0)
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                me.go(replace(me.place, step=steps[number].step), 0)
+
+        choices = step_choices(me.state.steps, me.scales.get("reward", Scale()))
+        me.app.push_screen(PickScreen("Step", choices, now), chosen)
+
+    def _pick_split(self) -> None:
+        me = self._me
+        assert me.state is not None
+        splits = split_choices(me.state.splits, me.scales.get("reward", Scale()))
+        now = next((n for n, (name, _) in enumerate(splits) if name == me.place.split), 0)
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                me.go_to_split(splits[number][0])
+
+        me.app.push_screen(PickScreen("Split", [choice for _, choice in splits], now), chosen)
+
+    def _pick_sort(self) -> None:
+        me = self._me
+        assert me.state is not None
+        sorts = sort_choices(me.state)
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                name, descending, _ = sorts[number]
+                me.go(replace(me.place, sort=name, descending=descending), 0)
+
+        me.app.push_screen(PickScreen("Sort by", [one[2] for one in sorts], current_sort(me.place, sorts)), chosen)
+
+    def _pick_run(self) -> None:
+        me = self._me
+        assert me.library is not None
+        runs = me.library.runs
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                me.go_to_run(Session(runs[number]))
+
+        choices = [Choice(run.id, [(f"{run.info.format} ", DIM)]) for run in runs]
+        now = next((n for n, run in enumerate(runs) if run is me.session.run), 0)
+        me.app.push_screen(PickScreen("Run", choices, now), chosen)
+
+    def _pick_fields(self) -> None:
+        me = self._me
+        me.set_class(True, "side-open")
+        me.side.query_one("#fields").focus()
+
+    def action_palette(self) -> None:
+        """Choose an action by its name."""
+        me = self._me
+        actions = [one for one in KEYS if one.action != "palette"]
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                me.call_later(me.run_action, actions[number].action)
+
+        choices = [Choice(one.meaning, [(f"{one.label} ", ACCENT)]) for one in actions]
+        me.app.push_screen(PickScreen("Do", choices), chosen)
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Do what was chosen in the left pane."""
+        me, rows = self._me, event.rows.id
+        if rows == "list":
+            me.go(me.place, event.number)
+        elif rows == "fields":
+            me.fields.toggle(list(me.fields)[event.number])
+            me.side.show_fields()
+            me.show_text(keeps_place=True)
+            me.bar("head").changed()
+        elif rows == "pickers":
+            picker = me.side.picker(event.number)
+            keys = {"filter": "filter", "only": "discarded"}
+            me.call_later(me.run_action, keys.get(picker.name, f"pick('{picker.name}')"))
+
+    # Keeping
+
+    def action_copy(self) -> None:
+        """Copy the id of the sample."""
+        me = self._me
+        if me.shown.sample is not None:
+            name = str(me.shown.sample.key)
+            me.app.copy_to_clipboard(name)
+            me.tell(f"Copied {name}")
+
+    def action_bookmark(self) -> None:
+        """Set or remove a bookmark."""
+        me = self._me
+        item, run = me.shown.item, me.session.run
+        if item is None:
+            return
+
+        def show(is_set: bool) -> None:
+            me.show_bookmark(is_set)
+            me.tell("Bookmarked; the page shows it too." if is_set else "The bookmark is removed.")
+
+        me.questions.ask("toggle bookmark", lambda: me.bookmarks.toggle(run, item), show)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self._me.app.push_screen(HelpScreen())
+
+    def action_theme(self) -> None:
+        """Change between light and dark."""
+        me = self._me
+        me.call_later(me.app.run_action, "theme")

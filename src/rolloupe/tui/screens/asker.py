@@ -1,0 +1,65 @@
+"""The line at the foot into which a person types: what to find, to search, to filter by."""
+
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Input
+
+from rolloupe.tui.draw.ink import ACCENT
+from rolloupe.tui.widgets.bar import LineBar
+
+
+class Asker(Horizontal):
+    """Hidden until something is asked. Enter answers and Esc leaves; the line may stay open for more answers."""
+
+    def __init__(self) -> None:
+        super().__init__(id="asker")
+        self._word = ""
+        self._then: Callable[[str], None] = lambda _: None
+        self._stays = False
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("asker-word", lambda _: [[(f" {self._word} ", ACCENT)]])
+        yield Input(id="asker-input", compact=True)
+
+    @property
+    def line(self) -> Input:
+        """The line to type into."""
+        return self.query_one(Input)
+
+    @property
+    def is_open(self) -> bool:
+        """True while something is asked."""
+        return self.has_class("open")
+
+    def ask(self, word: str, then: Callable[[str], None], value: str = "", *, stays: bool = False) -> None:
+        """Ask for a text. With `stays`, the line stays open after an answer."""
+        self._word, self._then, self._stays = word, then, stays
+        self.add_class("open")
+        bar = self.query_one(LineBar)
+        bar.styles.width = len(word) + 2
+        bar.changed()
+        self.line.value = value
+        self.line.focus()
+
+    def close(self) -> None:
+        """Hide the line."""
+        self.remove_class("open")
+        self.screen.focus_next() if self.screen.focused is self.line else None
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer."""
+        event.stop()
+        then = self._then
+        if not self._stays:
+            self.close()
+        then(event.value)
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave the line to the screen on Esc."""
+        if event.key in ("tab", "shift+tab"):
+            event.stop()
+            event.prevent_default()

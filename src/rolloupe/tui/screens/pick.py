@@ -1,0 +1,81 @@
+"""A list to choose from, which typing narrows: steps, splits, orders, runs, actions."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from rolloupe.tui.draw.ink import STRONG, Line, padded, safe
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+
+class Choice(NamedTuple):
+    """Something to choose: its text, and facts at its right."""
+
+    text: str
+    facts: Line = []  # noqa: RUF012
+
+
+class PickScreen(ModalScreen[int | None]):
+    """Returns the number of the choice, None if the person leaves."""
+
+    def __init__(self, title: str, choices: Sequence[Choice], current: int = 0) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self._current = current
+        self._numbers = list(range(len(choices)))
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        with Vertical(id="pick"):
+            yield LineBar(
+                "pick-title", lambda width: [padded([safe(f" {self._title}", STRONG)], width)], "surface-float"
+            )
+            yield Input(placeholder="type to narrow", id="pick-input", compact=True)
+            yield RowList("pick-rows")
+
+    def on_mount(self) -> None:
+        """Show all choices."""
+        self.rows.ground = "surface-float"
+        self._show(self._current)
+
+    @property
+    def rows(self) -> RowList:
+        """The list."""
+        return self.query_one("#pick-rows", RowList)
+
+    def _show(self, cursor: int) -> None:
+        self.rows.fill(len(self._numbers), self._row, cursor)
+
+    def _row(self, number: int, width: int) -> list[Line]:
+        choice = self._choices[self._numbers[number]]
+        facts: Line = choice.facts
+        return [[*padded([safe(f" {choice.text}")], max(0, width - sum(len(text) for text, _ in facts))), *facts]]
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list to the choices that hold every typed word."""
+        words = event.value.lower().split()
+        texts = (choice.text.lower() for choice in self._choices)
+        self._numbers = [n for n, text in enumerate(texts) if all(word in text for word in words)]
+        self._show(0 if words else self._current)
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Return the choice."""
+        event.stop()
+        self.dismiss(self._numbers[event.number])
+
+    def on_key(self, event: events.Key) -> None:
+        """Move in the list while typing, choose, or leave."""
+        if event.key == "escape":
+            event.stop()
+            self.dismiss(None)
+        elif event.key in ("up", "down", "pageup", "pagedown", "enter") and self.focused is not self.rows:
+            event.stop()
+            event.prevent_default()
+            self.rows.on_key(event)

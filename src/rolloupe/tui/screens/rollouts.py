@@ -1,0 +1,271 @@
+"""The main screen: the list at the left, the sample at the right. What its keys do is in `actions.py`."""
+
+from collections.abc import Iterator
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.events import Resize
+from textual.screen import Screen
+
+from rolloupe.index import Library
+from rolloupe.model import SampleKey
+from rolloupe.query import SamplePage
+from rolloupe.tui.draw.ink import Line
+from rolloupe.tui.draw.scales import Scale, scales_of
+from rolloupe.tui.keys import bindings
+from rolloupe.tui.run.bookmarks import Bookmarks
+from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.run.place import ListPlace
+from rolloupe.tui.run.questions import Questions
+from rolloupe.tui.run.session import RunState, SampleAt, Session
+from rolloupe.tui.screens.actions import Actions
+from rolloupe.tui.screens.asker import Asker
+from rolloupe.tui.screens.find import Finder
+from rolloupe.tui.screens.side import Side
+from rolloupe.tui.views.blocks import TextBlock, blocks_of, extra_blocks, row_block
+from rolloupe.tui.views.facts import facts_of
+from rolloupe.tui.views.fields import Fields
+from rolloupe.tui.views.headers import NARROW, Marks, foot_line, run_line, sample_lines
+from rolloupe.tui.views.lists import Picker, sort_words
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.reader import TextPane
+
+
+class Rollouts(Actions, Screen[None]):
+    """Samples of a run, one at a time."""
+
+    BINDINGS = bindings()
+
+    def __init__(self, questions: Questions, bookmarks: Bookmarks) -> None:
+        super().__init__()
+        self.opened: Session | None = None
+        self.library: Library | None = None
+        self.questions = questions
+        self.bookmarks = bookmarks
+        self.fields = Fields()
+        self.finder = Finder(self)
+        self.mask: Mask = str
+        self.shown = SampleAt(ListPlace(), 0, 0, None, None, note="Opening …")
+        self.place, self.number = self.shown.place, 0
+        """Where the person wants to be: ahead of what is shown while an answer is awaited."""
+        self.state: RunState | None = None
+        self.scales: dict[str, Scale] = {}
+        self.view = "text"
+        self.message, self.is_alarm = "", False
+        self.is_following = False
+        self.is_bookmarked = False
+
+    @property
+    def session(self) -> Session:
+        """The run, from `begin` on."""
+        assert self.opened is not None
+        return self.opened
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Refuse what needs a run until there is one."""
+        del parameters
+        return self.opened is not None or action in ("help", "theme")
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("header", lambda width: [self._run_line(width)])
+        with Horizontal(id="middle"):
+            yield Side(self.fields, self._want_page)
+            with Vertical(id="main"):
+                yield LineBar("head", self._sample_lines, "surface-page")
+                yield TextPane("reader")
+        yield Asker()
+        yield LineBar("foot", lambda width: [foot_line(self.message, self.is_alarm, self.reader.share, width)])
+
+    # What is drawn
+
+    def on_mount(self) -> None:
+        """Lay out what is the same for every run."""
+        self._fold()
+        self.reader.focus()
+        self.watch(self.reader, "scroll_y", lambda: self.bar("foot").changed(), init=False)
+
+    def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
+        """Show a run from a sample on, then ask for the rest."""
+        self.library, self.opened, self.mask = library, session, mask
+        self.state, self.scales = None, {}
+        self.side.samples.clear()
+        self.show(first)
+        self.ask_state()
+
+    def on_resize(self, _: Resize) -> None:
+        """Fold the left pane away in a narrow window."""
+        self._fold()
+
+    def _fold(self) -> None:
+        self.set_class(self.app.size.width < NARROW, "narrow")
+
+    @property
+    def reader(self) -> TextPane:
+        """The pane with the text."""
+        return self.query_one("#reader", TextPane)
+
+    @property
+    def side(self) -> Side:
+        """The left pane."""
+        return self.query_one(Side)
+
+    @property
+    def asker(self) -> Asker:
+        """The line to type into."""
+        return self.query_one(Asker)
+
+    def bar(self, id: str) -> LineBar:
+        """Return one of the lines that do not scroll."""
+        return self.query_one(f"#{id}", LineBar)
+
+    def _run_line(self, width: int) -> Line:
+        if self.opened is None:
+            return []
+        return run_line(self.opened.run.info.name, self.place, self.state, self.scales, width)
+
+    def _sample_lines(self, width: int) -> list[Line]:
+        return list(sample_lines(self.shown, self.scales, self.fields, self.marks, width))
+
+    @property
+    def marks(self) -> Marks:
+        """What is true of the sample and the screen."""
+        return Marks(self.is_bookmarked, self.is_following, self.view)
+
+    def show(self, at: SampleAt) -> None:
+        """Show a sample."""
+        is_same = at.sample is not None and self.shown.sample is not None and at.sample.key == self.shown.sample.key
+        is_new_list = at.place != self.shown.place
+        self.shown, self.place, self.number = at, at.place, at.number
+        if at.sample is not None and self.fields.learn(self._names(at)):
+            self.side.show_fields()
+        if is_new_list:
+            self.side.samples.clear()
+        self.show_text(keeps_place=is_same)
+        self.side.show_list(at.total, at.number)
+        self._show_places()
+        self.tell("")
+        self.finder.look()
+        self._ask_bookmark()
+
+    def _ask_bookmark(self) -> None:
+        sample, run = self.shown.sample, self.session.run
+        if sample is not None:
+            key = sample.key
+            self.questions.ask("bookmark", lambda: self.bookmarks.has(run, key), self.show_bookmark)
+
+    def show_bookmark(self, is_set: bool) -> None:
+        """Show whether the sample is bookmarked."""
+        if is_set != self.is_bookmarked:
+            self.is_bookmarked = is_set
+            self.bar("head").changed()
+
+    def _names(self, at: SampleAt) -> Iterator[str]:
+        if at.sample is not None:
+            yield from (one.name for one in facts_of(at.sample))
+            yield from (f"extra.{name}" for name in at.sample.extra)
+
+    def show_text(self, *, keeps_place: bool = False) -> None:
+        """Show the sample as text or as a table."""
+        blocks = list(self._table() if self.view == "table" else self._text())
+        self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
+
+    def _text(self) -> Iterator[TextBlock]:
+        if self.shown.sample is not None:
+            yield from (one for one in blocks_of(self.shown.sample, self.mask) if self.fields[one.field])
+
+    def _table(self) -> Iterator[TextBlock]:
+        sample = self.shown.sample
+        if sample is None:
+            return
+        yield row_block("id", str(sample.key))
+        for name, value, _ in facts_of(sample):
+            if self.fields.in_table(name):
+                number = value if isinstance(value, float | int) else None
+                yield row_block(name, value, self.scales.get(name, Scale()).ink(number))
+        for block in (*blocks_of(sample, self.mask), *extra_blocks(sample)):
+            if self.fields.in_table(block.field) and not (block.field.startswith("extra.") and not block.is_row):
+                yield block._replace(is_row=True)
+
+    def _show_places(self) -> None:
+        self.bar("header").changed()
+        self.bar("head").changed()
+        place = self.place
+        pickers = [
+            Picker("1", "run", self.session.run.info.name),
+            Picker("2", "split", place.split),
+            Picker("3", "step", str(place.step)),
+            Picker("4", "sort", sort_words(place)),
+        ]
+        pickers += [Picker("F", "filter", place.where)] if place.where else []
+        pickers += [Picker("D", "only", "discarded samples")] if place.is_discarded else []
+        self.side.show_pickers(pickers)
+
+    def tell(self, message: str, *, is_alarm: bool = False) -> None:
+        """Say something at the foot of the screen."""
+        self.message, self.is_alarm = message, is_alarm
+        self.bar("foot").changed()
+
+    # What is asked
+
+    def ask_state(self) -> None:
+        """Ask for the state of the run: its steps, its splits, its columns."""
+        split = self.place.split
+
+        def ask() -> tuple[RunState, list[str]]:
+            return self.session.state(split), self.session.columns(split)
+
+        self.questions.ask("state", ask, lambda answer: self._take_state(*answer))
+
+    def _take_state(self, state: RunState, columns: list[str]) -> None:
+        self.state, self.scales = state, scales_of(state.catalogue)
+        self.side.samples.columns, self.side.samples.scales = columns[:3], self.scales
+        self.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
+        self.side.show_fields()
+        self.side.list.refresh()
+        self.side.query_one("#list-head", LineBar).changed()
+        self._show_places()
+
+    def _want_page(self, number: int) -> None:
+        place = self.place
+        self.questions.ask(
+            f"page {number}", lambda: self.session.page(place, number), lambda page: self._take_page(place, page)
+        )
+
+    def _take_page(self, place: ListPlace, page: SamplePage) -> None:
+        if place == self.place:
+            self.side.samples.take(page)
+            self.side.list.refresh()
+
+    def failed(self, reason: str) -> None:
+        """Say that a question failed; the person stays where the shown sample is."""
+        self.place, self.number = self.shown.place, self.shown.number
+        self._show_places()
+        self.side.list.go_to(self.number)
+        self.tell(reason, is_alarm=True)
+
+    def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
+        """Go to a sample."""
+        is_new_split = place.split != self.place.split
+        self.place, self.number = place, number
+        self.questions.ask("sample", lambda: self.session.open(place, number, key), self.show)
+        if is_new_split:
+            self.ask_state()
+
+    def go_to_split(self, split: str) -> None:
+        """Go to another split, at the same step if it has it."""
+        place, session = self.place, self.session
+        self.questions.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
+
+    def go_to_run(self, session: Session) -> None:
+        """Look at another of the open runs."""
+
+        def first() -> SampleAt:
+            session.wait_for_samples()
+            return session.open(session.first_place(), 0)
+
+        def begin(at: SampleAt) -> None:
+            if self.library is not None:
+                self.begin(self.library, session, at, self.mask)
+
+        self.questions.ask("sample", first, begin)

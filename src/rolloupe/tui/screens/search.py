@@ -1,0 +1,97 @@
+"""`/`: search the run; the samples that match appear as they are found."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from rolloupe.query import SampleQuery
+from rolloupe.query.search import Found, Hit, Search, TextQuery
+from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+MOST = 1000
+"""Hits that are listed; all are counted."""
+
+
+class SearchScreen(Screen[Hit | None]):
+    """The hits of a search. Returns the one that a person chooses."""
+
+    def __init__(self, rollouts: "Rollouts", text: str) -> None:
+        super().__init__()
+        self._rollouts = rollouts
+        self._text = text
+        self._hits: list[Hit] = []
+        self._progress: Found | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("search-head", self._head)
+        yield RowList("hits", height=2)
+
+    def on_mount(self) -> None:
+        """Begin to search."""
+        self.query_one(RowList).focus()
+        text, session = TextQuery(text=self._text), self._rollouts.session
+        questions = self._rollouts.questions
+        number = questions.number("search") + 1
+
+        def search() -> None:
+            for found in Search(
+                session.run, text, SampleQuery(), limit=MOST, transcripts=0,
+                stopped=lambda: not questions.is_newest("search", number),
+            ):  # fmt: skip
+                self.app.call_later(self._take, found)
+
+        questions.ask("search", search, lambda _: None, is_slow=True)
+
+    def _take(self, found: Found) -> None:
+        if not self.is_mounted:  # the person left meanwhile
+            return
+        self._hits += found.hits
+        self._progress = found
+        self.query_one(LineBar).changed()
+        rows = self.query_one(RowList)
+        rows.fill(len(self._hits), self._row)
+
+    def _head(self, width: int) -> list[Line]:
+        title: Line = [(" Search  ", DIM), safe(self._text, ACCENT)]
+        if self._progress is None:
+            return [cut(title, width)]
+        progress = self._progress.progress
+        found = count(progress.found, "sample")
+        how_far = "" if progress.is_over else f"  searched {progress.samples:,} of {progress.known_samples:,}"
+        notes = [safe(note, DIM) for note in progress.notes[:1]]
+        return [cut(joined([title, [(found + how_far, QUIET)], [("Enter opens, Esc leaves", DIM)], notes]), width)]
+
+    def _row(self, number: int, width: int) -> list[Line]:
+        hit = self._hits[number]
+        first: Line = [(" ", PLAIN), safe(hit.sample.id, QUIET), (f"  reward {brief(hit.sample.reward)}", DIM)]
+        second: Line = [("   ", PLAIN)]
+        for snippet in hit.snippets[:1]:
+            ink = {0: PLAIN, 1: MATCH}
+            pieces = enumerate(snippet.pieces)
+            second += [
+                safe(" ".join(text[-60:].split()) + " " * text.endswith(" "), ink[nth % 2]) for nth, text in pieces
+            ]
+        return [cut(first, width), cut(second, width)]
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Return the hit."""
+        self._leave(self._hits[event.number])
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave."""
+        if event.key in ("escape", "q"):
+            event.stop()
+            self._leave(None)
+
+    def _leave(self, hit: Hit | None) -> None:
+        self._rollouts.questions.forget("search")
+        self.dismiss(hit)

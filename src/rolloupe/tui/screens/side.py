@@ -1,0 +1,105 @@
+"""The left pane: pickers, the list of samples, the fields."""
+
+from collections.abc import Callable, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from rolloupe.query import SamplePage
+from rolloupe.tui.draw.ink import DIM, STRONG, Line, ends
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.run.session import PAGE
+from rolloupe.tui.views.fields import Fields
+from rolloupe.tui.views.lists import Picker, field_row, picker_row, sample_row
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+
+def short(name: str) -> str:
+    """Return the name of a column in seven letters."""
+    return name.removeprefix("response_").rpartition(".")[2][:7]
+
+
+class SampleRows:
+    """The rows of a list, by page; asks for the pages that come into view."""
+
+    def __init__(self, want: Callable[[int], None]) -> None:
+        self.columns: Sequence[str] = ("reward",)
+        self.scales: dict[str, Scale] = {}
+        self._pages: dict[int, SamplePage] = {}
+        self._asked: set[int] = set()
+        self._want = want
+
+    def take(self, page: SamplePage) -> None:
+        """Keep a page."""
+        self._pages[page.offset // PAGE] = page
+
+    def clear(self) -> None:
+        """Forget all pages: the list is another."""
+        self._pages.clear()
+        self._asked.clear()
+
+    def lines(self, number: int, width: int) -> list[Line]:
+        """Return a row, a blank one until its page is there."""
+        page = self._pages.get(number // PAGE)
+        if page is None:
+            if number // PAGE not in self._asked:
+                self._asked.add(number // PAGE)
+                self._want(number)
+            return [[(" …", DIM)]]
+        nth = number - page.offset
+        return sample_row(page.samples[nth], self.columns, self.scales, width) if nth < len(page.samples) else [[]]
+
+
+class Side(Vertical):
+    """The pane. The screen fills it and hears what is chosen."""
+
+    def __init__(self, fields: Fields, want: Callable[[int], None]) -> None:
+        super().__init__(id="side")
+        self.fields = fields
+        self.samples = SampleRows(want)
+        self._pickers: Sequence[Picker] = ()
+        self._total = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield RowList("pickers")
+        yield LineBar("list-head", self._list_head)
+        yield RowList("list", follows=True)
+        yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]])
+        yield RowList("fields")
+
+    def _list_head(self, width: int) -> list[Line]:
+        names = [short(name) for name in self.samples.columns]
+        return [ends([(f" {' '.join(f'{name:>7}' for name in names)}", DIM)], [(f"{self._total:,} ", DIM)], width)]
+
+    @property
+    def list(self) -> RowList:
+        """The list of samples."""
+        return self.query_one("#list", RowList)
+
+    def show_pickers(self, pickers: Sequence[Picker]) -> None:
+        """Show what is chosen."""
+        self._pickers = pickers
+        rows = self.query_one("#pickers", RowList)
+        rows.styles.height = len(pickers)
+        rows.fill(len(pickers), lambda number, width: picker_row(self._pickers[number], width))
+
+    def picker(self, number: int) -> Picker:
+        """Return one of the pickers."""
+        return self._pickers[number]
+
+    def show_list(self, total: int, number: int) -> None:
+        """Show the list with its cursor on a sample."""
+        self._total = total
+        if self.list.total != total:
+            self.list.fill(total, self.samples.lines, number)
+        else:
+            self.list.go_to(number)
+        self.query_one("#list-head", LineBar).changed()
+
+    def show_fields(self) -> None:
+        """Show the fields with their marks."""
+        names = list(self.fields)
+        rows = self.query_one("#fields", RowList)
+        rows.fill(len(names), lambda number, width: field_row(names[number], self.fields[names[number]], width))

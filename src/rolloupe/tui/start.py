@@ -1,0 +1,119 @@
+"""Opens the runs while the screen is being made, and runs the app."""
+
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolloupe.errors import NotFound
+from rolloupe.model import AS_FOUND, Reading
+
+if TYPE_CHECKING:
+    from rolloupe.tui.app import FirstLook
+    from rolloupe.tui.run.masks import Mask
+
+
+class NoPandas(MetaPathFinder):
+    """Says that pandas is not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse pandas, and leave all else to others."""
+        del path, target
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def keep_pandas_out() -> None:
+    """Have Arrow do without pandas, which it would import for its first array: 0.2 s and 40 MB that nothing here uses.
+
+    Arrow looks once. Whoever imports pandas later still gets it.
+    """
+    refusal = NoPandas()
+    sys.meta_path.insert(0, refusal)
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(refusal)
+
+
+class Opener:
+    """Opens runs in a thread of its own, so that the screen and the first sample are made at the same time."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path | str],
+        index_dir: str | None = None,
+        reading: Reading = AS_FOUND,
+        run_id: str | None = None,
+        split: str = "",
+        mask: str = "",
+    ) -> None:
+        self.future: Future[FirstLook] = Future()
+        self._arguments = paths, index_dir, reading
+        self._run_id, self._split, self._mask = run_id, split, mask
+        threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
+
+    def _guarded(self) -> None:
+        try:
+            self.future.set_result(self._opened())
+        except BaseException as error:  # the app reports it
+            self.future.set_exception(error)
+
+    def _opened(self) -> "FirstLook":
+        keep_pandas_out()
+        from rolloupe.index import Library
+        from rolloupe.tui.run.masks import mask_of
+
+        paths, index_dir, reading = self._arguments
+        mask = mask_of(self._mask)
+        library = Library(paths, index_dir=index_dir, follow=True, reading=reading)
+        try:
+            return self._first(library, mask)
+        except BaseException:
+            library.close()
+            raise
+
+    def _first(self, library: "Library", mask: "Mask") -> "FirstLook":
+        from rolloupe.tui.app import FirstLook
+        from rolloupe.tui.run.session import Session
+
+        if not library.runs:
+            notes = "".join(f"; {note.path}: {note.reason}" for note in library.notes[:3])
+            raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
+        run = library.runs[0] if self._run_id is None else library.run(self._run_id)
+        session = Session(run)
+        session.wait_for_samples()
+        return FirstLook(library, session, session.open(session.first_place(self._split), 0), mask)
+
+
+def show(
+    paths: Sequence[Path | str],
+    *,
+    index_dir: str | None = None,
+    reading: Reading = AS_FOUND,
+    run_id: str | None = None,
+    split: str = "",
+    mask: str = "",
+    theme: str = "auto",
+    state_dir: str | None = None,
+) -> None:
+    """Show runs in the terminal until the person leaves. Raises as `Library`, and `NotFound` without a run."""
+    opener = Opener(paths, index_dir, reading, run_id, split, mask)
+    from rolloupe.tui.app import Terminal
+    from rolloupe.tui.draw.palettes import PALETTES
+
+    app = Terminal(opener.future, PALETTES.get(theme), state_dir)
+    app.run()
+    if opener.future.done() and opener.future.exception() is None:
+        opener.future.result().library.close()
+    if app.failure is not None:
+        raise app.failure
+
+
+if TYPE_CHECKING:
+    from rolloupe.index import Library

@@ -1,0 +1,126 @@
+"""A sample as blocks of text: its turns, the golden answer, the reference response and its other fields."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rolloupe.model import Part, Sample, Turn
+from rolloupe.text.visible import visible
+from rolloupe.tui.draw.figures import brief, count, exact
+from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe
+from rolloupe.tui.draw.wrap import spread
+from rolloupe.tui.run.masks import Mask
+from rolloupe.wire.views.transcripts import without_data
+
+Run = tuple[int, int, Ink]
+"""Where a stretch of a text begins and ends, and its ink."""
+
+KINDS = {
+    "think": Ink("think"),
+    "marker": Ink("ink-ghost"),
+    "placeholder": DIM,
+    "tool_call": Ink("tool"),
+    "tool_result": Ink("tool"),
+    "answer": Ink(bold=True),
+    "json": QUIET,
+}
+"""The ink of the parts of a turn."""
+
+ROLES = {"system": "role-system", "user": "role-user", "human": "role-user", "tool": "role-tool"}
+
+
+class TextBlock(NamedTuple):
+    """A text with a name, and lines of facts beside it. Nothing in the text is hostile any more."""
+
+    field: str
+    """The field that shows or hides it."""
+    margin: list[Line]
+    """Shown at its left; in a narrow window on one line above it."""
+    text: str
+    runs: Sequence[Run] = ()
+    is_row: bool = False
+    """True for a row of a table: no blank line parts it from the next."""
+
+
+def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
+    """Yield the blocks of a sample, in reading order."""
+    for turn in sample.turns:
+        yield turn_block(turn, turn.origin, mask)
+    if sample.label:
+        yield _named("label", [("golden", DIM)], mask(sample.label))
+    for turn in sample.ref_turns:
+        yield turn_block(turn, "reference", mask, "reference ")
+    for note in sample.notes:
+        yield _named("notes", [("note", Ink("warn"))], note)
+    yield from extra_blocks(sample)
+
+
+def extra_blocks(sample: Sample, *, is_row: bool = False) -> Iterator[TextBlock]:
+    """Yield the fields of the record that have no place of their own."""
+    for name, value in sample.extra.items():
+        yield _named(f"extra.{name}", [safe(name, DIM)], as_text(without_data(value)), is_row=is_row)
+
+
+def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBlock:
+    """Return a turn, its role and its facts in the margin."""
+    ink = Ink(ROLES.get(turn.role, "role-assistant"), bold=True)
+    facts = [
+        safe(turn.name, DIM) if turn.name else None,
+        (count(turn.tokens, "token"), DIM) if turn.tokens is not None else None,
+        (f"reward {brief(turn.reward)}", DIM) if turn.reward is not None else None,
+        safe(turn.stop_reason, DIM) if turn.stop_reason else None,
+        *(safe(f"{name} {exact(value)}", DIM) for name, value in (*turn.metrics.items(), *turn.facts.items())),
+    ]
+    text, runs = _inked(turn.parts, mask)
+    return TextBlock(field, [[safe(before + turn.role, ink)], *([fact] for fact in facts if fact)], text, runs)
+
+
+def _inked(parts: Iterable[Part], mask: Mask) -> tuple[str, list[Run]]:
+    texts: list[str] = []
+    runs: list[Run] = []
+    at = 0
+    for part in parts:
+        text = shown(mask(part_text(part)))
+        ink = KINDS.get(part.kind, PLAIN)
+        texts.append(text)
+        runs.append((at, at + len(text), ink))
+        at += len(text)
+    return "".join(texts).rstrip("\n"), runs
+
+
+def part_text(part: Part) -> str:
+    """Return a part as written, without the data of an image."""
+    return part.text if part.raw is None or part.media else part.raw
+
+
+def shown(text: str) -> str:
+    """Return a text that is fit for the screen."""
+    return visible(spread(text))
+
+
+def _named(field: str, margin: Line, text: str, *, is_row: bool = False) -> TextBlock:
+    return TextBlock(field, [margin], shown(text), (), is_row)
+
+
+def as_text(value: Any) -> str:
+    """Return a value of a record as text: JSON on several lines, if it holds others."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | dict):
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() if _is_plain(value) else repr(value)
+    return exact(value) if isinstance(value, float) else str(value)
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return False
+    return True
+
+
+def row_block(name: str, value: float | str | None, ink: Ink = PLAIN) -> TextBlock:
+    """Return a row of a table."""
+    text = shown(exact(value))
+    return TextBlock(name, [[safe(name, DIM)]], text, [(0, len(text), ink)], is_row=True)

@@ -1,0 +1,78 @@
+"""The facts of a sample: the line of figures above it, and the rows of its table."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rolloupe.model import Sample
+from rolloupe.tui.draw.figures import brief, signed
+from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, safe
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.wire.views.items import facts
+from rolloupe.wire.views.policy_version import policy
+
+STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
+
+
+class NamedValue(NamedTuple):
+    """A fact with the name that a person filters by."""
+
+    name: str
+    value: float | str | None
+    label: str = ""
+
+
+def facts_of(sample: Sample) -> Iterator[NamedValue]:
+    """Yield every fact of a sample: those that all samples have, then the run's own."""
+    row, written_by = sample.row, policy(sample)
+    yield NamedValue("reward", row.reward)
+    yield NamedValue("advantage", row.advantage)
+    yield NamedValue("status", row.status if row.status_raw in ("", row.status) else f"{row.status} ({row.status_raw})")
+    yield from (
+        NamedValue(name, value)
+        for name, value in (
+            ("prompt_tokens", row.prompt_tokens), ("response_tokens", row.response_tokens),
+            ("total_tokens", row.total_tokens), ("turns", row.turns), ("env", row.env or None),
+            ("discarded", row.discarded or None), ("policy_version", written_by.version or None),
+            ("lag", written_by.lag), ("ref_reward", sample.ref_reward), ("uid", row.uid or None),
+        )
+        if value is not None
+    )  # fmt: skip
+    for fact in facts(sample):
+        yield NamedValue(fact.name, as_value(fact.value), fact.label)
+
+
+def as_value(value: object) -> float | str | None:
+    """Return a number of the wire as a plain one."""
+    return value if isinstance(value, float | int | str) or value is None else str(value)
+
+
+FIRST = ("reward", "advantage", "status", "response_tokens", "prompt_tokens", "turns", "lag", "policy_version", "env")
+"""The facts that lead the line, in this order."""
+
+LABELS = {"response_tokens": "tokens", "prompt_tokens": "prompt", "policy_version": "version"}
+
+
+def figures(sample: Sample, scales: Mapping[str, Scale], is_shown: "Mapping[str, bool]") -> Iterator[Line]:
+    """Yield the figures of a sample, the most telling first, each with its label."""
+    values = {one.name: one for one in facts_of(sample)}
+    names = [*(name for name in FIRST if name in values), *(name for name in values if name not in FIRST)]
+    for name in names:
+        if is_shown.get(name, name != "uid") and values[name].value not in (None, ""):
+            yield figure(name, values[name].value, scales.get(name, Scale()))
+
+
+def figure(name: str, value: float | str | None, scale: Scale) -> Line:
+    """Return a label and a value, coloured if it is good or bad."""
+    label = safe(f"{LABELS.get(name, name)} ", DIM)
+    if name == "status":
+        return [safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
+    if isinstance(value, str):
+        return [label, safe(value[:80], STRONG)]
+    shown = signed(value) if name == "advantage" else brief(value)
+    return [label, (shown, scale.ink(value, STRONG)._replace(bold=True))]
+
+
+def position(number: int, total: int, size: int, member: int) -> str:
+    """Return where a sample stands: in its list, and in its group."""
+    of_group = f" · {member + 1:,}/{size:,} in group" if size > 1 else ""
+    return f"Sample {number + 1:,} of {total:,}{of_group}"

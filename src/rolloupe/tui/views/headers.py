@@ -1,0 +1,126 @@
+"""The lines around a sample: the run at the top, the sample above its text, the keys at the foot."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rolloupe.query import StepSummary
+from rolloupe.tui.draw.braille import place_of, sparkline
+from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.keys import KEYS
+from rolloupe.tui.run.place import ListPlace
+from rolloupe.tui.run.session import RunState, SampleAt
+from rolloupe.tui.views.facts import figures, position
+
+SPARK = 24
+NARROW = 100
+"""In a narrower window the left pane is folded away."""
+
+
+class Marks(NamedTuple):
+    """Facts about the sample on the screen, and about the screen."""
+
+    is_bookmarked: bool = False
+    is_following: bool = False
+    view: str = "text"
+
+
+def run_line(name: str, place: ListPlace, state: RunState | None, scales: Mapping[str, Scale], width: int) -> Line:
+    """Return the first line of the screen: the run, the split, the step, the curve of the reward."""
+    left = [
+        (" ", PLAIN),
+        safe(name[:40], STRONG),
+        ("   ", PLAIN),
+        safe(place.split, ACCENT),
+        ("   step ", DIM),
+        safe(str(place.step), STRONG),
+    ]
+    if state is None:
+        return cut(left, width)
+    step = state.step(place.step)
+    last = state.steps[-1].step if state.steps else place.step
+    left.append((f" / {last}", DIM))
+    summary = _summary(step, scales) if step else []
+    right = joined([_progress(state), _age(state), [(" ", PLAIN)]])
+    room = width - width_of(left) - width_of(summary) - width_of(right) - 8
+    spark = spark_line(state, place.step, min(SPARK, room)) if room >= 6 else []
+    return ends([*left, ("   ", PLAIN), *spark, ("   ", PLAIN), *summary], right, width)
+
+
+def spark_line(state: RunState, step: int, width: int) -> Line:
+    """Return the mean reward by step as blocks, with the present step in another ink."""
+    text = sparkline(state.rewards, width)
+    nth = next((n for n, one in enumerate(state.steps) if one.step == step), -1)
+    at = place_of(nth, len(state.steps), width) if nth >= 0 else -1
+    return [(text[:at], DIM), (text[at : at + 1], ACCENT), (text[at + 1 :], DIM)] if at >= 0 else [(text, DIM)]
+
+
+def _summary(step: StepSummary, scales: Mapping[str, Scale]) -> Line:
+    reward = step.reward
+    ink = scales.get("reward", Scale()).ink(reward.mean, STRONG)
+    state = [(f"  {step.state}", WARN)] if step.state else []
+    return [("reward ", DIM), (brief(reward.mean), ink), (f" ±{brief(reward.std)}", DIM), *state]
+
+
+def _progress(state: RunState) -> Line:
+    problems: Line = [(count(state.problems, "problem"), WARN)] if state.problems else []
+    indexing: Line = [(f"indexing {state.share:.0%}", QUIET)] if state.phase == "scalars" else []
+    return joined([problems, indexing])
+
+
+def _age(state: RunState) -> Line:
+    if not state.is_live or state.changed_s is None:
+        return []
+    return [("● ", Ink("live")), (f"live {state.changed_s:.0f} s ago", DIM)]
+
+
+VIEWS = (("text", "Text"), ("table", "Table"), ("tokens", "Tokens"))
+
+
+def sample_lines(
+    at: SampleAt, scales: Mapping[str, Scale], is_shown: Mapping[str, bool], marks: Marks, width: int
+) -> Sequence[Line]:
+    """Return the lines above a sample: where it stands, its id, its figures."""
+    if at.sample is None:
+        return [[(" ", PLAIN), (at.note, PLAIN)]]
+    key = at.sample.key
+    members = at.members
+    member = members.index(key) if key in members else 0
+    left = [(" ", PLAIN), (position(at.number, at.total, len(members), member), STRONG)]
+    badge: Line = [("★ bookmarked", ACCENT)] if marks.is_bookmarked else []
+    reason: Line = [safe(f"discarded: {at.sample.row.discarded}"[:60], WARN)] if at.sample.row.discarded else []
+    title = joined([left, [safe(str(key), QUIET)], badge, reason])
+    tabs = joined([[(word, ACCENT if view == marks.view else DIM)] for view, word in VIEWS] + [[(" ", PLAIN)]])
+    shown = list(figures(at.sample, scales, is_shown))
+    label: list[Line] = []
+    if at.sample.label and is_shown.get("label", True) and marks.view == "tokens":
+        label = [cut([(" golden ", DIM), safe(at.sample.label[:width])], width)]
+    return [ends(title, tabs, width), *_flowed(shown, width, 2), *label, [("─" * width, Ink("line-2"))]]
+
+
+def _flowed(figures_: Sequence[Line], width: int, most: int) -> Iterator[Line]:
+    """Yield figures on lines, at most so many; the last line says how many more there are."""
+    lines: list[Line] = [[]]
+    for nth, one in enumerate(figures_):
+        room = width - width_of(lines[-1]) - width_of(one) - 3
+        if room < 10 and len(lines) == most:
+            lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM)]
+            break
+        if room < 0:
+            lines.append([])
+        lines[-1] += [("  " if lines[-1] else " ", PLAIN), *one]
+    yield from (cut(line, width) for line in lines if line)
+
+
+def foot_line(message: str, is_alarm: bool, share: int | None, width: int) -> Line:
+    """Return the last line: a message, or the keys; and how far down the text is."""
+    right: Line = [(f"{share} % ", DIM)] if share is not None else []
+    if message:
+        return ends([(" ", PLAIN), safe(message, Ink("alarm" if is_alarm else "ink-1"))], right, width)
+    return ends(joined([[(" ", PLAIN)], *(_foot(one.foot) for one in KEYS if one.foot)], " "), right, width)
+
+
+def _foot(words: str) -> Line:
+    keys, _, meaning = words.partition(" ")
+    return [(keys, ACCENT), (f" {meaning} ", DIM)]

@@ -1,0 +1,120 @@
+"""Blocks of text in lines of a width, with their margins, and the places that a search marks in them."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice, pairwise, takewhile
+from typing import NamedTuple
+
+from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Ink, Line, cut, joined, padded
+from rolloupe.tui.draw.wrap import wrapped
+from rolloupe.tui.views.blocks import Run, TextBlock
+
+WIDE = 84
+"""From this width on, a margin has the roles; in narrower windows they are above their texts."""
+
+MARGIN, TABLE_MARGIN = 16, 26
+INDENT = 2
+
+
+class TextPlace(NamedTuple):
+    """A place that a search found: a block, and where in its text."""
+
+    block: int
+    start: int
+    stop: int
+
+
+class Row(NamedTuple):
+    """A line on the screen: a stretch of a block's text, or its heading (`nth` is -1), or nothing (`block` is -1)."""
+
+    block: int
+    nth: int
+    start: int
+    stop: int
+
+
+BLANK = Row(-1, 0, 0, 0)
+
+
+class Layout:
+    """Blocks in lines. Their pieces are made when they are drawn."""
+
+    def __init__(self, blocks: Sequence[TextBlock], width: int, *, is_table: bool = False) -> None:
+        self.blocks = blocks
+        self.width = width
+        self.is_table = is_table
+        self._margin = min(TABLE_MARGIN, width // 3) if is_table else MARGIN if width >= WIDE else 0
+        self.rows: list[Row] = []
+        for number in range(len(blocks)):
+            self._add(number)
+
+    def _add(self, number: int) -> None:
+        block = self.blocks[number]
+        if self.rows and not block.is_row:
+            self.rows.append(BLANK)
+        if not self._margin:
+            self.rows.append(Row(number, -1, 0, 0))
+        room = self.width - (self._margin or INDENT) - 1
+        lines = [Row(number, nth, *place) for nth, place in enumerate(wrapped(block.text, room))]
+        missing = len(block.margin) - len(lines) if self._margin and not block.is_row else 0
+        end = len(block.text)
+        self.rows += lines + [Row(number, len(lines) + nth, end, end) for nth in range(missing)]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def line(self, nth: int, found: Sequence[TextPlace] = (), current: int = -1) -> Line:
+        """Return a line, with the places that a search found."""
+        row = self.rows[nth]
+        if row.block < 0:
+            return []
+        block = self.blocks[row.block]
+        if row.nth < 0:
+            return cut(joined(block.margin), self.width)
+        return [*self._left(block, row.nth), *_marked(block, row, found, current)]
+
+    def _left(self, block: TextBlock, nth: int) -> Line:
+        if not self._margin:
+            return [(" " * INDENT, PLAIN)]
+        line = block.margin[nth] if nth < len(block.margin) else []
+        return [*padded(line, self._margin - 2), ("  ", PLAIN)]
+
+    def row_of(self, place: TextPlace) -> int:
+        """Return the line on which a place begins."""
+        lines = [nth for nth, row in enumerate(self.rows) if row.block == place.block and row.nth >= 0]
+        starts = [self.rows[nth].start for nth in lines]
+        return lines[max(0, bisect_right(starts, place.start) - 1)] if lines else 0
+
+    def first_row(self, field: str) -> int | None:
+        """Return the first line of the blocks of a field."""
+        return next(
+            (n for n, row in enumerate(self.rows) if row.block >= 0 and self.blocks[row.block].field == field), None
+        )
+
+
+def _marked(block: TextBlock, row: Row, found: Sequence[TextPlace], current: int) -> Line:
+    """Return a stretch of text in its inks, and in those of the places that a search found."""
+    marks = _marks(row, found, current)
+    runs = _runs(block, row)
+    edges = {row.start, row.stop}
+    for start, stop, _ in (*marks, *runs):
+        edges |= {max(row.start, start), min(row.stop, stop)}
+    ordered = sorted(edges)
+    return [(block.text[a:b], _ink_at(a, (*marks, *runs))) for a, b in pairwise(ordered)]
+
+
+def _marks(row: Row, found: Sequence[TextPlace], current: int) -> list[Run]:
+    """Return the places on a line that a search found."""
+    first = bisect_right(found, (row.block, row.start), key=lambda one: (one.block, one.stop))
+    places = takewhile(lambda n: found[n].block == row.block and found[n].start < row.stop, range(first, len(found)))
+    return [(found[n].start, found[n].stop, CURRENT_MATCH if n == current else MATCH) for n in places]
+
+
+def _runs(block: TextBlock, row: Row) -> list[Run]:
+    """Return the stretches of ink on a line."""
+    first = bisect_right(block.runs, row.start, key=lambda one: one[1])
+    return list(takewhile(lambda run: run[0] < row.stop, islice(block.runs, first, None)))
+
+
+def _ink_at(at: int, runs: Sequence[Run]) -> Ink:
+    return next((ink for start, stop, ink in runs if start <= at < stop), PLAIN)

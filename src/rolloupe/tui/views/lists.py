@@ -1,0 +1,61 @@
+"""The rows of the left pane: samples, groups, pickers and fields."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rolloupe.columns import KNOWN
+from rolloupe.query import SampleItem
+from rolloupe.tui.draw.figures import brief, signed
+from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, ends, padded, safe
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.run.place import ListPlace
+
+WIDTH = 9
+"""Cells of a figure in a list."""
+
+
+def sample_row(item: SampleItem, columns: Sequence[str], scales: "dict[str, Scale]", width: int) -> list[Line]:
+    """Return a sample of a list: its figures, and the start of its response."""
+    line: Line = [(" ", PLAIN)]
+    for name in columns:
+        value = value_of(item, name)
+        shown = signed(value) if name == "advantage" else brief(value)
+        line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
+    ink = GHOST if item.discarded else DIM
+    return [padded([*line, safe(" ".join(item.response[:200].split()), ink)], width)]
+
+
+def value_of(item: SampleItem, name: str) -> float | None:
+    """Return a number of a sample in a list."""
+    value = (
+        getattr(item, name) if name in KNOWN and hasattr(item, name) else item.metrics.get(name.removeprefix("metric."))
+    )
+    return value if isinstance(value, int | float) else None
+
+
+class Picker(NamedTuple):
+    """A choice in the left pane: its key, its name, and what is chosen."""
+
+    key: str
+    name: str
+    value: str
+
+
+def picker_row(picker: Picker, width: int) -> list[Line]:
+    """Return a picker."""
+    return [
+        ends([(f" {picker.key} ", DIM), (f"{picker.name:6} ", DIM), safe(picker.value, STRONG)], [("▾ ", DIM)], width)
+    ]
+
+
+def sort_words(place: ListPlace) -> str:
+    """Return the order of a list as words."""
+    if place.sort == "index":
+        return "as recorded" if not place.descending else "as recorded ↓"
+    return f"{place.sort} {'↓' if place.descending else '↑'}"
+
+
+def field_row(name: str, is_shown: bool, width: int) -> list[Line]:
+    """Return a field with its mark."""
+    mark = ("[x] ", ACCENT) if is_shown else ("[ ] ", DIM)
+    return [padded([(" ", PLAIN), mark, safe(name, PLAIN if is_shown else DIM)], width)]

@@ -1,0 +1,1 @@
+"""Widgets that draw lines. They know palettes and scrolling, and nothing of runs."""

@@ -1,0 +1,102 @@
+"""A list of rows with a cursor: of any length, for only the rows in view are asked for."""
+
+from collections.abc import Callable
+
+from textual import events
+from textual.message import Message
+
+from rolloupe.tui.draw.ink import Line
+from rolloupe.tui.widgets.lines import LinePane
+
+LinesOf = Callable[[int, int], list[Line]]
+"""The lines of a row, by its number and the width."""
+
+
+class RowList(LinePane):
+    """Rows of equal height. Tells which one a person chooses."""
+
+    ground = "surface-pane"
+
+    class Chosen(Message):
+        """A person chose a row: by Enter, by a click, or by moving to it where the list follows the cursor."""
+
+        def __init__(self, rows: "RowList", number: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.number = number
+
+        @property
+        def control(self) -> "RowList":
+            """The list."""
+            return self.rows
+
+    def __init__(self, id: str | None = None, *, height: int = 1, follows: bool = False) -> None:
+        super().__init__(id=id)
+        self.row_height = height
+        self.total = 0
+        self.cursor = 0
+        self._lines_of: LinesOf = lambda _number, _width: []
+        self._follows = follows
+
+    def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
+        """Show other rows."""
+        self.row_height = height or self.row_height
+        self.total, self._lines_of = total, lines_of
+        self.cursor = max(0, min(self.cursor if cursor is None else cursor, total - 1))
+        self.changed()
+        self.show_cursor()
+
+    def count(self) -> int:
+        """Return the number of lines."""
+        return self.total * self.row_height
+
+    def line_at(self, y: int) -> Line:
+        """Return a line of a row."""
+        lines = self._lines_of(y // self.row_height, self.size.width - 1)
+        return lines[y % self.row_height] if y % self.row_height < len(lines) else []
+
+    def ground_at(self, y: int) -> str:
+        """Return the colour of the selected row, or of the others."""
+        return "select" if y // self.row_height == self.cursor else self.ground
+
+    def go_to(self, number: int) -> None:
+        """Move the cursor, without telling anybody."""
+        if 0 <= number < self.total:
+            self.cursor = number
+            self.refresh()
+            self.show_cursor()
+
+    def show_cursor(self) -> None:
+        """Scroll to the cursor."""
+        top, height = self.cursor * self.row_height, max(1, self.size.height)
+        if not self.scroll_offset.y <= top <= self.scroll_offset.y + height - self.row_height:
+            self.scroll_to(y=max(0, top - height // 2), animate=False)
+
+    def move(self, by: int) -> None:
+        """Move the cursor as a person does."""
+        self.go_to(max(0, min(self.cursor + by, self.total - 1)))
+        if self._follows:
+            self.choose()
+
+    def choose(self) -> None:
+        """Tell that the row under the cursor is chosen."""
+        if self.total:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_key(self, event: events.Key) -> None:
+        """Move by the keys of lists."""
+        page = max(1, self.size.height // self.row_height - 1)
+        moves = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.total, "end": self.total}
+        if event.key in moves:
+            event.stop()
+            self.move(moves[event.key])
+        elif event.key in ("enter", "space"):
+            event.stop()
+            self.choose()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the row under the mouse."""
+        number = (event.y + self.scroll_offset.y) // self.row_height
+        if 0 <= number < self.total:
+            self.go_to(number)
+            self.choose()

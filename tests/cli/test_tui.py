@@ -1,0 +1,37 @@
+"""`rolloupe tui`, and `rolloupe view --tui`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rolloupe.cli.frame import NOTHING, UNREADABLE
+from rolloupe.tui import start
+from tests.cli.support import rolloupe
+
+
+def test_without_the_extra_a_message_says_what_to_install(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    for done in (rolloupe("tui", run), rolloupe("view", run, "--tui")):
+        assert done.code == NOTHING and "pip install 'rolloupe[tui]'" in done.err
+
+
+def test_the_options_reach_the_terminal(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(start, "show", lambda paths, **how: asked.append((paths, how)))
+    assert rolloupe("tui", run, "--mask-str", "", "--theme", "light", "--split", "eval/gsm8k").code == 0
+    assert rolloupe("view", run, "--tui", "--state-dir", tmp_path, "--reward-key", "acc").code == 0
+    (paths, first), (_, second) = asked
+    assert paths == (str(run),) and (first["mask"], first["theme"], first["split"]) == ("", "light", "eval/gsm8k")
+    assert "image_pad" in second["mask"] and second["state_dir"] == str(tmp_path)
+    assert second["reading"].reward_key == "acc"
+
+
+def test_a_mask_that_cannot_be_read_is_refused(run: Path) -> None:
+    done = rolloupe("tui", run, "--mask-str", "(")
+    assert done.code == 2 and "missing )" in done.err
+
+
+def test_a_missing_path_is_refused(tmp_path: Path) -> None:
+    done = rolloupe("tui", tmp_path / "nowhere")
+    assert done.code == UNREADABLE and "nowhere" in done.err

@@ -1,0 +1,138 @@
+"""The terminal, driven key by key, and what its screen shows."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from rolloupe.tui.app import Terminal
+from rolloupe.tui.draw.palettes import PALETTES
+from rolloupe.tui.screens.rollouts import Rollouts
+from rolloupe.tui.start import Opener
+from rolloupe.tui.widgets.lines import LinePane
+
+WIDE, NARROW = (120, 36), (80, 24)
+IDLE = 4
+"""After so many looks without a question, none follows: widgets hand an action on before it asks."""
+
+
+class Driver:
+    """A person at the keyboard."""
+
+    def __init__(self, app: Terminal, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def rollouts(self) -> Rollouts:
+        """The main screen."""
+        return self.app.rollouts
+
+    async def settle(self) -> None:
+        """Wait until every question is answered and drawn. Textual's own pause waits for an idle process: longer."""
+        idle = 0
+        for _ in range(2000):
+            await self.pilot.pause(0)
+            is_idle = self.app.begun.is_set() and not self.app.questions.are_open and self.app.screen.is_mounted
+            idle = idle + 1 if is_idle else 0
+            if idle == IDLE:
+                return
+            await asyncio.sleep(0 if is_idle else 0.002)
+
+    async def press(self, *keys: str) -> str:
+        """Press keys, one after another; returns what the screen shows then."""
+        for key in keys:
+            self._send(key)
+            await self.settle()
+        return self.text
+
+    def _send(self, key: str) -> None:
+        name = _character_to_key(key) if len(key) == 1 else key
+        assert self.app._driver is not None
+        self.app._driver.send_message(events.Key(name, key if len(key) == 1 else None))
+
+    async def type(self, text: str) -> None:
+        """Type a text."""
+        for letter in text:
+            self._send(letter)
+        await self.settle()
+
+    @property
+    def lines(self) -> list[str]:
+        """What the screen shows."""
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def text(self) -> str:
+        """What the screen shows, as one text."""
+        return "\n".join(self.lines)
+
+    @property
+    def shown(self) -> str:
+        """The id of the sample on the screen."""
+        sample = self.rollouts.shown.sample
+        return "" if sample is None else str(sample.key)
+
+    @property
+    def read(self) -> str:
+        """What the pane with the text shows."""
+        pane = self.pane("reader")
+        rows = range(pane.scroll_offset.y, min(pane.count(), pane.scroll_offset.y + pane.size.height))
+        return "\n".join("".join(text for text, _ in pane.line_at(y)) for y in rows)
+
+    def pane(self, name: str) -> LinePane:
+        """A pane, by its id."""
+        return self.app.screen.query_one(f"#{name}", LinePane)
+
+    def inked(self) -> str:
+        """What the screen shows, with the colours of each stretch: a snapshot."""
+        return "\n".join(_inked(strip) for strip in self.app.screen._compositor.render_strips())
+
+
+def _inked(strip: Iterable[Segment]) -> str:
+    line, before = "", ""
+    for segment in strip:
+        ink = _ink(segment.style)
+        line += segment.text if ink == before else f"{{{ink}}}{segment.text}"
+        before = ink
+    return re.sub(r" +$", "", line)
+
+
+def _ink(style: Style | None) -> str:
+    if style is None:
+        return ""
+    colours = "/".join(colour.name if colour else "" for colour in (style.color, style.bgcolor))
+    return colours + "b" * bool(style.bold)
+
+
+@asynccontextmanager
+async def terminal(
+    path: Path | Sequence[Path],
+    tmp_path: Path,
+    size: tuple[int, int] = WIDE,
+    *,
+    mask: str = "",
+    theme: str = "dark",
+    split: str = "",
+) -> AsyncIterator[Driver]:
+    """The terminal over a run."""
+    paths = [path] if isinstance(path, Path) else list(path)
+    opener = Opener(paths, str(tmp_path / "index"), split=split, mask=mask)
+    app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"))
+    try:
+        async with app.run_test(size=size) as pilot:
+            driver = Driver(app, pilot)
+            await driver.settle()
+            yield driver
+    finally:
+        if opener.future.exception() is None:
+            opener.future.result().library.close()

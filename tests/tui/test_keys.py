@@ -1,0 +1,237 @@
+"""Every key of the terminal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from rolloupe.state import State
+from rolloupe.tui.keys import KEYS
+from tests.cli.support import row, write_run
+from tests.tui.support import NARROW, WIDE, Driver, terminal
+
+LONG = "\n".join(f"line {n}" for n in range(200))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Steps 0, 3 and 7 of eight samples in groups of two, one of them discarded, and two evaluations."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    for step in (0, 3, 7):
+        rows = [row(n, reward=float((n * 3 + step) % 8), response=f"Answer {n} needle{step}{n}") for n in range(8)]
+        rows[2] |= {"response": f"{LONG}\nneedle twice needle"}
+        rows[4] |= {"score_of_style": 0.25, "only_here": {"deep": [1, 2]}}
+        write_run(folder, {step: rows})
+    answers = [row(n, dataset="gsm8k", reward=0.5) for n in range(2)]
+    answers += [row(n, dataset="math", reward=0.25) for n in range(3)]
+    return write_run(folder, {7: answers}, "eval")
+
+
+Play = Callable[[Driver], Awaitable[None]]
+
+
+def play(run: Path, tmp_path: Path, scene: Play, size: tuple[int, int] = WIDE) -> None:
+    """Play a scene at the terminal."""
+
+    async def on_stage() -> None:
+        async with terminal(run, tmp_path, size) as driver:
+            await scene(driver)
+
+    asyncio.run(on_stage())
+
+
+def test_moving(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert me.shown == "train/7/0/0", "the newest step comes first"
+        assert "Sample 1 of 8" in me.text and "step 7 / 7" in me.lines[0] and "1/2 in group" in me.text
+        assert "first sample" in await me.press("p")
+        await me.press("n", "n")
+        assert me.shown == "train/7/1/2" and "needle twice" not in me.text
+        await me.press("p")
+        assert me.shown == "train/7/0/1" and me.rollouts.side.list.cursor == 1
+        await me.press("P")
+        assert me.shown == "train/3/0/0" and "step 3 / 7" in me.lines[0], "steps are the trainer's, not positions"
+        assert "first step" in await me.press("P", "P")
+        await me.press("N", "N")
+        assert me.shown == "train/7/0/0"
+        assert "last step" in await me.press("N")
+
+    play(run, tmp_path, scene)
+
+
+def test_reading(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("n", "n")
+        pane = me.pane("reader")
+        assert "line 0" in me.read and pane.scroll_offset.y == 0
+        await me.press("j", "j")
+        assert pane.scroll_offset.y == 2 * (pane.size.height - 1) and "line 0" not in me.read
+        await me.press("k")
+        assert pane.scroll_offset.y == pane.size.height - 1
+        assert "needle twice needle" in await me.press("G") and "100 %" in me.lines[-1]
+        assert await me.press("g") and "line 0" in me.read and "0 %" in me.lines[-1]
+        await me.press("down", "down", "up")
+        assert pane.scroll_offset.y == 1
+        table = await me.press("s")
+        assert "group_index" in table and "derived.characters" in table and me.rollouts.view == "table"
+        await me.press("h", "l")
+        assert "Question" in await me.press("s")
+        assert me.shown == "train/7/1/2"
+        await me.press("r")
+        assert me.shown == "train/7/1/2", "reading again stays at the sample"
+
+    play(run, tmp_path, scene)
+
+
+def test_panes_and_fields(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        order = []
+        for key in ("tab", "tab", "tab", "tab", "right", "left", "shift+tab"):
+            await me.press(key)
+            order.append(me.app.focused.id if me.app.focused else None)
+        assert order == ["pickers", "list", "fields", "reader", "pickers", "reader", "fields"]
+        assert "Question 0?" in me.text
+        assert "Question 0?" not in await me.press("home", "enter"), "the prompt is hidden"
+        assert "[ ] prompt" in me.text
+        assert "Question 0?" in await me.press("space")
+        await me.press("tab", "tab", "tab", "down", "down")
+        assert me.shown == "train/7/1/2", "the sample follows the cursor of the list"
+        await me.press("end")
+        assert me.shown == "train/7/3/7"
+        names = list(me.rollouts.fields)
+        assert "extra.only_here" not in names
+        await me.press("up", "up", "up")
+        assert "extra.only_here" in list(me.rollouts.fields), "fields of every sample, not of the first alone"
+        me.rollouts.fields.toggle("extra.only_here")
+        assert '"deep": [' in await me.press("r")
+
+    play(run, tmp_path, scene)
+
+
+def test_choosing(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert "3.50" in await me.press("3")
+        await me.type("0")
+        await me.press("enter")
+        assert me.shown == "train/0/0/0"
+        await me.press("4")
+        await me.type("reward")
+        await me.press("enter")
+        assert "reward ↓" in me.text
+        rewards = [me.rollouts.shown.item.reward for _ in range(8) if await me.press("n")]  # type: ignore[union-attr]
+        assert rewards[:6] == [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], "next follows the order"
+        await me.press("2")
+        await me.type("math")
+        await me.press("enter")
+        assert me.shown == "eval/math/7/0/0" and "Sample 1 of 3" in me.text
+        await me.press("2", "end")
+        await me.press("down", "down", "down", "enter")
+        assert "Sample 1 of 5" in me.text, "all evaluations of a step together"
+        before = me.shown
+        await me.press("2", "escape")
+        assert me.shown == before and len(me.app.screen_stack) == 1
+        assert "relax" in await me.press("1")
+        await me.press("escape")
+        assert me.app.focused is not me.pane("fields")
+        await me.press("5")
+        assert me.app.focused is me.pane("fields")
+
+    play(run, tmp_path, scene)
+
+
+def test_finding(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("n", "n", "f")
+        await me.type("needle")
+        assert "match 1 of 2" in await me.press("enter") and "needle twice needle" in me.text
+        assert "match 2 of 2" in await me.press("enter")
+        await me.press("enter")
+        assert me.shown == "train/7/1/3" and "match 1 of 1" in me.text, "past the sample"
+        await me.press("escape")
+        assert me.rollouts.finder.text == "" and not me.rollouts.asker.is_open
+        await me.press("f")
+        await me.type("needle35")
+        await me.press("enter")
+        assert me.shown == "train/3/2/5" and "match 1 of 1" in me.text, "past the step"
+        await me.press("escape", "f")
+        await me.type("nowhere to be seen")
+        assert "No further sample" in await me.press("enter")
+        await me.press("escape", "slash")
+        await me.type("needle06")
+        hits = await me.press("enter")
+        assert "train/0/3/6" in hits and "1 sample" in hits
+        await me.press("enter")
+        assert me.shown == "train/0/3/6" and "match 1 of 1" in me.text
+
+    play(run, tmp_path, scene)
+
+
+def test_filtering(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("F")
+        await me.type("reward > 5")
+        await me.press("enter")
+        assert "Sample 1 of 2" in me.text and me.shown == "train/7/0/0" and "reward > 5" in me.text
+        await me.press("n")
+        assert me.shown == "train/7/2/5"
+        await me.press("F", "ctrl+u")
+        await me.type("no_such = 1")
+        assert "no_such" in await me.press("enter") and me.shown == "train/7/2/5", "a bad filter changes nothing"
+        assert "Sample 2 of 2" in me.text
+        await me.press("F", "ctrl+u", "enter")
+        assert "of 8" in me.text
+        assert "No sample was discarded" in await me.press("D")
+        assert "of 8" in await me.press("D")
+
+    play(run, tmp_path, scene)
+
+
+def test_keeping(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert "★" in await me.press("b") and "Bookmarked" in me.text
+        await me.press("n")
+        assert "★" not in me.text
+        assert "★" in await me.press("p")
+        state = State(tmp_path / "state")
+        (owner,) = state.owners()
+        assert [mark.name for mark in state.of(owner.key)] == ["train/7/0/0"]
+        state.close()
+        assert "★" not in await me.press("b")
+        await me.press("y")
+        assert me.app.clipboard == "train/7/0/0" and "Copied train/7/0/0" in me.text
+
+    play(run, tmp_path, scene)
+
+
+def test_help_and_palette(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("question_mark")
+        rows = me.pane("help")
+        shown = "\n".join("".join(text for text, _ in rows.line_at(y)) for y in range(rows.count()))
+        assert all(one.label in shown and one.meaning in shown for one in KEYS)
+        await me.press("escape", "ctrl+p")
+        await me.type("next step")
+        await me.press("escape")
+        await me.press("P", "ctrl+p")
+        await me.type("next step")
+        await me.press("enter")
+        assert me.shown == "train/7/0/0"
+        dark = me.inked()
+        await me.press("T")
+        assert me.inked() != dark and "#fefdfd" in me.inked()
+        await me.press("L")
+        assert me.rollouts.is_following
+        await me.press("q")
+        assert me.app._exit
+
+    play(run, tmp_path, scene)
+
+
+def test_a_narrow_window_folds_the_left_pane(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert "Fields" not in me.text and "Question 0?" in me.text
+        assert "Fields" in await me.press("tab") and "Question 0?" not in me.text
+        assert "Question 0?" in await me.press("escape")
+
+    play(run, tmp_path, scene, NARROW)
