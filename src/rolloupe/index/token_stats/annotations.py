@@ -72,7 +72,11 @@ class TokenAnnotations:
             return set()
         self._metas, before = metas, self._stamps
         annotations = [one for one in segments if _may_hold_series(one.meta) or one.meta.annotates_discarded]
-        samples = [segment for segment in segments if not segment.meta.annotates and segment.meta.rows]
+        has_series = any(_may_hold_series(one.meta) for one in annotations)
+        samples = [
+            one for one in segments
+            if not one.meta.annotates and one.meta.rows and (has_series or may_have_tokens(one.meta))
+        ]  # fmt: skip
         self._places = self._joined(samples, annotations) if annotations else {}
         self._stamps = {path: places.stamp() for path, places in self._places.items()}
         return {path for path in before.keys() | self._stamps.keys() if before.get(path) != self._stamps.get(path)}
