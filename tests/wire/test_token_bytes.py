@@ -256,6 +256,15 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
         assert of_step["samples"] == len(of_step["by_sample"]) == 16
         assert 15 < of_step["effective_samples"] <= 16
         assert of_step["left_out"] == {"no logprobs": 144}
+        address = f"{run_path(app)}/update?split=train&step=0&rule=ppo&threshold.high=0&against=ppo"
+        compared = get(app, f"{address}&against.threshold.high=9&against.threshold.low=9").json
+        assert [one["differing"] for one in compared["differing"]] == sorted(
+            (one["differing"] for one in compared["differing"]), reverse=True
+        )
+        out = {one["name"]: one["taken_out"] for one in compared["by_sample"] if one["taken_out"]}
+        assert {one["id"]: one["differing"] for one in compared["differing"]} == out
+        assert of_step["differing"] == [] and compared["differing_samples"] == len(out) > 0
+        assert get(app, f"{address}&against.threshold.x=9").status == 400
         sizes = [one["up"] + one["down"] + one["lost"] for one in of_step["by_sample"]]
         assert sizes == sorted(sizes, reverse=True)
         assert sum(one["tokens"] for one in of_step["by_group"]) == of_step["whole"]["tokens"]

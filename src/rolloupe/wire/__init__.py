@@ -146,6 +146,7 @@ from rolloupe.wire.records.texts import FindReply, RawReply, Span, TextReply
 from rolloupe.wire.records.tokens import (
     MaskLimit,
     MaskRuleInfo,
+    SampleDifference,
     SampleUpdate,
     TokenAlternative,
     TokenArray,
@@ -254,6 +255,7 @@ __all__ = [
     "RunsReply",
     "SameReply",
     "SameStep",
+    "SampleDifference",
     "SampleMarkView",
     "SampleReply",
     "SampleUpdate",

@@ -46,8 +46,19 @@ export const getUpdateShares = (
   scope: TokenScope,
   rule: AskedRule,
   weights: string,
+  against: AskedRule | null,
   signal?: AbortSignal,
-): Promise<UpdateReply> => get(["runs", run, "update"], { ...scope, ...ruleQuery(rule), weights }, signal);
+): Promise<UpdateReply> =>
+  get(["runs", run, "update"], { ...scope, ...ruleQuery(rule), weights, ...againstQuery(against) }, signal);
+
+function againstQuery(against: AskedRule | null): Record<string, string | number | undefined> {
+  if (against === null) return {};
+  const { rule, ...others } = ruleQuery(against);
+  return {
+    against: rule,
+    ...Object.fromEntries(Object.entries(others).map(([key, value]) => [`against.${key}`, value])),
+  };
+}
 
 /** What narrows a question about the tokens of many samples: nothing for a whole run. */
 export interface TokenScope {

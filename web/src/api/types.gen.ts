@@ -1088,6 +1088,13 @@ export interface SampleUpdate {
   by_position: UpdatePush[];
 }
 
+/** How many of the trained tokens of a sample two rules treat differently. */
+export interface SampleDifference {
+  id: string;
+  differing: number;
+  tokens: number;
+}
+
 /** What a step does to the samples of a group or of a step: those that push most first. */
 export interface UpdateReply {
   rule: string;
@@ -1104,6 +1111,10 @@ export interface UpdateReply {
   left_out: Record<string, number>;
   /** How many tokens `by_string` leaves out because the samples have more different strings than are kept. */
   unnamed: number;
+  /** The samples with tokens that another rule treats differently, most tokens first, if `against` names one. */
+  differing: SampleDifference[];
+  /** How many such samples there are: `differing` lists at most 500. */
+  differing_samples: number;
 }
 
 /** A token that the model could have sampled: its string as in the record, or its id as text. */

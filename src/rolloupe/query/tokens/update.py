@@ -299,17 +299,25 @@ class GroupedUpdate(NamedTuple):
     """The effective sample size, from the ratios of the sequences; None if no sample has a ratio."""
     unnamed: int = 0
     """Tokens whose string is left out of `by_string`, because the samples have more than `MOST_NAMES` strings."""
+    differing: Mapping[SampleKey, int] = MappingProxyType({})
+    """How many trained tokens of each sample another rule treats differently, if one is compared."""
 
 
 def grouped_update(
-    samples: Iterable[UpdateInputs | str], choice: UpdateChoice, weights: Aggregation = "token_mean"
+    samples: Iterable[UpdateInputs | str],
+    choice: UpdateChoice,
+    weights: Aggregation = "token_mean",
+    against: UpdateChoice | None = None,
 ) -> GroupedUpdate:
     """Return the shares of samples, groups, roles, token strings and positions, of what `update_inputs` yields.
 
-    With `token_mean` each token counts alike; with `sequence_mean` each sample does, however long it is. Raises
-    `BadQuery` for an unknown rule.
+    With `token_mean` each token counts alike; with `sequence_mean` each sample does, however long it is. `against` is a
+    rule to compare with: see `GroupedUpdate.differing`. Raises `BadQuery` for an unknown rule.
     """
     rule_of(choice)
+    if against is not None:
+        rule_of(against)
+    differing: dict[SampleKey, int] = {}
     by_sample: dict[SampleKey, tokens.Floats] = {}
     by_group, by_role, by_string = (_PushSums() for _ in range(3))
     by_bucket = np.zeros((len(Push._fields), len(EDGES)))
@@ -327,6 +335,9 @@ def grouped_update(
         by_role.add(found.roles.known, table.by(found.roles) * scale)
         by_string.add(found.strings.known, table.by(found.strings) * scale)
         ratios.append(found.loss.sequence_ratio)
+        other = "none" if against is None else _table_of(found.loss, against)
+        if not isinstance(other, str):
+            differing[found.key] = int(np.count_nonzero(table.effects != other.effects))
     whole = sum(by_sample.values(), np.zeros((len(Push._fields), 1)))
     return GroupedUpdate(
         _push(whole[:, 0].tolist()),
@@ -338,6 +349,7 @@ def grouped_update(
         dict(left_out),
         tokens.effective_sample_size(np.array(ratios)),
         by_string.unnamed,
+        differing,
     )
 
 

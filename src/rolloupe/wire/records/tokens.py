@@ -109,6 +109,14 @@ class SampleUpdate(Struct, kw_only=True):
     """By the number of tokens in the loss that precede a token in its sample."""
 
 
+class SampleDifference(Struct, kw_only=True):
+    """How many of the trained tokens of a sample two rules treat differently."""
+
+    id: str
+    differing: int
+    tokens: int
+
+
 class UpdateReply(Struct, kw_only=True):
     """What a step does to the samples of a group or of a step: those that push most first."""
 
@@ -126,6 +134,10 @@ class UpdateReply(Struct, kw_only=True):
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
     unnamed: int
     """How many tokens `by_string` leaves out because the samples have more different strings than are kept."""
+    differing: list[SampleDifference]
+    """The samples with tokens that another rule treats differently, most tokens first, if `against` names one."""
+    differing_samples: int
+    """How many such samples there are: `differing` lists at most 500."""
 
 
 class TokenAlternative(Struct, kw_only=True):

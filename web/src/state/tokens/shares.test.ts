@@ -37,6 +37,8 @@ const answer = (name: string): UpdateReply => ({
   samples: 1,
   left_out: {},
   unnamed: 0,
+  differing: [],
+  differing_samples: 0,
 });
 const AT = { ...START, page: "rollouts" as const, run: "r", sample: "train/1/0/0", view: "tokens" as const };
 const session = createSession({ ...AT, tokensAs: "update" });
@@ -66,6 +68,7 @@ it("asks for the group or the step under each chosen rule, never for the sample 
     ["r", scope, "ppo", 0.5],
     ["r", scope, "ipo", 0.5],
   ]);
+  expect(asked.mock.calls.map((call) => call[4]?.name)).toEqual(["ipo", undefined]);
   expect(shares.now.value.map((one) => one?.rule)).toEqual(["ppo", "ipo"]);
   update.choose(1, "");
   session.place.go({ updateOf: "step" });
@@ -116,7 +119,7 @@ it("keeps an answer until the one about another threshold is there, and ends wha
   const first = finish;
   update.move(chosen, "high", 0.5);
   await new Promise((resolve) => setTimeout(resolve, 250));
-  expect(asked.mock.calls.map((call) => [call[2].thresholds, call[4]?.aborted])).toEqual([
+  expect(asked.mock.calls.map((call) => [call[2].thresholds, call[5]?.aborted])).toEqual([
     [{ high: 0.4 }, true],
     [{ high: 0.5 }, false],
   ]);
@@ -130,7 +133,7 @@ it("keeps an answer until the one about another threshold is there, and ends wha
   update.move(chosen, "high", 0.6);
   await new Promise((resolve) => setTimeout(resolve, 250));
   session.place.go({ updateOf: "sample" });
-  expect(asked.mock.lastCall?.[4]?.aborted).toBe(true);
+  expect(asked.mock.lastCall?.[5]?.aborted).toBe(true);
 });
 
 it("says what failed, and asks again", async () => {

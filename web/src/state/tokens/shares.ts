@@ -23,10 +23,15 @@ export class TokenSharesStore extends AnswersStore<UpdateReply> {
     const scope = of === "group" ? { split, step, group } : { split, step };
     // It changes with the samples of the step when the reader brings the list up to date.
     const stamp = list.now.value?.stamp ?? 0;
-    return update.chosen.value.map(askedRule).map((rule) => ({
-      subject: JSON.stringify([run, scope, rule.name, weights]),
-      key: JSON.stringify([run, scope, rule, weights, stamp]),
-      ask: (signal) => getUpdateShares(run, scope, rule, weights, signal),
-    }));
+    const rules = update.chosen.value.map(askedRule);
+    return rules.map((rule, at) => {
+      // The answer about the first rule says which tokens the second treats differently.
+      const against = at === 0 ? (rules[1] ?? null) : null;
+      return {
+        subject: JSON.stringify([run, scope, rule.name, weights]),
+        key: JSON.stringify([run, scope, rule, weights, against, stamp]),
+        ask: (signal) => getUpdateShares(run, scope, rule, weights, against, signal),
+      };
+    });
   });
 }

@@ -70,15 +70,20 @@ async def top_logprobs(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """`GET /api/runs/{run}/update?split=&step=&group=&rule=&weights=`: see `wire.UpdateReply`. Reads these samples."""
+    """`GET /api/runs/{run}/update?split=&step=&group=&rule=&weights=&against=`: see `wire.UpdateReply`.
+
+    Reads these samples. `against` is a rule to compare with, with `against.threshold.NAME=` and `against.kl_weight=`.
+    """
     context, run = context_of(request), await context_of(request).run(request)
     parameters, choice = request.query_params, choice_of(request.query_params)
+    against = choice_of(parameters, "against", "against.") if parameters.get("against") else None
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
     group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
     def make(stop: Event) -> wire.UpdateReply:
         inputs = _inputs(context, run, (split, step, group or ""), stop)
-        found = query.grouped_update(inputs, choice, weights)
+        found = query.grouped_update(inputs, choice, weights, against)
+        differing = sorted((one for one in found.differing.items() if one[1]), key=lambda one: -one[1])
         return wire.UpdateReply(
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
@@ -91,6 +96,11 @@ async def update(request: Request) -> Response:
             effective_samples=wire.number(found.effective_samples),
             left_out=found.left_out,
             unnamed=found.unnamed,
+            differing=[
+                wire.SampleDifference(id=str(key), differing=many, tokens=found.by_sample[key].tokens)
+                for key, many in differing[:MOST_NAMES]
+            ],
+            differing_samples=len(differing),
         )
 
     async with watched(request) as stop:
@@ -146,13 +156,14 @@ def _further(run: OpenRun, scope: tuple[str, int, str], offset: int) -> Iterator
     yield from query.update_inputs(query.with_group_advantages(run, query.whole(run, split, step, group, offset)))
 
 
-def choice_of(parameters: QueryParams) -> UpdateChoice:
+def choice_of(parameters: QueryParams, rule: str = "rule", before: str = "") -> UpdateChoice:
     """Return the rule that an address names, with the thresholds that it gives, and the weight of a KL penalty."""
-    prefix = "threshold."
+    prefix = f"{before}threshold."
     given = {name.removeprefix(prefix): name for name in parameters if name.startswith(prefix)}
     thresholds = {threshold: _finite(parameters, name) for threshold, name in given.items()}
-    kl_weight = _finite(parameters, "kl_weight") if parameters.get("kl_weight") else 0.0
-    return UpdateChoice(params.word(parameters, "rule"), thresholds, kl_weight)
+    weight = f"{before}kl_weight"
+    kl_weight = _finite(parameters, weight) if parameters.get(weight) else 0.0
+    return UpdateChoice(params.word(parameters, rule), thresholds, kl_weight)
 
 
 def _finite(parameters: QueryParams, name: str) -> float:

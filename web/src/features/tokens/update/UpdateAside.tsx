@@ -14,9 +14,10 @@ import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
 import { Missing } from "../../../ui/layout/EmptyState";
-import { cut } from "../aside/labels";
 import { ofRun } from "../controls/ofRun";
+import { nameOfSample } from "../../../lib/sample/name";
 import { percent } from "../../../lib/numbers/percent";
+import { Differences } from "./Differences";
 import { Heads, type Named, ShareTable } from "./ShareTable";
 import style from "./Update.module.css";
 
@@ -31,9 +32,6 @@ const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
 ];
 
 const EFFECTIVE = "By the ratios of the sequences: as many samples of the current policy would say as much";
-
-/** The name of a sample has so much of that of its group. */
-const GROUP_CHARS = 12;
 
 /** The answer about a sample has no samples and groups of its own. */
 type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string" | "by_position"> & Partial<UpdateReply>;
@@ -65,7 +63,7 @@ export function UpdateAside() {
         )}
         {of !== "sample" && <Coverage found={found} />}
       </section>
-      {isThere && <Tables rules={rules} found={found} of={of} />}
+      {isThere && <Tables rules={rules} found={found} />}
     </>
   );
 }
@@ -172,14 +170,14 @@ function Coverage({ found }: { found: readonly (Sums | null)[] }) {
   );
 }
 
-function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
+function Tables({ rules, found }: Props) {
   const { place } = useSession();
   const here = place.field.sample.value ?? "";
   const rowsOf = (by: (sums: Sums) => readonly UpdatePush[] | undefined) =>
     shareRows(found.map((sums) => (sums === null ? null : { whole: sums.whole, by: by(sums) ?? [] })));
   const [samples, groups] = [rowsOf(({ by_sample: by }) => by), rowsOf(({ by_group: by }) => by)];
   const sample = (id: string): Named => ({
-    words: of === "group" ? lastPart(id) : `${cut(lastPart(groupOf(id)), GROUP_CHARS)}/${lastPart(id)}`,
+    words: nameOfSample(id),
     title: `${id}: its tokens`,
     to: { ...scopeOf(id), sample: id },
     isHere: id === here,
@@ -195,8 +193,12 @@ function Tables({ rules, found, of }: Props & { of: UpdateOf }) {
     };
   };
   const { samples: total = 0, unnamed = 0 } = found.find((sums) => sums !== null) ?? {};
+  const { differing, differing_samples: differ = 0 } = found[0] ?? {};
   return (
     <>
+      {rules.length > 1 && differing !== undefined && (
+        <Differences rows={differing} rules={rules} many={differ} total={total} />
+      )}
       {groups.length > 1 && <ShareTable title="group" rows={groups} rules={rules} nameOf={group} />}
       {samples.length > 0 && (
         <ShareTable title="sample" rows={samples} rules={rules} nameOf={sample}>
