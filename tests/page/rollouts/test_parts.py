@@ -246,8 +246,9 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(rows.first).to_be_visible()
     offered = wide.get_by_label("Sort by").locator("option").all_inner_texts()
     for name in (
-        "By index", "Reward", "Response length", "Mean log-ratio", "Sum of log-ratio", "Mean KL", "Sum of KL",
-        "Largest KL", "Reference reward", "Reward gap",
+        "By index", "Reward", "Response length", "Mean log-ratio (avg_log_ratio)", "Sum of log-ratio (sum_log_ratio)",
+        "Mean KL (avg_kl)", "Sum of KL (sum_kl)", "Largest KL (max_kl)", "Reference reward (ref_reward)",
+        "Reward gap (reward_gap)",
     ):  # fmt: skip
         assert name in offered, offered
     wide.get_by_label("Sort by").select_option("reward")
@@ -260,7 +261,24 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(figures.nth(1)).to_be_visible()
     lengths = [int(one.replace(",", "")) for one in figures.all_inner_texts()]
     assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1]
+    wide.get_by_label("Filter", exact=True).fill("mean_kl >= 0")
+    wide.get_by_label("Filter", exact=True).press("Enter")
+    wide.get_by_role("button", name="by mean_kl").click()
+    expect(wide).to_have_url(re.compile("sort=-derived.mean_kl"))
+    chosen = wide.get_by_label("Sort by").locator("option:checked")
+    expect(chosen).to_have_text("Mean KL of the tokens (mean_kl)")
+    expect(wide.get_by_role("button", name="by mean_kl")).to_have_count(0)
+    wide.get_by_label("Filter", exact=True).fill("")
+    wide.get_by_label("Filter", exact=True).press("Enter")
     wide.get_by_label("Sort by").select_option("index")
+    wide.get_by_role("button", name="Table", exact=True).click()
+    wide.get_by_role("button", name="What the list shows").click()
+    advantage = wide.get_by_role("group", name="Columns").get_by_label("Advantage")
+    expect(advantage).not_to_be_checked()  # as in the table: this run has none
+    expect(wide.get_by_role("group", name="Columns")).to_contain_text("Advantageno sample has it")
+    wide.keyboard.press("Escape")
+    expect(wide.get_by_role("button", name="Advantage", exact=True)).to_have_count(0)
+    wide.get_by_role("button", name="Samples", exact=True).click()
     wide.get_by_role("button", name="What the list shows").click()
     wide.get_by_label("Find a column").fill("avg_kl")
     wide.get_by_role("group", name="Columns").get_by_role("checkbox").check()
@@ -320,7 +338,7 @@ def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: View
     taken.value.save_as(file)
     wide.goto(file.as_uri())
     first = wide.get_by_role("navigation", name="Samples").get_by_role("button").first
-    expect(first).to_contain_text("train/")
+    expect(first.locator("small")).to_have_attribute("title", re.compile("^train/"))
     expect(wide.get_by_role("main", name="Sample")).to_contain_text("Reward")
 
 

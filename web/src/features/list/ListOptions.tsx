@@ -51,6 +51,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
     (mode === "groups"
       ? session.strips.now.value.strips.map(({ name }) => name)
       : (session.list.now.value?.columns ?? []));
+  const isShown = (name: string): boolean => chosen.includes(name) && !(mode === "table" && session.view.isIdle(name));
   const isFitting = (kind: string): boolean => mode !== "groups" || kind === "number";
   const names = session.columns.all.value.filter(({ kind }) => isFitting(kind)).map(({ name }) => name);
   const target = text.trim().toLowerCase();
@@ -77,14 +78,16 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
               <label title={name}>
                 <input
                   type="checkbox"
-                  checked={at >= 0}
-                  onChange={() =>
-                    session.view.chooseColumns(at >= 0 ? chosen.filter((one) => one !== name) : [...chosen, name])
-                  }
+                  checked={isShown(name)}
+                  onChange={() => {
+                    const others = chosen.filter((one) => one !== name);
+                    session.view.chooseColumns(isShown(name) ? others : [...others, name]);
+                  }}
                 />
                 <span class="clip">{session.columns.label(name)}</span>
+                {session.view.isEmpty(name) && <small class="quiet">no sample has it</small>}
               </label>
-              {at > 0 && (
+              {at > 0 && isShown(name) && (
                 <button
                   type="button"
                   class="action"

@@ -4,6 +4,7 @@ import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import type { ColumnItem } from "../../api/types.gen";
+import { namesIn } from "../../lib/list/filter";
 import { harmless } from "../../lib/text/invisible";
 import style from "./List.module.css";
 
@@ -45,6 +46,7 @@ export function SortField() {
   const derived = columns.filter(({ source }) => source === "derived");
   const rest = columns.filter((column) => !first.includes(column) && !derived.includes(column));
   const isDrawn = sort === "index" || sort === "length" || (isNear ? columns : first).some(({ name }) => name === sort);
+  const named = filterColumn(session);
   const way = descending ? "descending" : "ascending";
   return (
     <span class={style["sort"]}>
@@ -60,13 +62,13 @@ export function SortField() {
       >
         <option value="index">By index</option>
         <option value="length">Response length</option>
-        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? harmless(session.columns.label(sort))}</option>}
+        {!isDrawn && <option value={sort}>{wordsOf(session, sort)}</option>}
         {first.map((column) => option(session, column))}
         {isNear && rest.length > 0 && (
           <optgroup label="All columns">{rest.map((column) => option(session, column))}</optgroup>
         )}
         {isNear && derived.length > 0 && (
-          <optgroup label="Derived from the texts">{derived.map((column) => option(session, column))}</optgroup>
+          <optgroup label="Derived from texts and tokens">{derived.map((column) => option(session, column))}</optgroup>
         )}
       </select>
       <button
@@ -78,14 +80,46 @@ export function SortField() {
       >
         {descending ? "↓" : "↑"}
       </button>
+      {named !== null && named !== sort && (
+        <button
+          type="button"
+          class="action"
+          title={harmless(`Sort by ${wordsOf(session, named)}, which the filter names: the greatest first`)}
+          onClick={() => session.place.go({ sort: named, descending: true })}
+        >
+          <span class="clip">by {harmless(fieldOf(session, named))}</span>
+        </button>
+      )}
     </span>
   );
+}
+
+const DERIVED = "derived.";
+
+/** The first column of numbers that the filter names; null for none. */
+function filterColumn(session: Session): string | null {
+  const names = namesIn(session.place.field.where.value);
+  const known = names.flatMap((name) => session.columns.named(name) ?? session.columns.named(DERIVED + name) ?? []);
+  return known.find(({ kind }) => kind === "number")?.name ?? null;
+}
+
+/** The name of a column in filters: `derived.` is left out unless another column has the name. */
+function fieldOf(session: Session, name: string): string {
+  const bare = name.startsWith(DERIVED) ? name.slice(DERIVED.length) : name;
+  return bare === name || session.columns.named(bare) !== null ? name : bare;
+}
+
+/** A column in words, with its name in filters if that is another one. */
+function wordsOf(session: Session, name: string): string {
+  const label = WORDS.get(name) ?? session.columns.label(name);
+  const isFixed = (session.columns.named(name)?.source ?? "fixed") === "fixed";
+  return harmless(isFixed || label === name ? label : `${label} (${fieldOf(session, name)})`);
 }
 
 function option(session: Session, { name }: ColumnItem) {
   return (
     <option key={name} value={name}>
-      {WORDS.get(name) ?? harmless(session.columns.label(name))}
+      {wordsOf(session, name)}
     </option>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asksForReason, condition, narrowed, quoted } from "./filter";
+import { asksForReason, condition, namesIn, narrowed, quoted } from "./filter";
 
 describe("filters as text", () => {
   it("quotes what would be read as something else", () => {
@@ -48,5 +48,13 @@ describe("filters as text", () => {
     ]) {
       expect([where, asksForReason(where)]).toEqual([where, false]);
     }
+  });
+});
+
+describe("the names in a filter", () => {
+  it("are what it compares, in any spelling, and no values or words in quotes", () => {
+    const where = `max_kl > 1 and ("a ""b" is not null or status in (done)) and token "x = 1"`;
+    expect(namesIn(`${where} and env = 'y > 1' and max_kl<3`)).toEqual(["max_kl", 'a "b', "status", "env"]);
+    expect(namesIn("")).toEqual([]);
   });
 });

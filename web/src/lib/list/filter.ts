@@ -36,6 +36,18 @@ export function narrowed(where: string, more: string): string {
   return /\bor\b/i.test(text) ? `(${text}) and ${more}` : `${text} and ${more}`;
 }
 
+const NAME = /("(?:[^"]|"")*"|[^\s<>=!"'(),]+)(\s*(?:[<>=!]|(?:in|is|not|contains)\b))?/gi;
+
+/** The names that a filter compares with something, in its order. */
+export function namesIn(where: string): string[] {
+  const plain = where.replaceAll(/'(?:[^']|'')*'/g, "''");
+  const compared = [...plain.matchAll(NAME)].filter(([, , operator]) => operator !== undefined);
+  const names = compared.map(([, name = ""]) =>
+    name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name,
+  );
+  return [...new Set(names)];
+}
+
 /** True if only discarded samples can match a filter: it requires a reason, with no alternative. */
 export function asksForReason(where: string): boolean {
   const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) =>

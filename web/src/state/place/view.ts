@@ -23,6 +23,16 @@ export class ViewStore extends Store {
   /** True while the table has its default columns. */
   readonly isUsualTable = computed(() => this.session.place.now.value.columns === null && ownColumns("table") === null);
 
+  /** True for a default column of the table that no sample has: the table leaves it out. */
+  readonly isIdle = (name: string): boolean =>
+    this.isUsualTable.value && name !== this.session.place.field.sort.value && this.isEmpty(name);
+
+  /** True for a column of numbers of which no sample has one. */
+  readonly isEmpty = (name: string): boolean => {
+    const column = this.session.columns.named(name);
+    return column?.kind === "number" && column.low === null;
+  };
+
   /** Show these charts from now on; null for the default. */
   chooseCharts(charts: readonly Chart[] | null): void {
     choose({ charts: charts?.map(textOf) ?? null });

@@ -33,16 +33,9 @@ const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "res
 const widthOf = (name: string): number =>
   (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
-/** True for a column that nobody chose and that no sample has. */
-const isIdle = (session: Session, name: string): boolean =>
-  session.view.isUsualTable.value &&
-  name !== session.place.field.sort.value &&
-  session.columns.named(name)?.kind === "number" &&
-  session.columns.named(name)?.low === null;
-
 /** The columns of the table: first the id, last the start of the response. */
 export function tableColumns(session: Session, valueNames: readonly string[]): TableColumns {
-  const names = ["id", ...valueNames.filter((name) => !isIdle(session, name)), "response"];
+  const names = ["id", ...valueNames.filter((name) => !session.view.isIdle(name)), "response"];
   const widths = names.map(widthOf);
   return {
     valueNames,
