@@ -417,13 +417,16 @@ def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(token
     tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens")
     beside = tokens.get_by_label("Beside")
     beside.focus()
-    expect(beside.locator("option")).to_have_text(["no other", "Sample 2 · reward none", "Sample 3 · reward none"])
+    expect(beside.locator("option")).to_have_text(["no other", "a/b <i>/1 · reward none", "a/b <i>/2 · reward none"])
     beside.select_option(index=2)
     expect(tokens).to_have_url(re.compile("view=tokens&beside=.*/2$"))
     expect(tokens.get_by_text("The first difference is at token 59; the tokens before are the same")).to_be_visible()
     sides = ("This sample", "The other sample")
     here, there = (tokens.get_by_role("region", name=name, exact=True) for name in sides)
-    for side, head, last in ((here, "Sample 1–Advantage +1.00", " 1.0"), (there, "Sample 3–Advantage 0.00", " 0.0")):
+    for side, head, last in (
+        (here, "a/b <i>/0this sample–Advantage +1.00", " 1.0"),
+        (there, "a/b <i>/2beside–Advantage 0.00", " 0.0"),
+    ):
         expect(side).to_contain_text(head)
         expect(side.locator("[data-at]")).to_have_text([last])
         assert "color-mix" in (side.locator("[data-at='59'][class*=parting]").get_attribute("style") or "")
@@ -435,13 +438,13 @@ def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(token
     there.get_by_role("group", name="Tokens of the other sample, by arrow keys").focus()
     tokens.keyboard.press("Home")
     expect(there.locator("[data-at='0'][class*=current]")).to_be_visible()
-    there.get_by_role("link", name="Sample 3").click()
+    there.get_by_role("link", name="a/b <i>/2").click()
     expect(tokens).not_to_have_url(re.compile("beside"))
     expect(there).to_have_count(0)
     go(tokens, token_viewer, "runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/2&view=group&diff=1")
     tokens.get_by_role("link", name="Their tokens").click()
     expect(tokens).to_have_url(re.compile("/2&view=tokens&beside=.*/0$"))
-    expect(there).to_contain_text("Sample 1")
+    expect(there).to_contain_text("a/b <i>/0beside")
 
 
 def test_the_pad_token_of_the_settings_is_left_out_at_both_ends(tokens: Page, token_viewer: Viewer) -> None:

@@ -131,7 +131,7 @@ function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (
   return (
     <>
       <div class={style["bar"]}>
-        <h2>{harmless(reply.id)}</h2>
+        <h2 title={harmless(reply.id)}>{harmless(nameOfSample(reply.id))}</h2>
         {sample.tokens !== null && (
           <div role="group" aria-label="View">
             <button type="button" class="action" aria-pressed={way === "transcript"} onClick={() => look("transcript")}>

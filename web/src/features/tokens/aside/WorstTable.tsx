@@ -3,6 +3,7 @@
 import type { TokenArray, WorstTokenItem } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { figure, score } from "../../../lib/numbers/numbers";
+import { nameOfSample } from "../../../lib/sample/name";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { labelOf } from "./labels";
@@ -71,7 +72,7 @@ function Row({ token: { id, token, text, token_id, value }, series, isOfRun }: R
       <td>{score(value)}</td>
       {isOfRun && <td>{figure(scope?.step)}</td>}
       <td class={style["where"]}>
-        <bdi>{harmless(id.split("/").slice(-2).join("/"))}</bdi>
+        <bdi>{harmless(nameOfSample(id))}</bdi>
       </td>
       <td>{figure(token)}</td>
     </tr>

@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { getSamples, isAlone } from "../../../api";
-import { figure, score } from "../../../lib/numbers/numbers";
+import { score } from "../../../lib/numbers/numbers";
+import { nameOfSample } from "../../../lib/sample/name";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
@@ -16,14 +17,13 @@ export function BesideField() {
   const [isAsked, ask] = useState(false);
   const reply = sample.now.value;
   const beside = place.field.beside.value;
-  const { run = "", split = "", step = 0, group = "", group_ids: ids = [], id = "", position = 0 } = reply ?? {};
+  const { run = "", split = "", step = 0, group = "", group_ids: ids = [], id = "" } = reply ?? {};
   // Rewards are asked for when somebody is about to choose.
   const key = isAsked || beside !== null ? JSON.stringify([run, split, step, group]) : null;
   const { value } = useLoaded(key, () =>
     getSamples(run, { split, step, group, sort: "index", descending: false, offset: 0, limit: MOST }),
   );
   if (isAlone() || ids.length < 2) return null;
-  const first = position - ids.indexOf(id);
   return (
     <label class={style["beside"]}>
       Beside{" "}
@@ -35,13 +35,13 @@ export function BesideField() {
         onChange={({ currentTarget: { value: chosen } }) => place.go({ beside: chosen || null })}
       >
         <option value="">no other</option>
-        {beside !== null && !ids.includes(beside) && <option value={beside}>{harmless(beside)}</option>}
-        {ids.map((other, i) => {
+        {beside !== null && !ids.includes(beside) && <option value={beside}>{harmless(nameOfSample(beside))}</option>}
+        {ids.map((other) => {
           const item = value?.samples.find((one) => one.id === other);
           return (
             other !== id && (
               <option key={other} value={other}>
-                Sample {figure(first + i)}
+                {harmless(nameOfSample(other))}
                 {item !== undefined && ` · reward ${score(item.reward, "none")}`}
               </option>
             )

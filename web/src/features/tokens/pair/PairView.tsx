@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SampleReply } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
-import { count, figure, signed, toNumber } from "../../../lib/numbers/numbers";
+import { count, signed, toNumber } from "../../../lib/numbers/numbers";
+import { nameOfSample } from "../../../lib/sample/name";
 import { harmless } from "../../../lib/text/invisible";
 import { inkOf } from "../../../lib/colour/scales";
 import { behind, partingWords, sharedTokens } from "../../../lib/tokens/sample/pair";
@@ -85,7 +86,7 @@ interface HeadProps {
 function Head({ reply, tokens, isOther = false }: HeadProps) {
   const { place, columns } = useSession();
   if (reply === null) return null;
-  const name = `Sample ${figure(reply.position)}`;
+  const name = harmless(nameOfSample(reply.id));
   const to = { sample: reply.id };
   return (
     <header class={style["head"]}>
@@ -96,6 +97,7 @@ function Head({ reply, tokens, isOther = false }: HeadProps) {
       ) : (
         <b>{name}</b>
       )}
+      <span>{isOther ? "beside" : "this sample"}</span>
       <Score value={reply.reward} />
       {reply.advantage !== null && (
         <span>
