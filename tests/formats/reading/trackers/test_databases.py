@@ -6,11 +6,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, opened
-from rolloupe.formats.reading.trackers.trackio import read_trackio
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trackers.trackio import project_runs, read_trackio
 from rolloupe.model import Location
 
 SCHEMA = """
@@ -99,5 +100,35 @@ def test_what_is_no_such_database_is_refused(tmp_path: Path) -> None:
         False,
         False,
     ]
-    with pytest.raises(BadDatabase), opened(location(tmp_path / "real.db")) as database:
-        database.execute("DELETE FROM metrics")
+    with pytest.raises(BadDatabase, match="readonly"):
+        read_database(location(tmp_path / "real.db"), lambda database: database.execute("DELETE FROM metrics"))
+
+
+def test_a_run_that_is_only_in_the_log_of_a_writer_is_listed(tmp_path: Path) -> None:
+    with closing(project(tmp_path / "live.db")) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        log(writer, "new", 0, {"loss": 7.0})
+        assert "new" not in read_trackio(location(tmp_path / "live.db")), "not committed"
+        writer.commit()
+        listed = read_database(location(tmp_path / "live.db"), lambda database: [*database.execute("SELECT 1")])
+        assert listed == [(1,)] and read_trackio(location(tmp_path / "live.db"))["new"].rows[0].values == {"loss": 7.0}
+        writer.execute("INSERT INTO configs (run_id, run_name, config, created_at) VALUES ('new', 'n', '{}', '')")
+        writer.commit()
+        assert [one.id for one in project_runs(location(tmp_path / "live.db"))] == ["a", "new"]
+
+
+def test_a_database_that_changes_while_it_is_read_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "p.db"
+    with closing(project(path)) as writer:
+        counts: list[int] = []
+
+        def count(database: apsw.Connection, last: int) -> int:
+            counts.append(int(database.execute("SELECT count(*) FROM metrics").get))
+            if len(counts) < last:
+                log(writer, "a", 9, {})
+                writer.commit()
+            return counts[-1]
+
+        assert read_database(location(path), lambda database: count(database, 2)) == 5 and counts == [4, 5]
+        with pytest.raises(BadDatabase, match="changes all the time"):
+            read_database(location(path), lambda database: count(database, 99))

@@ -1,5 +1,6 @@
 """How files of trackers begin: whether one is what its name says, and what the tracker calls its run."""
 
+import contextlib
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -39,14 +40,23 @@ def begins_as(kind: str, location: Location) -> Beginning:
 def project_runs(location: Location) -> list[ProjectRun]:
     """List the runs of a database of trackio; none of another file."""
     try:
-        state = path_state(location.path)
-        return _project_runs(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _project_runs(location, *_states(location))
     except (BadDatabase, OSError):
         return []
 
 
+def _states(location: Location) -> tuple[int, ...]:
+    """What changes with a row of a database, also in its `-wal`."""
+    state = path_state(location.path)
+    found = [state.st_ino, state.st_size, state.st_mtime_ns]
+    with contextlib.suppress(OSError):
+        log = path_state(f"{location.path}-wal")
+        found += [log.st_size, log.st_mtime_ns]
+    return tuple(found)
+
+
 @lru_cache(maxsize=512)
-def _project_runs(location: Location, _inode: int, _size: int, _mtime_ns: int) -> list[ProjectRun]:
+def _project_runs(location: Location, *_states: int) -> list[ProjectRun]:
     return trackio.project_runs(location)
 
 

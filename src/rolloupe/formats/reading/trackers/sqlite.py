@@ -1,25 +1,34 @@
-"""Databases of SQLite that a trainer may be writing: opened so that nothing is left beside them.
+"""Databases of SQLite that a trainer may be writing, read where they are: nothing is written or locked beside them.
 
-A read-only connection makes `-wal` and `-shm` files beside the database and leaves them there, and one that is called
-immutable reads no row of the `-wal`. So a database with rows in its `-wal` is read from a private copy of both files,
-and any other in place, as an immutable one.
+The `sqlite3` of Python can only leave files there (read-only, it makes `-wal` and `-shm`) or miss rows (`immutable=1`
+reads no `-wal`). So SQLite reads through a file system of ours (apsw): pages of the database come from its file, those
+of the `-wal` from a copy of that, which is small, and there are no other files.
 """
 
-import contextlib
 import os
-import sqlite3
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import quote
+from collections.abc import Callable
+from contextlib import closing
+from tempfile import TemporaryFile
+from typing import BinaryIO, TypeVar
+
+import apsw
 
 from rolloupe.model import Location
-from rolloupe.storage import copy_file, file_state, open_file
+from rolloupe.storage import file_state, open_file
 
 MAGIC = b"SQLite format 3\0"
-MAX_BYTES = 16 * 2**30
+
+MAX_WAL_BYTES = 2**30
+"""Of a `-wal`; writers move its rows into the database from 4 MB on."""
+
 TRIES = 3
 """How often a database is read that changes meanwhile."""
+
+_MAIN, _LOG = "database", "database-wal"
+_IS_LOGGED = 18
+"""The offset of the byte that is 2 if a database has a `-wal`."""
+
+T = TypeVar("T")
 
 
 class BadDatabase(Exception):
@@ -35,49 +44,114 @@ def is_database(location: Location) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def opened(location: Location, *, with_wal: bool = True) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading; texts come as they are in the file. Raises `BadDatabase`, also while it is read."""
-    with contextlib.ExitStack() as stack:
-        try:
-            path = location.path
-            if with_wal and _size(location._replace(path=f"{location.path}-wal")):
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rolloupe-"))
-                path = _copied(location, Path(folder))
-                uri = f"file:{quote(path)}"
-            else:
-                file_state(location)  # a regular file of the run
-                uri = f"file:{quote(os.path.abspath(path))}?immutable=1"
-            connection = stack.enter_context(contextlib.closing(sqlite3.connect(uri, uri=True)))
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA query_only = ON")
-            yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise BadDatabase(f"{os.path.basename(location.path)} cannot be read: {error}") from None
-
-
-def _size(location: Location) -> int:
+def read_database(location: Location, read: Callable[[apsw.Connection], T]) -> T:
+    """Return what `read` makes of a database at one moment. Raises `BadDatabase`, also for errors of `read`."""
+    name = os.path.basename(location.path)
     try:
-        return file_state(location).st_size
-    except OSError:
-        return 0
+        for _ in range(TRIES):
+            before = _stamp(location)
+            found = _read(location, read)
+            if _stamp(location) == before:
+                return found
+    except (apsw.Error, OSError, UnicodeError) as error:
+        raise BadDatabase(f"{name} cannot be read: {error}") from None
+    raise BadDatabase(f"{name} cannot be read: it changes all the time. Next: look again later")
 
 
-def _copied(location: Location, folder: Path) -> str:
-    """Copy a database and its `-wal`, at one moment as far as their sizes and times tell; return the copy's path."""
-    target = folder / "copy.db"
-    log = location._replace(path=f"{location.path}-wal")
-    for _ in range(TRIES):
-        before = _stamps(location, log)
-        if sum(size for size, _ in before) > MAX_BYTES:
-            raise OSError(f"it has more than {MAX_BYTES >> 30} GiB")
-        copy_file(location, target)
-        copy_file(log, folder / "copy.db-wal")
-        if _stamps(location, log) == before:
-            break
-    return str(target)
+def _stamp(location: Location) -> tuple[int, int, int]:
+    """What changes when rows are moved into a database from its `-wal`, or written into one without it."""
+    state = file_state(location)
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _stamps(*locations: Location) -> list[tuple[int, int]]:
-    states = [file_state(one) for one in locations]
-    return [(state.st_size, state.st_mtime_ns) for state in states]
+def _read(location: Location, read: Callable[[apsw.Connection], T]) -> T:
+    with open_file(location) as main:
+        files = {_MAIN: main}
+        if main.read(_IS_LOGGED + 1)[_IS_LOGGED:] == b"\2":
+            files[_LOG] = _copied(location._replace(path=f"{location.path}-wal"))
+        system = _FileSystem(files)
+        try:
+            with closing(apsw.Connection(_MAIN, flags=apsw.SQLITE_OPEN_READONLY, vfs=system.name)) as database:
+                database.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                database.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+                database.execute("PRAGMA locking_mode = EXCLUSIVE")  # so that it shares no index of the `-wal`
+                return read(database)
+        finally:
+            system.close()
+
+
+def _copied(location: Location) -> BinaryIO:
+    """Copy a `-wal`; the copy of none is empty. Rows written meanwhile may be missing."""
+    copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
+    try:
+        with open_file(location) as source:
+            if file_state(location).st_size > MAX_WAL_BYTES:
+                raise BadDatabase(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
+            while block := source.read(2**20):
+                copy.write(block)
+    except FileNotFoundError:
+        pass
+    return copy
+
+
+class _FileSystem(apsw.VFS):
+    """A file system for one connection: of files that are open already, without locks and without writing."""
+
+    def __init__(self, files: dict[str, BinaryIO]) -> None:
+        self.name = f"rolloupe-{id(self)}"
+        self._files = files
+        super().__init__(self.name, base="")
+
+    def xFullPathname(self, name: str) -> str:  # noqa: N802 - a name of apsw, like those below
+        return name
+
+    def xAccess(self, pathname: str, flags: int) -> bool:  # noqa: ARG002, N802
+        return pathname in self._files
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "_File":  # type: ignore[override]  # noqa: N802
+        flags[1] = flags[0]
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        if path not in self._files:
+            raise apsw.CantOpenError(f"no file {path}")
+        return _File(self._files[path])
+
+    def close(self) -> None:
+        """End it, with its files."""
+        self.unregister()
+        for file in self._files.values():
+            file.close()
+
+
+class _File:
+    """A file of the file system, as apsw calls it: what is not written needs no locks and no synchronisation."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.xSync = self.xLock = self.xUnlock = self.xClose = _done
+        self.xFileControl = self.xCheckReservedLock = _no
+        self.xSectorSize = self.xDeviceCharacteristics = _zero
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self._file.seek(offset)
+        return self._file.read(amount)
+
+    def xFileSize(self) -> int:  # noqa: N802
+        return self._file.seek(0, os.SEEK_END)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: ARG002, N802
+        raise apsw.ReadOnlyError("nothing is written")
+
+    def xTruncate(self, size: int) -> None:  # noqa: ARG002, N802
+        raise apsw.ReadOnlyError("nothing is written")
+
+
+def _done(*_: object) -> None:
+    pass
+
+
+def _no(*_: object) -> bool:
+    return False
+
+
+def _zero(*_: object) -> int:
+    return 0
