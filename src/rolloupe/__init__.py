@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, So
 from rolloupe.model import Problem, Sample, SampleKey
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run, Runs, compare, open  # noqa: A004 - it is called as rolloupe.open
+    from rolloupe.api import Run, Runs, compare, compare_curves, open  # noqa: A004 - it is called as rolloupe.open
     from rolloupe.query import Condition, SampleItem, SampleQuery
     from rolloupe.record import Recorder
 
@@ -35,6 +35,7 @@ __all__ = [
     "UnreadablePath",
     "__version__",
     "compare",
+    "compare_curves",
     "errors",
     "open",
 ]
@@ -47,6 +48,7 @@ _LATE = {
     "SampleItem": "rolloupe.query",
     "SampleQuery": "rolloupe.query",
     "compare": "rolloupe.api",
+    "compare_curves": "rolloupe.api",
     "open": "rolloupe.api",
 }
 

@@ -220,6 +220,33 @@ def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
     expect(chart.get_by_text("mean ± std")).to_be_visible()
 
 
+def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_path: Path) -> None:
+    for number, rate in enumerate((0.1, 0.1, 0.5)):
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / "runs" / f"run{number}", code=None, config={"lr": rate, "seed": number}) as run:
+            for step in range(4):
+                run.metrics(step, {"loss": float(number + step)})
+                run.sample(step=step, group="0", index=0, prompt="?", response="!", reward=number)
+    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to("runs/run0/compare?over=run1&over=run2"))
+        row = page.get_by_role("row").filter(has_text="lr")
+        row.get_by_role("link", name="Group curves").click()
+        expect(page).to_have_url(re.compile("/metrics.*by=lr"))
+        chart = page.get_by_role("region", name="loss by step")
+        expect(chart.get_by_text("lr 0.1 · 2 runs: 3.50")).to_be_visible()
+        expect(chart.get_by_text("lr 0.5 · 1 run: 5.00")).to_be_visible()
+        expect(chart.get_by_text("mean of runs ± std")).to_be_visible()
+        page.get_by_role("combobox", name="Band").select_option("min to max")
+        table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+        assert [row["lr"] for row in table] == ["0.1"] * 4 + ["0.5"] * 4
+        assert [float(row["value"]) for row in table] == [0.5, 1.5, 2.5, 3.5, 2, 3, 4, 5]
+        assert [float(row["std"]) for row in table] == [0.5] * 4 + [0] * 4
+        page.get_by_role("combobox", name="group by").select_option("seed")
+        expect(chart.get_by_text("seed 1 · 1 run: 4.00")).to_be_visible()
+        page.get_by_role("combobox", name="group by").select_option("run")
+        expect(chart.get_by_text("· 1 run")).to_have_count(0)
+
+
 def menu_button(page: Page) -> Locator:
     """The button of the menu of points."""
     return page.get_by_role("button", name="Points of the charts")

@@ -4,7 +4,7 @@ It answers no question itself: every method calls one function of `rolloupe.quer
 """
 
 from rolloupe.api.arguments import Where, at_most, sample_query, within
-from rolloupe.api.comparison import ConfigComparison, compare
+from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves
 from rolloupe.api.open_runs import AnyPath, open, runs_at  # noqa: A004 - users call it as rolloupe.open
 from rolloupe.api.results import RawRecord
 from rolloupe.api.run import Run
@@ -13,12 +13,14 @@ from rolloupe.api.runs import Runs
 __all__ = [
     "AnyPath",
     "ConfigComparison",
+    "GroupedCurve",
     "RawRecord",
     "Run",
     "Runs",
     "Where",
     "at_most",
     "compare",
+    "compare_curves",
     "open",
     "runs_at",
     "sample_query",

@@ -10,6 +10,9 @@ from rolloupe.errors import BadQuery
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rolloupe.query import CurveQuery
+    from rolloupe.query.curves.records import Floats, Ints
+
 SHOWN_KEYS = 50
 
 
@@ -35,6 +38,46 @@ class ConfigComparison(Rows[ComparedKey]):
 
     def _repr_html_(self) -> str:
         return html_table([{"key": row.key, **row.values} for row in self[:SHOWN_KEYS]], len(self))
+
+
+class GroupedCurve(NamedTuple):
+    """The mean of a curve over the runs with one value of a key, by step. The arrays are as long as `steps`."""
+
+    value: str | None
+    """The value as text; None for runs without the key."""
+    runs: list[str]
+    """Their ids."""
+    steps: "Ints"
+    mean: "Floats"
+    std: "Floats"
+    """The population standard deviation of the runs."""
+    min: "Floats"
+    max: "Floats"
+    counts: "Ints"
+    """The number of runs with a finite value."""
+    smooth: "Floats | None"
+
+
+def compare_curves(runs: Sequence[Run], curve: "CurveQuery", *, group_by: str) -> list[GroupedCurve]:
+    """Return the mean of a curve over the runs that share a value of a key of their configurations, such as seeds.
+
+    Args:
+        runs: what `rolloupe.open` returned, or runs of several of them.
+        curve: such as `CurveQuery(kind="sample", name="reward", options=CurveOptions(smooth=10))`.
+        group_by: the key, such as `"optim.lr"`; `rolloupe.compare` lists the keys.
+
+    Groups come in ascending order of their values. Raises `BadQuery` if no run has the key, or none of a group the
+    curve.
+    """
+    from rolloupe import query
+
+    opened = [run._ready_for_curves([curve]) for run in runs]  # noqa: SLF001 - the same package
+    found = []
+    for value, members in query.run_groups(opened, group_by):
+        of = query.group_curve(members, curve)
+        ids, mean, smooth = [run.id for run in members], of.curve.values, of.curve.smooth
+        found.append(GroupedCurve(value, ids, of.curve.steps, mean, of.std, of.low, of.high, of.counts, smooth))
+    return found
 
 
 def compare(runs: Sequence[Run], *, all_keys: bool = False) -> ConfigComparison:

@@ -155,10 +155,7 @@ class Run:
         samples that match the filter count; with `CurveOptions(band="p5-p95")` it has `low` and `high`.
         Raises `BadQuery` for an unknown name, with the nearest names.
         """
-        asked = [*curves, *(one.x for one in curves if one.x is not None)]
-        run = self._ready_for(
-            (one.name for one in asked if one.kind in ("sample", "cumulative")), (one.options.where for one in asked)
-        )
+        run = self._ready_for_curves(curves)
         return queries.curves(run, curves, most=points)
 
     def catalogue(self, split: str = "") -> "Rows[CurveEntry]":
@@ -774,6 +771,12 @@ class Run:
                 self._ready_with_derived(sample_query(where=where))
         run = self._ready()
         return self._ready(derived=any(queries.is_derived(run, name) for name in names))
+
+    def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
+        """Return the run as `_ready` does, with what curves and their filters need."""
+        asked = [*curves, *(one.x for one in curves if one.x is not None)]
+        names = (one.name for one in asked if one.kind in ("sample", "cumulative"))
+        return self._ready_for(names, (one.options.where for one in asked))
 
     def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
         """Return the run as `_ready` does, with derived metrics and tokens if the query names any."""

@@ -77,6 +77,7 @@ from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_w
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.several_runs.config_table import ConfigRow, ConfigTable, config_table
 from rolloupe.query.several_runs.metric_values import MetricValues, RunsCatalogue, metric_values, runs_catalogue
+from rolloupe.query.several_runs.run_groups import GroupCurve, RunGroup, group_curve, run_groups
 from rolloupe.query.several_runs.shared_prompts import (
     PROMPT_SORTS,
     PromptInRuns,
@@ -142,6 +143,7 @@ __all__ = [
     "Grid",
     "Group",
     "GroupAnswer",
+    "GroupCurve",
     "GroupPage",
     "GroupSummary",
     "GroupedUpdate",
@@ -165,6 +167,7 @@ __all__ = [
     "Reader",
     "Recurrence",
     "Resumed",
+    "RunGroup",
     "RunsCatalogue",
     "SampleItem",
     "SamplePage",
@@ -226,6 +229,7 @@ __all__ = [
     "every",
     "files",
     "grid",
+    "group_curve",
     "grouped_update",
     "groups",
     "groups_page",
@@ -265,6 +269,7 @@ __all__ = [
     "report_files",
     "responses",
     "rule_of",
+    "run_groups",
     "runs_catalogue",
     "sample",
     "sample_and_group",

@@ -35,7 +35,7 @@ async function send(key: string, runs: string[]): Promise<void> {
       const some = wishes.slice(from, from + most);
       const curves = some.map((wish) => wish.curve);
       // oxlint-disable-next-line no-await-in-loop -- so many points are more than one answer may hold
-      const reply = await getCurves({ runs, curves, points: POINTS, step_min: null, step_max: null });
+      const reply = await getCurves({ runs, curves, points: POINTS, step_min: null, step_max: null, group_by: "" });
       for (const [at, { give }] of some.entries()) give(reply.curves.filter((one) => one.curve === at));
     }
   } catch (error) {

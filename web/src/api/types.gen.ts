@@ -269,10 +269,19 @@ export interface CurvesRequest {
   points: number;
   step_min: number | null;
   step_max: number | null;
+  /** A key of configurations: the mean over the runs that share its value, in the place of each run. */
+  group_by: string;
+}
+
+/** Runs that share a value of a key of their configurations; null for runs without the key. */
+export interface CurveGroup {
+  value: string | null;
+  runs: string[];
 }
 
 /** The points of a curve in ascending order of step; `values`, `spread` and `smooth` are as long as `steps`. */
 export interface CurveData {
+  /** Of a group, the first run. */
   run: string;
   /** The position of the curve in the request. */
   curve: number;
@@ -371,6 +380,8 @@ export interface CurvesReply {
   /** By run; it changes whenever any of the run's curves may have changed. */
   versions: Record<string, string>;
   curves: CurveData[];
+  /** If runs are grouped: each stands for a run in `curves`. `spread`, `low` and `high` are those of its runs. */
+  groups: CurveGroup[] | null;
 }
 
 /**

@@ -82,12 +82,22 @@ class CurvesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """The maximum number of points of one curve. A longer curve keeps its extremes and its gaps."""
     step_min: int | None = None
     step_max: int | None = None
+    group_by: str = ""
+    """A key of configurations: the mean over the runs that share its value, in the place of each run."""
+
+
+class CurveGroup(Struct, kw_only=True):
+    """Runs that share a value of a key of their configurations; null for runs without the key."""
+
+    value: str | None
+    runs: list[str]
 
 
 class CurveData(Struct, kw_only=True):
     """The points of a curve in ascending order of step; `values`, `spread` and `smooth` are as long as `steps`."""
 
     run: str
+    """Of a group, the first run."""
     curve: int
     """The position of the curve in the request."""
     steps: list[int]
@@ -193,6 +203,8 @@ class CurvesReply(Struct, kw_only=True):
     versions: dict[str, str]
     """By run; it changes whenever any of the run's curves may have changed."""
     curves: list[CurveData]
+    groups: list[CurveGroup] | None
+    """If runs are grouped: each stands for a run in `curves`. `spread`, `low` and `high` are those of its runs."""
 
 
 class DistributionReply(Struct, kw_only=True):

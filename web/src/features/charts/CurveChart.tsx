@@ -101,7 +101,10 @@ export function CurveChart({
   const isZoomable = onZoom !== null;
   const place = useRef(xOf);
   place.current = xOf;
-  const colours = [colour, ...others.map((one) => `${one.colour}${one.isDashed === true ? "-" : ""}`)].join(" ");
+  const colours = [
+    colour,
+    ...others.map((one) => `${one.colour}${one.isDashed === true ? "-" : ""}${one.curve?.hasBand === true ? "+" : ""}`),
+  ].join(" ");
 
   useEffect(() => {
     const element = host.current;
@@ -116,6 +119,7 @@ export function CurveChart({
           others.map((one) => one.colour),
         ),
         digits: () => now.current.digits,
+        withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
         dashed: others.map((one) => one.isDashed === true),
         across,
         last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,

@@ -18,6 +18,8 @@ export interface Curve {
   std: readonly WireNumber[];
   /** What stands across in the place of the steps, in their order: it may fall, and be the same for several steps. */
   x?: readonly number[];
+  /** Its band is drawn, too, where it is not the first curve. */
+  hasBand?: boolean;
   /** The edges of the band, where they are not the mean and its spread. */
   edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
@@ -40,10 +42,10 @@ export const curveOf = (data: CurveData): Curve => ({
   ...(data.low === null || data.high === null ? {} : { edges: { low: data.low, high: data.high } }),
 });
 
-/** The curve with a band of so many standard deviations, or of its own edges; without one where the scale is 0. */
-export function banded({ edges, ...curve }: Curve, scale: number): Curve {
+/** The curve with a band of so many standard deviations, or between its own edges; without one where it has none. */
+export function banded({ edges, ...curve }: Curve, scale: number, between: string): Curve {
   if (scale === 0) return { ...curve, std: [] };
-  if (edges !== undefined) return { ...curve, edges };
+  if (between !== "") return edges === undefined ? { ...curve, std: [] } : { ...curve, edges };
   return scale === 1 ? curve : { ...curve, std: curve.std.map((one) => scaled(one, scale)) };
 }
 
@@ -75,17 +77,21 @@ interface Rows {
   steps: readonly number[];
 }
 
-/** The columns of a run have `undefined` at the rows of other runs: its line continues over them. */
-export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Rows {
-  const { steps, mean: means, smooth, std: stds, edges } = curve;
-  const mean = means.map(finite);
-  const std = stds.map(finite);
+/** The upper and the lower edge of the band. */
+function bandOf({ mean: means, std: stds, edges }: Curve, bounds: Bounds): [high: Column, low: Column] {
+  if (edges !== undefined) return [edges.high.map(finite), edges.low.map(finite)];
+  const [mean, std] = [means.map(finite), stds.map(finite)];
   const edge = (sign: 1 | -1): Column =>
     mean.map((value, i) =>
       value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0))),
     );
-  const band = edges === undefined ? [edge(1), edge(-1)] : [edges.high.map(finite), edges.low.map(finite)];
-  const drawn = [mean, smooth.map(finite), ...band];
+  return [edge(1), edge(-1)];
+}
+
+/** The columns of a run have `undefined` at the rows of other runs: its line continues over them. */
+export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Rows {
+  const { steps, mean: means, smooth } = curve;
+  const drawn = [means.map(finite), smooth.map(finite), ...bandOf(curve, bounds)];
   if (curve.x === undefined && others.every((other) => other === null))
     return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], steps };
   const places = [curve, ...others].map((one) => (one === null ? [] : placesOf(one)));
@@ -105,8 +111,11 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
     });
   };
   const rest = others.map((other, i) => spread(places[i + 1], (other?.smooth ?? []).map(finite)));
+  const bands = others.flatMap((other, i) =>
+    other?.hasBand === true ? bandOf(other, bounds).map((column) => spread(places[i + 1], column)) : [],
+  );
   return {
-    columns: [rows.map(({ x }) => x), ...drawn.map((column) => spread(places[0], column)), ...rest],
+    columns: [rows.map(({ x }) => x), ...drawn.map((column) => spread(places[0], column)), ...rest, ...bands],
     steps: rows.map(({ step }) => step),
   };
 }

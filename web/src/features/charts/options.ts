@@ -11,6 +11,8 @@ import type { Bounds } from "./curvesOf";
 
 const HEIGHT_PX = 128;
 const DASH = [4, 3];
+/** An edge of a band. */
+const EDGE: uPlot.Series = { stroke: "transparent", points: { show: false } };
 const AXIS_PX = 48;
 /** The second press of a double one comes within this time. */
 const DOUBLE_MS = 300;
@@ -31,6 +33,8 @@ export interface Inks {
   strong: string;
   /** The colours of the overlaid runs. */
   others: readonly string[];
+  /** Of the bands of the others. */
+  bands: readonly string[];
 }
 
 interface Given {
@@ -39,6 +43,8 @@ interface Given {
   digits: () => number;
   /** Which of the other lines are broken. */
   dashed: readonly boolean[];
+  /** The overlaid runs that have a band, by their places. */
+  withBand: readonly number[];
   across: Across;
   /** The last number across. */
   last: () => number;
@@ -76,6 +82,7 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     faint: ink(`color-mix(in oklch, var(--run-${colour}) 40%, transparent)`),
     band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
     others: others.map((one) => ink(`var(--run-${one})`)),
+    bands: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 10%, transparent)`)),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),
     mark: ink("var(--ink-2)"),
@@ -90,6 +97,7 @@ export function optionsOf({
   width,
   digits,
   dashed,
+  withBand,
   across,
   last,
   zoom,
@@ -159,16 +167,23 @@ export function optionsOf({
       {},
       { stroke: inks.faint, width: 1, points: { show: false } },
       { stroke: inks.line, width: 1.75, points: { show: true, filter: alone, fill: inks.line, size: 4 } },
-      { stroke: "transparent", points: { show: false } },
-      { stroke: "transparent", points: { show: false } },
+      EDGE,
+      EDGE,
       ...inks.others.map((stroke, i) => ({
         stroke,
         width: 1.5,
         dash: dashed[i] === true ? DASH : [],
         points: { show: true, filter: alone, fill: stroke, size: 4 },
       })),
+      ...withBand.flatMap(() => [EDGE, EDGE]),
     ],
-    bands: [{ series: [3, 4], fill: inks.band }],
+    bands: [
+      { series: [3, 4], fill: inks.band },
+      ...withBand.map((other, i): uPlot.Band => {
+        const first = 5 + inks.others.length + 2 * i;
+        return { series: [first, first + 1], fill: inks.bands[other] ?? inks.band };
+      }),
+    ],
     hooks: {
       ready: [
         (plot) => {

@@ -135,6 +135,8 @@ interface RowProps {
 
 function Row({ row, reply, shown }: RowProps) {
   const [isOpen, open] = useState(false);
+  const { place } = useSession();
+  const metrics = { page: "metrics", ask: { by: row.key } } as const;
   const folds = row.values.some(isLong);
   const first = row.values[0];
   return (
@@ -143,6 +145,11 @@ function Row({ row, reply, shown }: RowProps) {
         <code>
           <Name text={row.key === "" ? "(the whole)" : row.key} />
         </code>
+        {row.differs && shown.length > 1 && (
+          <a href={place.href(metrics)} onClick={place.onLink(metrics)}>
+            Group curves
+          </a>
+        )}
         {folds && (
           <button type="button" class="action" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
             {isOpen ? "Fold" : "Show whole values"}

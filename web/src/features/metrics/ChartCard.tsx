@@ -1,28 +1,41 @@
 /** One curve by step; a press opens the rollouts of the step. */
 
 import { useMemo, useState } from "preact/hooks";
-import type { CatalogueEntry, CurveData } from "../../api/types.gen";
+import type { CatalogueEntry, CurveData, CurveGroup } from "../../api/types.gen";
 import { acrossOf } from "../../lib/charts/across";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import type { Placed } from "../../lib/charts/layout";
-import { count, finite, score } from "../../lib/numbers/numbers";
+import { count, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
-import { colourOf, nameOf } from "../../state/marks";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { banded, type Bounds, boundsOf, type Curve, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
+import { banded, type Bounds, boundsOf, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
 import type { ChartTools } from "./ChartTitle";
-import { askedOf, hasMarks, isLog, limitsOf, setOption, spanOf, xOf, xTitle, zoomOf, zoomText } from "./choice";
+import {
+  askedOf,
+  groupOf,
+  hasMarks,
+  isLog,
+  limitsOf,
+  setOption,
+  spanOf,
+  xOf,
+  xTitle,
+  zoomOf,
+  zoomText,
+} from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
 import { splitOf, whereOf } from "./filter/filter";
+import { sourcesOf } from "./groups/sources";
+import { Values } from "./groups/Values";
 import { type Landmark } from "./landmarks/landmarks";
 import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
-import { drawnOf, type Row, rowsOf } from "./parts/lines";
+import { drawnOf, placeOf, type Row, rowsOf, withBands } from "./parts/lines";
 import { rolloutsAt } from "./parts/rollouts";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
@@ -32,6 +45,8 @@ interface Props {
   entry: Placed;
   /** For each curve of the chart that of the run, then those drawn over it; undefined until they are loaded. */
   curves: readonly (readonly Drawn[])[] | undefined;
+  /** The groups that the curves are of; null where each is of a run. */
+  groups: readonly CurveGroup[] | null;
   /** The address of all points, as a file. */
   csv: string;
   /** The catalogue. */
@@ -53,18 +68,20 @@ function meaning({ kind, unit }: Placed, drawing: string): string {
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
-export function ChartCard({ entry, curves, csv, entries, pointed, point, landmarks, tools }: Props) {
+export function ChartCard({ entry, curves, groups, csv, entries, pointed, point, landmarks, tools }: Props) {
   const session = useSession();
   const [isHere, setHere] = useState(false);
   const [frame, setFrame] = useState<Frame | null>(null);
   const asked = askedOf(session, entry.chart);
-  const band = bandOf(asked);
+  const band = bandOf(asked, groups !== null);
+  const { scale, between } = band;
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
   const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
   const run = session.run.now.value;
   const runs = run === null ? [] : [run, ...over];
-  const rows = rowsOf(entry, curves, runs);
+  const isGrouped = groups !== null;
+  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked)));
   const isMany = rows.length > 1;
   const drawn = useMemo(
     () => drawnOf(rows, hidden),
@@ -73,17 +90,21 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
     [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map(({ name, colour }) => [name, colour])))],
   );
   const whole = drawn?.curve ?? null;
-  const curve = useMemo(() => (whole === null ? null : banded(whole, band.scale)), [whole, band.scale]);
-  const others = drawn?.others ?? [];
+  const curve = useMemo(() => (whole === null ? null : banded(whole, scale, between)), [whole, scale, between]);
+  const others = useMemo(
+    () => (isGrouped ? withBands(drawn?.others ?? [], scale, between) : (drawn?.others ?? [])),
+    [drawn, isGrouped, scale, between],
+  );
   const hasRollouts = run !== null && run.splits.length > 0;
   const at = placeOf(own?.curve ?? null, pointed);
-  const step = own?.curve?.steps[at];
+  const step = isGrouped ? undefined : own?.curve?.steps[at];
   const value = score(own?.curve?.mean[at], "none");
   const drawing = figureOf(asked, entry.kind);
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
-  const figures = `${meaning(entry, drawing)}${hasBand ? around : ""}`;
+  const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
+  const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
   const which = pointsOf(asked);
   const leftOut = sumOf(curves, ({ left_out }) => left_out);
@@ -123,7 +144,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
           limits,
           curve,
           name: rows[0]?.lines[0]?.name ?? "",
-          colour: colourOf(run.id),
+          colour: rows[0]?.colour ?? 1,
           others,
           bounds,
           isLog: isLog(asked),
@@ -198,17 +219,7 @@ export function ChartCard({ entry, curves, csv, entries, pointed, point, landmar
         />
       )}
       {!isMany && over.length > 0 && curves !== undefined && (
-        <p class={style["others"]}>
-          {over.map((one, i) => {
-            const theirs = rows[0]?.lines[i + 1]?.curve ?? null;
-            return (
-              <span key={one.id} title={nameOf(one)}>
-                <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
-                {score(theirs?.mean[placeOf(theirs, pointed)], "–")}
-              </span>
-            );
-          })}
-        </p>
+        <Values lines={(rows[0]?.lines ?? []).slice(isGrouped ? 0 : 1)} pointed={pointed} isGrouped={isGrouped} />
       )}
     </section>
   );
@@ -226,12 +237,6 @@ const errorsOf = (rows: readonly Row[], curves: readonly (readonly Drawn[])[] | 
     const error = curves?.[i + 1]?.[0]?.data.error ?? "";
     return error === "" ? [] : [`${title}: ${harmless(error)}`];
   });
-
-/** The place of the pointed step, else of the last value; -1 for none. */
-function placeOf(curve: Curve | null, pointed: number | null): number {
-  if (curve === null) return -1;
-  return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
-}
 
 function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
   if (entry.unit.startsWith("share")) return boundsOf(0, 1);

@@ -9,7 +9,8 @@ import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import { bandOf } from "./band/band";
 import { BandSelect } from "./band/BandSelect";
-import { hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
+import { GroupSelect } from "./groups/GroupSelect";
+import { groupOf, hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
 import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
 import style from "./Metrics.module.css";
@@ -25,6 +26,7 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
   const now = dragged ?? span;
   const run = session.run.now.value;
   const over = session.overlays.runs.value;
+  const isGrouped = over.length > 0 && groupOf(asked) !== "";
   return (
     <header class={style["controls"]}>
       <h1>Metrics</h1>
@@ -66,7 +68,8 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
       >
         band
         <BandSelect
-          band={bandOf(asked)}
+          band={bandOf(asked, isGrouped)}
+          isGrouped={isGrouped}
           set={({ band = "" }) => setOption(session, { band: band === "1" ? "" : band })}
         />
       </div>
@@ -88,10 +91,13 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
       </label>
       <PointsMenu />
       {over.length > 0 && run !== null && (
+        <GroupSelect runs={[run, ...over].map(({ id }) => id)} value={groupOf(asked)} />
+      )}
+      {over.length > 0 && run !== null && (
         <ul class={style["runs"]} aria-label="Runs in the charts">
           {[run, ...over].map((one) => (
             <li key={one.id}>
-              <i style={{ background: `var(--run-${colourOf(one.id)})` }} />
+              {!isGrouped && <i style={{ background: `var(--run-${colourOf(one.id)})` }} />}
               <span class="clip">
                 <Text text={nameOf(one)} />
               </span>

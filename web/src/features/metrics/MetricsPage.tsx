@@ -130,7 +130,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
   const session = useSession();
   const { placed, missing } = layout;
   const landmarks = useLandmarks(alarms);
-  const { curvesOf, csvOf, error, again } = useCurves(placed);
+  const { curvesOf, groups, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
   const place = new Map(placed.map((one, at) => [one, at]));
@@ -161,6 +161,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                     <ChartCard
                       entry={entry}
                       curves={curvesOf(entry)}
+                      groups={groups}
                       csv={csvOf(entry)}
                       entries={layout.entries}
                       pointed={pointed}

@@ -102,6 +102,9 @@ export const askedOf = (session: Session, { look }: Chart): Asked => ({ ...pageA
 /** The span of the moving average in steps; 0 for none. */
 export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.max(0, whole(ema) ?? SPAN));
 
+/** The key of configurations whose values divide the runs into groups; empty for none. */
+export const groupOf = ({ by = "" }: Asked): string => by;
+
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
 
@@ -116,7 +119,7 @@ export function frozen(asked: Asked): Asked {
     high: asked["high"] ?? "",
     ema: String(spanOf(asked)),
     log: isLog(asked) ? "1" : "0",
-    band: bandOf(asked).text,
+    band: bandOf(asked, false).text,
     marks: hasMarks(asked) ? "1" : "0",
     outliers: String(outliers),
     first: skip_first ? "0" : "1",

@@ -3,13 +3,13 @@
 import { useMemo } from "preact/hooks";
 import type { ApiError } from "../../api";
 import { curveCsv, getCurves } from "../../api";
-import type { CurveAxis, CurveData, CurveRecord, CurvesRequest } from "../../api/types.gen";
+import type { CurveAxis, CurveData, CurveGroup, CurveRecord, CurvesRequest } from "../../api/types.gen";
 import { chartOf, recordOf } from "../../lib/charts/chart";
 import { idOf, type Placed } from "../../lib/charts/layout";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf } from "../charts";
-import { askedOf, spanOf, xOf, zoomOf } from "./choice";
+import { askedOf, groupOf, pageAsked, spanOf, xOf, zoomOf } from "./choice";
 import { bandOf } from "./band/band";
 import { statOf } from "./figure/figure";
 import { splitOf, whereOf } from "./filter/filter";
@@ -35,6 +35,8 @@ export interface Drawn {
 interface Curves {
   /** For each curve of a chart those of the runs, the run itself first; undefined until they are loaded. */
   curvesOf: (of: Placed) => readonly (readonly Drawn[])[] | undefined;
+  /** The groups that the curves are of; null where each is of a run. */
+  groups: readonly CurveGroup[] | null;
   /** The address of all their points, as a file. */
   csvOf: (of: Placed) => string;
   error: ApiError | null;
@@ -54,14 +56,15 @@ async function inParts(
   records: readonly CurveRecord[],
   most: number,
   requestOf: (records: CurveRecord[]) => CurvesRequest,
-): Promise<CurveData[][]> {
+): Promise<{ curves: CurveData[][]; groups: readonly CurveGroup[] | null }> {
   const parts = Array.from({ length: Math.ceil(records.length / most) }, (_, i) =>
     records.slice(i * most, (i + 1) * most),
   );
   const replies = await Promise.all(parts.map(async (part) => getCurves(requestOf(part))));
-  return replies.flatMap(({ curves }, i) =>
-    (parts[i] ?? []).map((_, at) => curves.filter(({ curve }) => curve === at)),
+  const curves = replies.flatMap((reply, i) =>
+    (parts[i] ?? []).map((_, at) => reply.curves.filter(({ curve }) => curve === at)),
   );
+  return { curves, groups: replies[0]?.groups ?? null };
 }
 
 const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
@@ -71,14 +74,15 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const split = session.place.field.split.value ?? "";
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
   const ids = runs.map(({ id }) => id);
+  const group = ids.length > 1 ? groupOf(pageAsked(session)) : "";
   const recordsFor = (placed: Placed, isFile: boolean): CurveRecord[] => {
     const asked = askedOf(session, placed.chart);
     const { last: last_step, ...which } = pointsOf(asked);
-    const band = bandOf(asked);
+    const band = bandOf(asked, group !== "");
     const [x_min, x_max] = (isFile ? null : zoomOf(asked)) ?? [null, null];
     const options = {
       spread: !isFile || band.scale > 0,
-      band: band.between,
+      band: group === "" ? band.between : "",
       where: whereOf(asked),
       smooth: spanOf(asked),
       ...which,
@@ -101,6 +105,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
     points: Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length))),
     step_min: null,
     step_max: null,
+    group_by: group,
   });
   const charts = shown.map(({ chart, series }) => ({
     id: idOf(chart),
@@ -111,8 +116,8 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const loaded = useFollowed(
     shown.length === 0 ? null : JSON.stringify([ids, split]),
     runs.map(({ version }) => version).join(" "),
-    async () => ({ charts, curves: await inParts(records, Math.floor(MOST_CURVES / ids.length), requestOf) }),
-    JSON.stringify([charts, records]),
+    async () => ({ charts, ...(await inParts(records, Math.floor(MOST_CURVES / ids.length), requestOf)) }),
+    JSON.stringify([charts, records, group]),
   );
   const answer = loaded.value;
   const drawn = useMemo(() => {
@@ -136,6 +141,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
   }, [answer]);
   return {
     curvesOf: ({ chart }) => drawn.get(idOf(chart)),
+    groups: answer?.groups ?? null,
     csvOf: (of) => curveCsv(requestOf(recordsFor(of, true))),
     error: loaded.error,
     again: loaded.again,

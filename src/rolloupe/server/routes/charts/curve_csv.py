@@ -13,7 +13,7 @@ from rolloupe.query import Curve, CurveQuery
 from rolloupe.query.curves.records import BANDS, Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.routes.charts.curves import checked
+from rolloupe.server.routes.charts.curves import checked, drawn_curve
 
 MAX_CURVES = 32
 """Nobody can read a chart with more curves."""
@@ -35,7 +35,11 @@ async def curve_csv(request: Request) -> Response:
     asked = checked(body, len(runs))
 
     def begin() -> Iterator[bytes]:
-        return _lines([(run.id, _table(_found(run, asked, body, is_only=len(runs) == 1))) for run in runs])
+        if not body.group_by:
+            return _lines([(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1))) for run in runs])
+        groups = query.run_groups(runs, body.group_by)
+        tables = [(value or "", _table(_found(of, asked, body, is_only=False))) for value, of in groups]
+        return _lines(tables, body.group_by)
 
     name = f"{runs[0].info.name} {_name(asked[0])}.csv"
     headers = replies.attachment(name.replace("/", "_"))
@@ -46,12 +50,17 @@ def _name(of: CurveQuery) -> str:
     return "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
 
 
-def _found(run: OpenRun, asked: Sequence[CurveQuery], body: wire.CurvesRequest, *, is_only: bool) -> list[Curve | None]:
-    """Return the curves of a run, None for those that it lacks. Raises what a run raises if nothing else is there."""
+def _found(
+    runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: wire.CurvesRequest, *, is_only: bool
+) -> list[Curve | None]:
+    """Return the curves of a run or of a group, None for those that it lacks.
+
+    Raises what a run raises if nothing else is there.
+    """
     found: list[Curve | None] = []
     for one in asked:
         try:
-            found.append(query.curve(run, one, step_min=body.step_min, step_max=body.step_max))
+            found.append(drawn_curve(runs, one, body, None))
         except (BadQuery, NotFound):
             if is_only and len(asked) == 1:
                 raise
@@ -59,10 +68,10 @@ def _found(run: OpenRun, asked: Sequence[CurveQuery], body: wire.CurvesRequest, 
     return found
 
 
-def _lines(tables: list[tuple[str, Table]]) -> Iterator[bytes]:
-    """The bytes of the file. The first column names the run, if there are several."""
+def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[bytes]:
+    """The bytes of the file. The first column names the run or the value of the group, if there are several."""
     names = list(dict.fromkeys(name for _, table in tables for name in table)) or ["step", "value"]
-    has_runs = len(tables) > 1
+    has_runs = len(tables) > 1 or title != "run"
 
     def rows() -> Iterator[list[object]]:
         for run, table in tables:
@@ -70,7 +79,7 @@ def _lines(tables: list[tuple[str, Table]]) -> Iterator[bytes]:
             for row in zip(*(table.get(name, absent) for name in names), strict=True):
                 yield [run, *row] if has_runs else list(row)
 
-    return export.csv_lines(["run", *names] if has_runs else names, rows())
+    return export.csv_lines([title, *names] if has_runs else names, rows())
 
 
 def _table(curves: Sequence[Curve | None]) -> Table:

@@ -3,6 +3,7 @@ at their foot (`alarms`, `landmarks`).
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -105,9 +106,19 @@ async def curves(request: Request) -> Response:
     key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
 
     def make() -> wire.CurvesReply:
+        groups = query.run_groups(runs, body.group_by) if body.group_by else None
         with query.listing_once():  # each curve asks which files hold the trainer's metrics
-            found = [answered(run, place, one, body) for run in runs for place, one in enumerate(queries)]
-        return wire.CurvesReply(versions=versions, curves=found)
+            found = [
+                answered(of, place, one, body)
+                for of in ([[run] for run in runs] if groups is None else [group.runs for group in groups])
+                for place, one in enumerate(queries)
+            ]
+        drawn = (
+            None
+            if groups is None
+            else [wire.CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups]
+        )
+        return wire.CurvesReply(versions=versions, curves=found, groups=drawn)
 
     return await context.replies.remembered(request, key, make)
 
@@ -168,12 +179,18 @@ def version_of(run: OpenRun) -> str:
     return f"{run.version} {trainer}"
 
 
-def answered(run: OpenRun, place: int, curve: CurveQuery, body: wire.CurvesRequest) -> wire.CurveData:
-    """Return one curve of a run, or why the run lacks it."""
+def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: wire.CurvesRequest, most: int | None) -> Curve:
+    """Return a curve of a run, or of a group. Raises as `query.curve` does."""
+    if body.group_by:
+        return query.group_curve(runs, curve, most=most, step_min=body.step_min, step_max=body.step_max).curve
+    return query.curve(runs[0], curve, most=most, step_min=body.step_min, step_max=body.step_max)
+
+
+def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: wire.CurvesRequest) -> wire.CurveData:
+    """Return one curve of a run or of a group, or why it lacks the curve."""
+    run = runs[0]
     try:
-        found = query.curve(
-            run, curve, most=body.points, step_min=body.step_min, step_max=body.step_max
-        )  # fmt: skip
+        found = drawn_curve(runs, curve, body, body.points)
     except (BadQuery, NotFound) as error:
         return wire.CurveData(
             run=run.id,

@@ -2,13 +2,20 @@
 
 import { useState } from "preact/hooks";
 import { type Change, numberOf } from "../choice";
-import { type Band, BANDS, MOST_SCALE } from "./band";
+import { type Band, bandsOf, MOST_SCALE } from "./band";
 
 const OTHER = "other";
 
-export function BandSelect({ band, set }: { band: Band; set: Change }) {
+interface Props {
+  band: Band;
+  isGrouped: boolean;
+  set: Change;
+}
+
+export function BandSelect({ band, isGrouped, set }: Props) {
+  const bands = bandsOf(isGrouped);
   const [isWriting, write] = useState(false);
-  const isOther = isWriting || !BANDS.some(([text]) => text === band.text);
+  const isOther = isWriting || !bands.some(([text]) => text === band.text);
   return (
     <>
       <select
@@ -20,7 +27,7 @@ export function BandSelect({ band, set }: { band: Band; set: Change }) {
           if (currentTarget.value !== OTHER) set({ band: currentTarget.value });
         }}
       >
-        {BANDS.map(([text, words]) => (
+        {bands.map(([text, words]) => (
           <option key={text} value={text}>
             {words}
           </option>

@@ -14,7 +14,7 @@ export interface Band {
 export const MOST_SCALE = 10;
 
 /** The usual bands, and their words. */
-export const BANDS: readonly (readonly [text: string, words: string])[] = [
+const BANDS: readonly (readonly [text: string, words: string])[] = [
   ["0", "no band"],
   ["0.5", "± 0.5 std"],
   ["1", "± std"],
@@ -23,9 +23,19 @@ export const BANDS: readonly (readonly [text: string, words: string])[] = [
   ["p25-p75", "p25 to p75"],
 ];
 
-/** The band that is asked for; one standard deviation for what nobody can draw. */
-export function bandOf({ band = "" }: Asked): Band {
-  if (band.startsWith("p") && BANDS.some(([text]) => text === band)) return { scale: 1, between: band, text: band };
+/** Of groups of runs, whose values are not those of samples. */
+const EXTREMES: readonly [string, string] = ["min-max", "min to max"];
+
+/** The bands of runs, or of groups of runs. */
+export const bandsOf = (isGrouped: boolean): readonly (readonly [text: string, words: string])[] =>
+  isGrouped ? [...BANDS.filter(([text]) => !text.startsWith("p")), EXTREMES] : BANDS;
+
+/** The band that a person chose; one standard deviation for what nobody can draw. Groups have no percentiles. */
+export function bandOf({ band = "" }: Asked, isGrouped: boolean): Band {
+  if ([...BANDS, EXTREMES].some(([text]) => text === band && text.includes("-"))) {
+    const text = isGrouped ? EXTREMES[0] : band === EXTREMES[0] ? "p5-p95" : band;
+    return { scale: 1, between: text, text };
+  }
   const scale = band === "" ? 1 : Number(band);
   const drawn = scale >= 0 && scale <= MOST_SCALE ? scale : 1;
   return { scale: drawn, between: "", text: String(drawn) };
@@ -33,5 +43,7 @@ export function bandOf({ band = "" }: Asked): Band {
 
 /** The band in words; only samples have percentiles. */
 export function wordsOfBand({ scale, between, text }: Band): string {
-  return between !== "" || scale === 1 ? (BANDS.find(([one]) => one === text)?.[1] ?? "") : `± ${text} std`;
+  return between !== "" || scale === 1
+    ? ([...BANDS, EXTREMES].find(([one]) => one === text)?.[1] ?? "")
+    : `± ${text} std`;
 }

@@ -5,7 +5,7 @@ import { whole } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
 import { bandOf } from "../band/band";
 import { BandSelect } from "../band/BandSelect";
-import { askedOf, type Change, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
+import { askedOf, type Change, groupOf, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
 import { PointsFields } from "../points/PointsMenu";
 import style from "../Metrics.module.css";
 
@@ -16,7 +16,9 @@ interface Props {
 }
 
 export function OwnSettings({ chart, alter, plain }: Props) {
-  const asked = askedOf(useSession(), chart);
+  const session = useSession();
+  const asked = askedOf(session, chart);
+  const isGrouped = session.overlays.runs.value.length > 0 && groupOf(asked) !== "";
   return (
     <details class={style["settings"]}>
       <summary>Settings of this chart</summary>
@@ -39,7 +41,7 @@ export function OwnSettings({ chart, alter, plain }: Props) {
       </label>
       <div class={style["x"]}>
         band
-        <BandSelect band={bandOf(asked)} set={alter} />
+        <BandSelect band={bandOf(asked, isGrouped)} isGrouped={isGrouped} set={alter} />
       </div>
       <label>
         <input

@@ -1,14 +1,16 @@
 import { expect, it } from "vitest";
-import type { CurveData, RunItem } from "../../../api/types.gen";
+import type { CurveData } from "../../../api/types.gen";
 import { chart } from "../../../lib/charts/chart";
 import { placedOf } from "../../../lib/charts/layout";
 import { catalogueEntry as entry } from "../../../testing/catalogue";
 import { runItem } from "../../../testing/records";
+import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
 import { drawnOf, rowsOf } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
-const RUNS: RunItem[] = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
+const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
+const RUNS = sourcesOf(ITEMS, null, "");
 
 function drawn(values: number[]) {
   const data: CurveData = {
@@ -55,4 +57,16 @@ it("keep their places while one is hidden", () => {
     others: [{ curve: { mean: [5, 6] } }],
   });
   expect(drawnOf(rowsOf(both, [], RUNS), new Set())).toBeNull();
+});
+
+it("are of groups of runs with their values, and the number of their runs", () => {
+  const groups = [
+    { value: "0.5", runs: ["a", "b"] },
+    { value: null, runs: ["c"] },
+  ];
+  const found = sourcesOf(ITEMS, groups, "optim.lr").map(({ name, colour }) => [name, colour]);
+  expect(found).toEqual([
+    ["lr 0.5 · 2 runs", 1],
+    ["no lr · 1 run", 2],
+  ]);
 });

@@ -1,11 +1,12 @@
 /** The lines of a chart: one for each of its curves and each run. */
 
-import type { CatalogueEntry, RunItem } from "../../../api/types.gen";
+import type { CatalogueEntry } from "../../../api/types.gen";
 import { plain, textOf } from "../../../lib/charts/chart";
 import type { Placed } from "../../../lib/charts/layout";
+import { finite } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { colourOf, nameOf } from "../../../state/marks";
-import type { Curve } from "../../charts";
+import { banded, type Curve } from "../../charts";
+import type { Source } from "../groups/sources";
 import type { Drawn } from "../useCurves";
 
 /** The colours that runs have too; people with any common colour vision tell them apart. */
@@ -29,24 +30,22 @@ export interface Row {
   lines: readonly Line[];
 }
 
-/** The curves of a chart; `runs` begin with that of the page. */
+/** The curves of a chart; `sources` begin with the run of the page, unless they are groups. */
 export function rowsOf(
   placed: Placed,
   curves: readonly (readonly Drawn[])[] | undefined,
-  runs: readonly RunItem[],
+  sources: readonly Source[],
 ): Row[] {
-  const own = runs[0] === undefined ? 1 : colourOf(runs[0].id);
+  const own = sources[0]?.colour ?? 1;
   const colours = [own, ...COLOURS.filter((one) => one !== own)];
   const all = [placed, ...placed.series];
   return all.map((entry, i) => {
     const colour = colours[i] ?? 1;
     const title = harmless(entry.title);
-    const lines = runs.map((run, at): Line => ({
+    const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
-      name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [harmless(nameOf(run))] : [])].join(
-        " · ",
-      ),
-      colour: all.length > 1 ? colour : colourOf(run.id),
+      name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [source.name] : [])].join(" · "),
+      colour: all.length > 1 ? colour : source.colour,
       isDashed: all.length > 1 && at > 0,
     }));
     return { text: textOf(plain(entry.chart)), entry, title, colour, lines };
@@ -70,3 +69,18 @@ const blank = (curve: Curve): Curve => {
   const none = curve.steps.map(() => null);
   return { ...rest, mean: none, smooth: none, std: [] };
 };
+
+/** The lines, each with a band of its own. */
+export const withBands = (lines: readonly Line[], scale: number, between: string): Line[] =>
+  lines.map(({ curve, name, colour, isDashed }) => ({
+    curve: curve === null || scale === 0 ? curve : { ...banded(curve, scale, between), hasBand: true },
+    name,
+    colour,
+    isDashed,
+  }));
+
+/** The place of the pointed step, else of the last value; -1 for none. */
+export function placeOf(curve: Curve | null, pointed: number | null): number {
+  if (curve === null) return -1;
+  return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
+}

@@ -1,0 +1,26 @@
+/** The values of other runs at the pointed step, or of all groups, each with its name. */
+
+import { score } from "../../../lib/numbers/numbers";
+import type { Line } from "../parts/lines";
+import { placeOf } from "../parts/lines";
+import style from "../Metrics.module.css";
+
+interface Props {
+  lines: readonly Line[];
+  pointed: number | null;
+  isGrouped: boolean;
+}
+
+export function Values({ lines, pointed, isGrouped }: Props) {
+  return (
+    <p class={style["others"]}>
+      {lines.map(({ curve, name, colour }) => (
+        <span key={name} title={name}>
+          <i style={{ background: `var(--run-${colour})` }} />
+          {isGrouped ? `${name}: ` : ""}
+          {score(curve?.mean[placeOf(curve, pointed)], "–")}
+        </span>
+      ))}
+    </p>
+  );
+}
