@@ -38,6 +38,7 @@ help:  ## list the targets
 
 demo:  ## set up, then show the bundled runs in the browser
 	@$(TWO) install
+	@echo 'In this terminal instead of the browser: make demo ARGS=--tui'
 	@$(PY) -m rolloupe demo $(ARGS)
 
 live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser (fetches PyTorch, GBs)
@@ -136,7 +137,7 @@ web/dist/index.html: web/node_modules/.made $(WEB)
 	@touch $@
 
 .venv/.installed: .venv/.node pyproject.toml hatch_build.py
-	$(INSTALL) --no-build-isolation --editable .
+	$(INSTALL) --no-build-isolation --editable '.[tui]'
 	@touch $@
 
 .venv/.dev: .venv/.node pyproject.toml hatch_build.py

@@ -35,3 +35,30 @@ def test_a_mask_that_cannot_be_read_is_refused(run: Path) -> None:
 def test_a_missing_path_is_refused(tmp_path: Path) -> None:
     done = rolloupe("tui", tmp_path / "nowhere")
     assert done.code == UNREADABLE and "nowhere" in done.err
+
+
+def test_the_demo_can_be_seen_in_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(start, "show", lambda paths, **how: asked.append(paths))
+    assert rolloupe("demo", "--tui").code == 0
+    assert [Path(path).name for path in asked[0]] == ["tiny_grpo", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TERM": "xterm"}, "sixteen"),
+        ({"TERM": "xterm-256color"}, "dark"),
+        ({"TERM": "xterm-256color", "COLORFGBG": "0;15"}, "light"),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, "dark"),
+    ],
+)
+def test_the_colours_are_those_of_the_terminal(
+    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TERM", "COLORTERM", "COLORFGBG", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert start.palette_name("auto") == expected
+    assert start.palette_name("light") == "light"

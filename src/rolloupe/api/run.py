@@ -97,6 +97,10 @@ class Run:
         run = self._opened()
         return run.wait_all(timeout_s) if texts else run.wait(timeout_s)
 
+    def changed_s(self) -> float | None:
+        """Return how many seconds ago a file with samples last changed; None without such a file."""
+        return self._opened().changed_s()
+
     def indexed_bytes(self) -> tuple[int, int]:
         """Return how many bytes of the run's files are indexed, and their total size."""
         progress = self._opened().progress()

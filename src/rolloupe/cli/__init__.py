@@ -1,11 +1,11 @@
-"""The command line: `rolloupe COMMAND`. Each module of `cli/commands` holds the command of its name; commands print
-what `rolloupe.api` returns.
+"""The command line: `rolloupe COMMAND`. Each module of `cli/commands`, and of its folders, holds the command of its
+name; commands print what `rolloupe.api` returns.
 
 It imports nothing heavy before a command runs, so that `--help` answers at once.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import click
 
@@ -31,5 +31,6 @@ def main() -> None:
     """
 
 
-for module in iter_modules(commands.__path__):
-    main.add_command(getattr(import_module(f"{commands.__name__}.{module.name}"), module.name))
+for module in walk_packages(commands.__path__, f"{commands.__name__}."):
+    if not module.ispkg:
+        main.add_command(getattr(import_module(module.name), module.name.rpartition(".")[2]))

@@ -1,5 +1,6 @@
 """Opens the runs while the screen is being made, and runs the app."""
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -91,6 +92,17 @@ class Opener:
         return FirstLook(library, session, session.open(session.first_place(self._split), 0), mask)
 
 
+def palette_name(theme: str) -> str:
+    """Return the colours for a terminal, as far as its environment names them."""
+    if theme != "auto":
+        return theme
+    from rich.console import Console
+
+    if Console(force_terminal=True).color_system not in ("256", "truecolor"):
+        return "sixteen"
+    return "light" if os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else "dark"
+
+
 def show(
     paths: Sequence[Path | str],
     *,
@@ -107,7 +119,7 @@ def show(
     from rolloupe.tui.app import Terminal
     from rolloupe.tui.draw.palettes import PALETTES
 
-    app = Terminal(opener.future, PALETTES.get(theme), state_dir)
+    app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir)
     app.run()
     if opener.future.done() and opener.future.exception() is None:
         opener.future.result().library.close()

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from rolloupe.cli import options
-from rolloupe.cli.commands import tui
+from rolloupe.cli.commands.terminal import tui
 from rolloupe.cli.frame import Command, Example
 
 F = TypeVar("F", bound=Callable[..., Any])

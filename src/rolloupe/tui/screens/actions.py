@@ -11,9 +11,13 @@ from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.keys import KEYS
 from rolloupe.tui.run.session import Session, near
 from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
+from rolloupe.tui.screens.evals import EvalsScreen
+from rolloupe.tui.screens.group import GroupScreen
 from rolloupe.tui.screens.help import HelpScreen
+from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
+from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
@@ -97,6 +101,9 @@ class Actions:
         """Follow the run, or stop following."""
         me = self._me
         me.is_following = not me.is_following
+        newest = me.state.steps[-1].step if me.state and me.state.steps else me.place.step
+        if me.is_following and newest != me.place.step:
+            me.go(replace(me.place, step=newest), 0)
         me.tell("Following: new steps are shown as they come." if me.is_following else "Not following any more.")
 
     # Finding
@@ -124,9 +131,8 @@ class Actions:
     def _open_hit(self, hit: Hit | None, text: str) -> None:
         if hit is None:
             return
-        me, key = self._me, hit.sample.key
-        me.finder.text = text
-        me.go(replace(me.place, split=key.split, step=key.step, where="", is_discarded=False), 0, key)
+        self._me.finder.text = text
+        self._me.go_to(hit.sample.key)
 
     def action_clear(self) -> None:
         """Close what is open, and forget what was found."""
@@ -225,6 +231,36 @@ class Actions:
             picker = me.side.picker(event.number)
             keys = {"filter": "filter", "only": "discarded"}
             me.call_later(me.run_action, keys.get(picker.name, f"pick('{picker.name}')"))
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        """Show the sample under the cursor of the list."""
+        if event.rows.id == "list":
+            self._me.go(self._me.place, event.number)
+
+    # Other screens
+
+    def action_group(self) -> None:
+        """Show the group side by side."""
+        me = self._me
+        if me.shown.sample is not None:
+            me.app.push_screen(GroupScreen(me, me.shown.sample.key), me.go_to)
+
+    def action_tokens(self) -> None:
+        """Show the tokens."""
+        me = self._me
+        if me.shown.sample is not None:
+            me.app.push_screen(TokensScreen(me))
+
+    def action_evals(self) -> None:
+        """Show the evaluations."""
+        self._me.app.push_screen(EvalsScreen(self._me), self._me.go_to)
+
+    def action_metrics(self) -> None:
+        """Show the curves."""
+        me = self._me
+        me.app.push_screen(
+            MetricsScreen(me), lambda step: None if step is None else me.go(replace(me.place, step=step), 0)
+        )
 
     # Keeping
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.screen import Screen
 
-from rolloupe.index import Library
+from rolloupe.index import Library, OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SamplePage
 from rolloupe.tui.draw.ink import Line
@@ -22,6 +23,7 @@ from rolloupe.tui.screens.actions import Actions
 from rolloupe.tui.screens.asker import Asker
 from rolloupe.tui.screens.find import Finder
 from rolloupe.tui.screens.side import Side
+from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views.blocks import TextBlock, blocks_of, extra_blocks, row_block
 from rolloupe.tui.views.facts import facts_of
 from rolloupe.tui.views.fields import Fields
@@ -29,6 +31,10 @@ from rolloupe.tui.views.headers import NARROW, Marks, foot_line, run_line, sampl
 from rolloupe.tui.views.lists import Picker, sort_words
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.reader import TextPane
+
+REST_S = 0.3
+"""The shortest rest between two looks at a run that grows."""
+AGE_S = 5.0
 
 
 class Rollouts(Actions, Screen[None]):
@@ -53,6 +59,8 @@ class Rollouts(Actions, Screen[None]):
         self.view = "text"
         self.message, self.is_alarm = "", False
         self.is_following = False
+        self._is_due = False
+        """True while the state of the run is about to be asked for again."""
         self.is_bookmarked = False
 
     @property
@@ -87,6 +95,9 @@ class Rollouts(Actions, Screen[None]):
 
     def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
         """Show a run from a sample on, then ask for the rest."""
+        if self.library is None:
+            library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else None)
+            self.set_interval(AGE_S, self._grow_older)
         self.library, self.opened, self.mask = library, session, mask
         self.state, self.scales = None, {}
         self.side.samples.clear()
@@ -147,6 +158,8 @@ class Rollouts(Actions, Screen[None]):
         self.tell("")
         self.finder.look()
         self._ask_bookmark()
+        if isinstance(self.app.screen, TokensScreen):
+            self.app.screen.show(at)
 
     def _ask_bookmark(self) -> None:
         sample, run = self.shown.sample, self.session.run
@@ -217,8 +230,38 @@ class Rollouts(Actions, Screen[None]):
 
         self.questions.ask("state", ask, lambda answer: self._take_state(*answer))
 
+    def _hear(self, run: OpenRun | None) -> None:
+        """A thread of the index tells that a run has changed."""
+        if self.opened is not None and run is self.opened.run and not self._is_due:
+            self._is_due = True
+            self.app.call_later(self.set_timer, REST_S, self._look_again)
+
+    def _look_again(self) -> None:
+        self._is_due = False
+        if self.state is None or self.session.run.version != self.state.version:
+            self.ask_state()
+
+    def _grow_older(self) -> None:
+        """Say how long ago the run changed."""
+        if self.state is not None and self.state.is_live:
+            self.state = self.state._replace(changed_s=self.session.run.changed_s())
+            self.bar("header").changed()
+
+    def _after_change(self, before: RunState, now: RunState) -> None:
+        """Show what came: the new step to one who follows, else more samples of the same step."""
+        newest = now.steps[-1].step if now.steps else self.place.step
+        old, new = before.step(self.place.step), now.step(self.place.step)
+        if self.is_following and newest > self.place.step:
+            self.go(replace(self.place, step=newest), 0)
+        elif new is not None and (old is None or old.stamp != new.stamp):
+            self.side.samples.clear()
+            self.go(self.place, self.number, self.shown.sample.key if self.shown.sample else None)
+
     def _take_state(self, state: RunState, columns: list[str]) -> None:
+        before = self.state
         self.state, self.scales = state, scales_of(state.catalogue)
+        if before is not None and before.version != state.version:
+            self._after_change(before, state)
         self.side.samples.columns, self.side.samples.scales = columns[:3], self.scales
         self.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
         self.side.show_fields()
@@ -251,6 +294,15 @@ class Rollouts(Actions, Screen[None]):
         self.questions.ask("sample", lambda: self.session.open(place, number, key), self.show)
         if is_new_split:
             self.ask_state()
+
+    def go_to(self, key: SampleKey | None) -> None:
+        """Go to a sample wherever it is: in its split and step, in the present order, if the filter lets it pass."""
+        if key is None:
+            return
+        is_here = (key.split, key.step) == (self.place.split, self.place.step)
+        place = self.place if is_here else replace(self.place, split=key.split, step=key.step)
+        has_it = is_here and not place.where and not place.is_discarded
+        self.go(place if has_it else replace(place, where="", is_discarded=False), 0, key)
 
     def go_to_split(self, split: str) -> None:
         """Go to another split, at the same step if it has it."""

@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from textual import events
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, TextQuery
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
+from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -20,12 +19,11 @@ MOST = 1000
 """Hits that are listed; all are counted."""
 
 
-class SearchScreen(Screen[Hit | None]):
+class SearchScreen(BackScreen[Hit]):
     """The hits of a search. Returns the one that a person chooses."""
 
     def __init__(self, rollouts: "Rollouts", text: str) -> None:
-        super().__init__()
-        self._rollouts = rollouts
+        super().__init__(rollouts)
         self._text = text
         self._hits: list[Hit] = []
         self._progress: Found | None = None
@@ -38,8 +36,7 @@ class SearchScreen(Screen[Hit | None]):
     def on_mount(self) -> None:
         """Begin to search."""
         self.query_one(RowList).focus()
-        text, session = TextQuery(text=self._text), self._rollouts.session
-        questions = self._rollouts.questions
+        text, session, questions = TextQuery(text=self._text), self.session, self.questions
         number = questions.number("search") + 1
 
         def search() -> None:
@@ -84,14 +81,9 @@ class SearchScreen(Screen[Hit | None]):
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Return the hit."""
-        self._leave(self._hits[event.number])
+        event.stop()
+        self.dismiss(self._hits[event.number])
 
-    def on_key(self, event: events.Key) -> None:
-        """Leave."""
-        if event.key in ("escape", "q"):
-            event.stop()
-            self._leave(None)
-
-    def _leave(self, hit: Hit | None) -> None:
-        self._rollouts.questions.forget("search")
-        self.dismiss(hit)
+    def on_unmount(self) -> None:
+        """End the search."""
+        self.questions.forget("search")

@@ -65,7 +65,7 @@ class Side(Vertical):
         """Lay it out."""
         yield RowList("pickers")
         yield LineBar("list-head", self._list_head)
-        yield RowList("list", follows=True)
+        yield RowList("list")
         yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]])
         yield RowList("fields")
 

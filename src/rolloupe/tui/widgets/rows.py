@@ -18,7 +18,7 @@ class RowList(LinePane):
     ground = "surface-pane"
 
     class Chosen(Message):
-        """A person chose a row: by Enter, by a click, or by moving to it where the list follows the cursor."""
+        """A person chose a row, by Enter or by a click."""
 
         def __init__(self, rows: "RowList", number: int) -> None:
             super().__init__()
@@ -30,13 +30,15 @@ class RowList(LinePane):
             """The list."""
             return self.rows
 
-    def __init__(self, id: str | None = None, *, height: int = 1, follows: bool = False) -> None:
+    class Moved(Chosen):
+        """A person moved the cursor to a row."""
+
+    def __init__(self, id: str | None = None, *, height: int = 1) -> None:
         super().__init__(id=id)
         self.row_height = height
         self.total = 0
         self.cursor = 0
         self._lines_of: LinesOf = lambda _number, _width: []
-        self._follows = follows
 
     def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
         """Show other rows."""
@@ -75,8 +77,7 @@ class RowList(LinePane):
     def move(self, by: int) -> None:
         """Move the cursor as a person does."""
         self.go_to(max(0, min(self.cursor + by, self.total - 1)))
-        if self._follows:
-            self.choose()
+        self.post_message(self.Moved(self, self.cursor))
 
     def choose(self) -> None:
         """Tell that the row under the cursor is chosen."""

@@ -1,0 +1,1 @@
+"""The commands that show runs in the terminal as they grow."""

@@ -1,0 +1,174 @@
+"""`rolloupe tail`: print each new step of a run, with its best, its median and its worst sample."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import line, number, output, tell
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs
+    from rolloupe.query import SampleItem, StepSummary
+
+EXAMPLES = (
+    Example("rolloupe tail RUN_DIR", "Each step as it ends, until Ctrl-C"),
+    Example("rolloupe tail RUN_DIR --json | jq -c '[.step, .reward_mean, .worst.id]'", "For a program"),
+    Example("rolloupe tail RUN_DIR --last 20 --count 20", "The last twenty steps, and no more"),
+)
+
+LOOK_S = 0.5
+"""The pause between two looks."""
+QUIET_S = 3.0
+"""A step without a later one counts as whole once it has not changed for so long."""
+PREVIEW = 160
+
+Seen = dict[tuple[str, str, int], tuple[int, float]]
+"""The stamp of each step that is not printed yet, and when it changed, by run, split and step."""
+
+
+class StepSamples(NamedTuple):
+    """A step, and its samples at three places in the order of their rewards; None for a step without rewards."""
+
+    run: "Run"
+    step: "StepSummary"
+    best: "SampleItem | None"
+    median: "SampleItem | None"
+    worst: "SampleItem | None"
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@options.one_run
+@click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
+@click.option(
+    "--last", default=1, show_default=True, type=click.IntRange(0), metavar="N", help="Begin with the last N steps."
+)
+@click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N steps. Default: at Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
+@options.reading
+def tail(run_id: str | None, split: str | None, last: int, count: int | None, as_json: bool, **place: Any) -> int:
+    """Follow runs: print the figures of each new step, and its best, median and worst sample.
+
+    A step is printed once, when a later one has begun or when it has not changed for three seconds.
+
+    With --json, each object has run, split, step, samples, discarded (a count), reward_mean, reward_std, reward_min,
+    reward_max, and best, median and worst: objects with id, reward, advantage, status, response_tokens, prompt and
+    response (their starts), or null for a step without rewards.
+    """
+    with _followed(options.place_of(**place)) as runs:
+        if not len(runs):
+            options.explain_nothing(runs)
+            return NOTHING
+        for nth, found in enumerate(_steps(runs, run_id, split, last), 1):
+            tell(dumps(_record(found))) if as_json else _print(found)
+            if nth == count:
+                break
+    return OK
+
+
+@contextmanager
+def _followed(place: options.RunPaths) -> "Iterator[Runs]":
+    from rolloupe import api
+
+    with progress.looking():
+        runs = api.runs_at(
+            place.paths, index_dir=place.index_dir, reading=place.reading, follow=True, wait=False, look_s=None
+        )
+    with runs:
+        progress.wait(runs)
+        yield runs
+
+
+def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
+    """Yield steps as they become whole, for ever; first the last ones of each split."""
+    seen: Seen = {}
+    printed: set[tuple[str, str, int]] = set()
+    is_first = True
+    while True:
+        for run in options.chosen(runs, run_id):
+            for name in (one.name for one in run.splits() if split is None or _is_asked(one.name, split)):
+                summaries = run.steps(name)
+                if is_first:
+                    printed |= {(run.id, name, one.step) for one in summaries[: max(0, len(summaries) - last)]}
+                yield from _whole(run, summaries, seen, printed)
+        is_first = False
+        time.sleep(LOOK_S)
+
+
+def _whole(
+    run: "Run", summaries: "Sequence[StepSummary]", seen: Seen, printed: set[tuple[str, str, int]]
+) -> "Iterator[StepSamples]":
+    """Yield the steps of a split that are whole and not printed yet."""
+    is_quiet = (run.changed_s() or 0.0) > QUIET_S
+    for nth, summary in enumerate(summaries):
+        key = run.id, summary.split, summary.step
+        if key in printed:
+            continue
+        stamp, since = seen.get(key, (None, 0.0))
+        if stamp != summary.stamp:
+            seen[key] = summary.stamp, time.monotonic()
+            since = time.monotonic()
+        is_old = is_quiet or time.monotonic() - since > QUIET_S
+        if nth + 1 < len(summaries) or (is_old and summary.state != "being written"):
+            printed.add(key)
+            seen.pop(key, None)
+            yield _with_samples(run, summary)
+
+
+def _with_samples(run: "Run", summary: "StepSummary") -> StepSamples:
+    places = 0, (summary.reward.count - 1) // 2, summary.reward.count - 1
+    best, median, worst = (_sample(run, summary, place) for place in places)
+    return StepSamples(run, summary, best, median, worst)
+
+
+def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | None":
+    """Return the sample at a place in the order of the finite rewards, the greatest first."""
+    if place < 0:
+        return None
+    finite = "reward > -1e308 and reward < 1e308"
+    samples = run.samples(
+        split=summary.split, step=summary.step, trained=True, where=finite, sort="reward", descending=True,
+        offset=place, limit=1,
+    )  # fmt: skip
+    return next(samples, None)
+
+
+def _is_asked(name: str, split: str) -> bool:
+    return name == split or (split == "eval" and name.startswith("eval/"))
+
+
+def _record(found: StepSamples) -> dict[str, Any]:
+    step = found.step
+    return {
+        "run": found.run.id, "split": step.split, "step": step.step, "samples": step.samples,
+        "discarded": step.discarded, "reward_mean": step.reward.mean, "reward_std": step.reward.std,
+        "reward_min": step.reward.min, "reward_max": step.reward.max,
+        "best": _sample_record(found.best), "median": _sample_record(found.median),
+        "worst": _sample_record(found.worst),
+    }  # fmt: skip
+
+
+def _sample_record(item: "SampleItem | None") -> dict[str, Any] | None:
+    if item is None:
+        return None
+    names = ("id", "reward", "advantage", "status", "response_tokens", "prompt", "response")
+    return {name: getattr(item, name) for name in names}
+
+
+def _print(found: StepSamples) -> None:
+    console, step = output(), found.step
+    reward = step.reward
+    figures = f"reward {number(reward.mean)} ±{number(reward.std)}, {number(reward.min)} to {number(reward.max)}"
+    discarded = f", {step.discarded} discarded" if step.discarded else ""
+    console.print(line(f"{found.run.id}  {step.split}  step {step.step}", "bold"), soft_wrap=True)
+    console.print(line(f"  {step.samples} samples{discarded}  {figures}"), soft_wrap=True)
+    for word, item in (("best", found.best), ("median", found.median), ("worst", found.worst)):
+        if item is not None:
+            preview = " ".join(item.response.split())[:PREVIEW]
+            console.print(line(f"  {word:6} {number(item.reward):>8}  {item.id}  {preview}"), soft_wrap=True)

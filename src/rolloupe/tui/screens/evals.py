@@ -1,0 +1,141 @@
+"""`E`: the evaluations by step, and of each its prompts by steps: solved, lost, never solved."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+
+from rolloupe import query
+from rolloupe.model import SampleKey
+from rolloupe.query import EvalSummary, Grid
+from rolloupe.tui.draw.braille import sparkline
+from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
+from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+SPARK, NAME, PROMPTS = 20, 22, 500
+
+
+class EvalsScreen(BackScreen[SampleKey]):
+    """The evaluations; Enter shows the prompts of one, and then the answers to one of them."""
+
+    def __init__(self, rollouts: "Rollouts") -> None:
+        super().__init__(rollouts)
+        self._evals: list[EvalSummary] | None = None
+        self._grid: Grid | None = None
+        self._split = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("evals-title", self._title)
+        yield RowList("evals")
+
+    def on_mount(self) -> None:
+        """Ask for the evaluations."""
+        self.rows.focus()
+        run = self.session.run
+        self.questions.ask("evals", lambda: query.evals(run), self._take)
+
+    @property
+    def rows(self) -> RowList:
+        """The list."""
+        return self.query_one(RowList)
+
+    def _take(self, evals: list[EvalSummary]) -> None:
+        self._evals = evals
+        self._show(0)
+
+    def _show(self, cursor: int) -> None:
+        if not self.is_mounted:
+            return
+        if self._grid is not None:
+            self.rows.fill(len(self._grid.prompts), self._prompt_row, cursor)
+        else:
+            self.rows.fill(len(self._evals or ()), self._eval_row, cursor)
+        self.redraw("evals-title")
+
+    def _title(self, width: int) -> list[Line]:
+        if self._grid is not None:
+            counts = [[(f"{name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items()]
+            title = [[(" ", PLAIN), safe(self._split, STRONG)], [(count(self._grid.total, "prompt"), DIM)], *counts]
+            return [cut(joined(title), width), [(" Enter opens the newest answer, Esc goes back", DIM)]]
+        if self._evals == []:
+            return [[(" This run has no evaluations.  ", PLAIN), ("Esc leaves", DIM)]]
+        return [[(" Evaluations  ", STRONG), ("Enter shows the prompts of one, Esc leaves", DIM)]]
+
+    def _eval_row(self, number: int, width: int) -> list[Line]:
+        assert self._evals is not None
+        one = self._evals[number]
+        curve = sparkline([step.score for step in one.steps], SPARK)
+        name = padded([(" ", PLAIN), safe(one.split.removeprefix("eval/"), STRONG)], NAME)
+        return [cut([*name, (f"{curve:{SPARK}}  ", Ink("accent")), *joined(_facts(one))], width)]
+
+    def _prompt_row(self, number: int, width: int) -> list[Line]:
+        assert self._grid is not None
+        one = self._grid.prompts[number]
+        steps = len(self._grid.steps)
+        shown = range(max(0, steps - max(1, width // 3)), steps)
+        cells: Line = [_cell(one.n[step], one.c[step]) for step in shown]
+        verdict = padded([(" ", PLAIN), (one.verdict, DIM)], 9)
+        return [ends([*verdict, safe(" ".join(one.prompt.split()))], [(" ", PLAIN), *cells, (" ", PLAIN)], width)]
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Show the prompts of an evaluation, or open the newest answer to a prompt."""
+        event.stop()
+        run, number = self.session.run, event.number
+        if self._grid is None:
+            assert self._evals is not None
+            split = self._split = self._evals[number].split
+            self.questions.ask("grid", lambda: query.grid(run, split, limit=PROMPTS), self._take_grid)
+            return
+        grid, split = self._grid, self._split
+        prompt = grid.prompts[number]
+        step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
+        if step is not None:
+            self.questions.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self._open)
+
+    def _take_grid(self, grid: Grid) -> None:
+        self._grid = grid
+        self._show(0)
+
+    def _open(self, key: SampleKey) -> None:
+        if self.is_mounted:
+            self.dismiss(key)
+
+    def pressed(self, key: str) -> bool:
+        """Go back from the prompts to the evaluations."""
+        if key not in ("escape", "q") or self._grid is None:
+            return False
+        self._grid = None
+        self._show(0)
+        return True
+
+
+def _facts(one: EvalSummary) -> list[Line]:
+    """Return the figures of the newest step of an evaluation."""
+    if not one.steps:
+        return []
+    last = one.steps[-1]
+    return [
+        [(f"step {last.step}", DIM)],
+        [("score ", DIM), (brief(last.score), STRONG)],
+        [("correct ", DIM), (brief(last.correct), _share_ink(last.correct))],
+        *([(f"pass@{k} ", DIM), (brief(value), PLAIN)] for k, value in zip(one.ks, last.pass_at, strict=True)),
+        [(f"{count(last.prompts, 'prompt')}, {count(last.samples, 'sample')}", DIM)],
+    ]
+
+
+def _share_ink(share: float | None) -> Ink:
+    return STRONG if share is None else Ink(f"reward@{share:.2f}", bold=True)
+
+
+def _cell(answers: int, correct: int) -> tuple[str, Ink]:
+    """Return a cell of the grid: how many of the answers at a step are correct."""
+    if answers < 0:
+        return ("·", GHOST)
+    share = correct / answers if answers else 0.0
+    return ("█" if share > 0 else "▁", Ink(f"reward@{share:.2f}"))

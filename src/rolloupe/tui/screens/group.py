@@ -1,0 +1,201 @@
+"""`v`: the answers of a group side by side, with their rewards, and the place where each departs from the best."""
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+
+from rolloupe import query
+from rolloupe.model import SampleKey
+from rolloupe.query import GroupAnswer, SampleItem
+from rolloupe.tui.draw.figures import brief, signed
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
+from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.views.blocks import KINDS, ROLES, TextBlock, shown
+from rolloupe.tui.views.layout import Layout, TextPlace
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.lines import LinePane
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+COLUMN, MARK = 38, 24
+"""The least width of a column; so many characters are marked where an answer departs from the best."""
+
+
+class AnswerColumn(NamedTuple):
+    """A member of the group: its facts, and its answer as blocks."""
+
+    key: SampleKey
+    item: SampleItem | None
+    blocks: list[TextBlock]
+    parting: list[TextPlace]
+    note: str
+
+
+class GroupAnswers(NamedTuple):
+    """The group."""
+
+    best: SampleKey
+    columns: list[AnswerColumn]
+    total: int
+    prompt: str
+
+
+class GroupPane(LinePane):
+    """The columns in view. They scroll together."""
+
+    def __init__(self) -> None:
+        super().__init__(id="columns")
+        self._layouts: list[Layout] = []
+        self._columns: list[AnswerColumn] = []
+        self._width = COLUMN
+
+    @property
+    def shown(self) -> int:
+        """How many columns fit."""
+        return max(1, self.room // COLUMN)
+
+    def show(self, columns: list[AnswerColumn]) -> None:
+        """Show some columns."""
+        self._columns = columns
+        self._width = self.room // max(1, len(columns))
+        self._layouts = [Layout(column.blocks, self._width - 2) for column in columns]
+        self.changed()
+
+    def count(self) -> int:
+        """Return the number of lines of the longest answer."""
+        return max((len(layout) for layout in self._layouts), default=0)
+
+    def line_at(self, y: int) -> Line:
+        """Return a line of each column."""
+        line: Line = []
+        for column, layout in zip(self._columns, self._layouts, strict=True):
+            part = layout.line(y, column.parting) if y < len(layout) else []
+            line += [*padded([(" ", PLAIN), *part], self._width - 1), ("│", Ink("line-2"))]
+        return line[:-1]
+
+
+class GroupScreen(BackScreen[SampleKey]):
+    """The group of a sample. Returns the answer that a person opens."""
+
+    def __init__(self, rollouts: "Rollouts", key: SampleKey) -> None:
+        super().__init__(rollouts)
+        self._key = key
+        self._group: GroupAnswers | None = None
+        self.number = 0
+        """The chosen column."""
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("group-title", self._title)
+        yield LineBar("group-head", self._heads, "surface-page")
+        yield GroupPane()
+        yield LineBar("group-foot", lambda _: [[(" ←/→ answer  Enter opens it  j/k scroll  Esc leaves", DIM)]])
+
+    def on_mount(self) -> None:
+        """Read the group."""
+        run, key, mask = self.session.run, self._key, self.rollouts.mask
+
+        def ask() -> GroupAnswers:
+            compared = query.compared(run, key)
+            items = query.named(run, [member.key for member in compared.members])
+            columns = [_column(member, items.get(member.key), mask) for member in compared.members]
+            own = items.get(key)
+            return GroupAnswers(compared.best, columns, compared.total, own.prompt if own else "")
+
+        self.pane.focus()
+        self.questions.ask("group", ask, self._take)
+
+    @property
+    def pane(self) -> GroupPane:
+        """The columns."""
+        return self.query_one(GroupPane)
+
+    def _take(self, group: GroupAnswers) -> None:
+        if self.is_mounted:
+            self._group = group
+            self.number = next((n for n, one in enumerate(group.columns) if one.key == self._key), 0)
+            self._show()
+
+    def _window(self) -> tuple[int, list[AnswerColumn]]:
+        columns = self._group.columns if self._group else []
+        first = self.number // self.pane.shown * self.pane.shown
+        return first, columns[first : first + self.pane.shown]
+
+    def _show(self) -> None:
+        self.pane.show(self._window()[1])
+        self.redraw("group-title", "group-head")
+
+    def on_resize(self, _: events.Resize) -> None:
+        """Show as many columns as fit."""
+        self._show()
+
+    def _title(self, width: int) -> list[Line]:
+        if self._group is None:
+            return [[(" Group", STRONG)]]
+        first, columns = self._window()
+        count = f"{first + 1}–{first + len(columns)} of {self._group.total} answers"
+        parts = [[(" Group", STRONG)], [(count, DIM)], [safe(" ".join(self._group.prompt.split()), PLAIN)]]
+        return [cut(joined(parts), width)]
+
+    def _heads(self, width: int) -> list[Line]:
+        first, columns = self._window()
+        each = width // max(1, len(columns))
+        lines: list[Line] = [[], []]
+        for nth, column in enumerate(columns):
+            is_chosen = first + nth == self.number
+            name = joined([
+                [("▸ " if is_chosen else "  ", ACCENT), safe(f"{column.key.index}", ACCENT if is_chosen else STRONG)],
+                [("best", Ink("live"))] if self._group and column.key == self._group.best else [],
+            ])  # fmt: skip
+            lines[0] += padded(name, each)
+            lines[1] += padded([("  ", PLAIN), *self._facts(column)], each)
+        return [*lines, [("─" * width, Ink("line-2"))]]
+
+    def _facts(self, column: AnswerColumn) -> Line:
+        item = column.item
+        if item is None or column.note:
+            return [safe(column.note, DIM)]
+        ink = self.rollouts.scales.get("reward", Scale()).ink(item.reward, STRONG)
+        advantage: Line = [("adv ", DIM), (signed(item.advantage), PLAIN)] if item.advantage is not None else []
+        tokens: Line = [("tokens ", DIM), (brief(item.response_tokens), PLAIN)]
+        return joined([[("reward ", DIM), (brief(item.reward), ink)], advantage, tokens])
+
+    def pressed(self, key: str) -> bool:
+        """Choose, open or scroll."""
+        moves = {"right": 1, "l": 1, "n": 1, "left": -1, "h": -1, "p": -1}
+        pages = {"j": 1, "pagedown": 1, "space": 1, "k": -1, "pageup": -1}
+        columns = self._group.columns if self._group else []
+        if key in moves and columns:
+            self.number = max(0, min(self.number + moves[key], len(columns) - 1))
+            self._show()
+        elif key in pages:
+            self.pane.page(pages[key])
+        elif key in ("g", "G", "home", "end"):
+            self.pane.go_to_end(is_last=key in ("G", "end"))
+        elif key == "enter" and columns:
+            self.dismiss(columns[self.number].key)
+        else:
+            return False
+        return True
+
+
+def _column(member: GroupAnswer, item: SampleItem | None, mask: Mask) -> AnswerColumn:
+    blocks: list[TextBlock] = []
+    parting: list[TextPlace] = []
+    for _, pieces in groupby(enumerate(member.pieces), key=lambda pair: pair[1].turn):
+        text, runs, role = "", [], ""
+        for number, piece in pieces:
+            part = shown(mask(piece.text))
+            if member.parts_at is not None and member.parts_at.piece == number:
+                start = len(text) + min(len(part), len(shown(mask(piece.text[: member.parts_at.char]))))
+                parting.append(TextPlace(len(blocks), start, start + MARK))
+            runs.append((len(text), len(text) + len(part), KINDS.get(piece.kind, PLAIN)))
+            text, role = text + part, piece.role
+        margin = [[safe(role, Ink(ROLES.get(role, "role-assistant"), bold=True))]]
+        blocks.append(TextBlock("response", margin, text.rstrip(), runs))
+    return AnswerColumn(member.key, item, blocks, parting, member.error)

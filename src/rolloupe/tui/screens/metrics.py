@@ -1,0 +1,158 @@
+"""`m`: every curve of the run, as on the page; a cursor on the curve goes to a step."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+
+from rolloupe import query
+from rolloupe.query import Curve, CurveEntry
+from rolloupe.tui.draw.braille import bounds, chart, place_of, sparkline
+from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe
+from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+POINTS, SPARK, HEIGHT, AXIS = 2000, 12, 12, 9
+
+
+class MetricsScreen(BackScreen[int]):
+    """The curves. Returns the step that a person goes to."""
+
+    def __init__(self, rollouts: "Rollouts") -> None:
+        super().__init__(rollouts)
+        self._entries: list[CurveEntry] | None = None
+        self._curves: dict[int, Curve] = {}
+        self._asked: set[int] = set()
+        self._at = -1
+        """The chosen point of the chart; -1 for the last."""
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("metrics-title", self._title)
+        with Horizontal(id="curves"):
+            yield RowList("metrics")
+            with Vertical(id="chart-pane"):
+                yield LineBar("chart", self._chart, "surface-page")
+
+    def on_mount(self) -> None:
+        """Ask which curves the run has."""
+        self.rows.focus()
+        run, split = self.session.run, self.rollouts.place.split
+        self.questions.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
+
+    @property
+    def rows(self) -> RowList:
+        """The list of curves."""
+        return self.query_one("#metrics", RowList)
+
+    def _take(self, entries: list[CurveEntry]) -> None:
+        if self.is_mounted:
+            self._entries = entries
+            self.rows.fill(len(entries), self._row, 0)
+            self.redraw("metrics-title", "chart")
+
+    def _title(self, _: int) -> list[Line]:
+        if self._entries == []:
+            return [[(" This run has no curves.  ", PLAIN), ("Esc leaves", DIM)]]
+        return [[(" Metrics  ", STRONG), ("↑/↓ curve  ←/→ step  Enter opens the step  Esc leaves", DIM)]]
+
+    def _curve(self, number: int) -> Curve | None:
+        """Return a curve, or ask for it."""
+        if self._entries is None or number >= len(self._entries):
+            return None
+        if number not in self._curves and number not in self._asked:
+            self._asked.add(number)
+            run, entry = self.session.run, self._entries[number]
+            self.questions.ask(
+                f"curve {number}",
+                lambda: query.curves(run, [entry.query], most=POINTS)[0],
+                lambda curve: self._keep(number, curve),
+            )
+        return self._curves.get(number)
+
+    def _keep(self, number: int, curve: Curve) -> None:
+        self._curves[number] = curve
+        if self.is_mounted:
+            self.rows.refresh()
+            self.redraw("chart")
+
+    def _row(self, number: int, width: int) -> list[Line]:
+        assert self._entries is not None
+        entry, curve = self._entries[number], self._curve(number)
+        values = _values(curve)
+        facts: Line = [
+            (f"{sparkline(values, SPARK):{SPARK}} ", DIM),
+            (f"{brief(values[-1]) if values else '–':>8} ", STRONG),
+        ]
+        section = entry.section if number == 0 or self._entries[number - 1].section != entry.section else ""
+        head = padded([(" ", PLAIN), safe(section, DIM)], 12)
+        return [ends([*head, safe(entry.title)], facts, width)]
+
+    def _chart(self, width: int) -> list[Line]:
+        curve = self._curve(self.rows.cursor) if self._entries else None
+        if curve is None or self._entries is None:
+            return [[]]
+        entry, values, steps = self._entries[self.rows.cursor], _values(curve), curve.steps.tolist()
+        title: Line = [(" ", PLAIN), safe(entry.title, STRONG), ("  ", PLAIN), safe(entry.unit, DIM)]
+        if not values:
+            return [title, [(" no values", DIM)]]
+        at = self._at if 0 <= self._at < len(values) else len(values) - 1
+        plot = max(8, width - AXIS - 2)
+        low, high = bounds(values)
+        cell = place_of(at, len(values), min(len(values), 2 * plot)) * plot // max(1, min(len(values), 2 * plot))
+        rows = chart(values, plot, HEIGHT)
+        body = [_chart_row(row, cell, _label(nth, low, high)) for nth, row in enumerate(rows)]
+        here = f"step {steps[at]}  {brief(values[at])}"
+        foot = ends([(" " * AXIS + f"{steps[0]}", DIM)], [(f"{steps[-1]} ", DIM)], width)
+        about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
+        return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, about]
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        """Show a curve."""
+        event.stop()
+        self._at = -1
+        self.redraw("chart")
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Go to the step of the cursor."""
+        event.stop()
+        curve = self._curves.get(event.number)
+        if curve is not None and len(curve.steps):
+            self.dismiss(int(curve.steps[self._at]))
+
+    def pressed(self, key: str) -> bool:
+        """Move along the curve."""
+        curve = self._curves.get(self.rows.cursor)
+        if key not in ("left", "right", "h", "l") or curve is None or not len(curve.steps):
+            return False
+        at = self._at if self._at >= 0 else len(curve.steps) - 1
+        self._at = max(0, min(at + (1 if key in ("right", "l") else -1), len(curve.steps) - 1))
+        self.redraw("chart")
+        return True
+
+
+def _values(curve: Curve | None) -> list[float | None]:
+    if curve is None:
+        return []
+    return [value if np.isfinite(value) else None for value in curve.values.tolist()]
+
+
+def _label(nth: int, low: float, high: float) -> str:
+    """Return what a line of the chart has on its axis."""
+    value = {0: high, HEIGHT // 2: (low + high) / 2, HEIGHT - 1: low}.get(nth)
+    return "" if value is None else brief(value)
+
+
+def _chart_row(dots: str, cell: int, label: str) -> Line:
+    return [
+        (f"{label:>{AXIS - 1}} ", DIM),
+        (dots[:cell], Ink("accent")),
+        (dots[cell : cell + 1], Ink("ink-1", "select")),
+        (dots[cell + 1 :], Ink("accent")),
+    ]

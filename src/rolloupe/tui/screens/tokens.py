@@ -1,0 +1,126 @@
+"""`t`: the tokens of the sample, tinted by a series, with a legend and the card of the token under the cursor."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+
+from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
+from rolloupe.tui.run.session import SampleAt
+from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.views.facts import figures
+from rolloupe.tui.views.tokens import UPDATE, TokenSheet, card, legend, tokens_of
+from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.token_pane import TokenPane
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+
+class TokensScreen(BackScreen[None]):
+    """The token view; n and p go to other samples, as on the main screen."""
+
+    def __init__(self, rollouts: "Rollouts") -> None:
+        super().__init__(rollouts)
+        self._at = rollouts.shown
+        self._is_read = False
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield LineBar("tokens-title", self._title)
+        yield LineBar("legend", self._legend, "surface-page")
+        yield TokenPane()
+        yield LineBar("card", self._card)
+
+    def on_mount(self) -> None:
+        """Ask for the tokens."""
+        self.pane.focus()
+        self._ask()
+
+    @property
+    def pane(self) -> TokenPane:
+        """The tokens."""
+        return self.query_one(TokenPane)
+
+    def _ask(self) -> None:
+        sample, run = self._at.sample, self.session.run
+        if sample is not None:
+            self.questions.ask("tokens", lambda: tokens_of(run, sample), self._take)
+
+    def _take(self, tokens: TokenSheet | None) -> None:
+        if self.is_mounted:
+            self._is_read = True
+            self.pane.show(tokens)
+            self.redraw("tokens-title", "legend", "card")
+
+    def _title(self, width: int) -> list[Line]:
+        if self._at.sample is None:
+            return [[]]
+        facts = joined(list(figures(self._at.sample, self.rollouts.scales, self.rollouts.fields))[:6])
+        return [cut(joined([[(" Tokens", STRONG)], [safe(str(self._at.sample.key), DIM)], facts]), width)]
+
+    def _legend(self, width: int) -> list[Line]:
+        pane = self.pane
+        if pane.tokens is None:
+            words = " The record of this sample holds no tokens." if self._is_read else " Reading …"
+            return [[(words, PLAIN)], [("─" * width, Ink("line-2"))]]
+        return [legend(pane.tokens, pane.series, pane.scale, width), [("─" * width, Ink("line-2"))]]
+
+    def _card(self, width: int) -> list[Line]:
+        pane = self.pane
+        if pane.tokens is None:
+            return [[(" Esc leaves", DIM)]]
+        return card(pane.tokens, pane.cursor, pane.series, width)
+
+    def on_token_pane_changed(self, _: TokenPane.Changed) -> None:
+        """Draw the legend and the card of the chosen token."""
+        self.redraw("legend", "card")
+
+    def show(self, at: SampleAt) -> None:
+        """Show the tokens of another sample."""
+        self._at = at
+        self._ask()
+
+    def pressed(self, key: str) -> bool:
+        """Choose a series, go to another sample, or scroll."""
+        pane = self.pane
+        deeds: dict[str, Callable[[], None]] = {
+            "n": lambda: self.rollouts.action_sample(1),
+            "p": lambda: self.rollouts.action_sample(-1),
+            "N": lambda: self.rollouts.action_step(1),
+            "P": lambda: self.rollouts.action_step(-1),
+            "j": lambda: pane.page(1),
+            "k": lambda: pane.page(-1),
+            "g": lambda: pane.go_to_end(is_last=False),
+            "G": lambda: pane.go_to_end(is_last=True),
+            "x": pane.next_series,
+            "X": self._choose,
+            "w": pane.go_to_worst,
+            "u": self._show_update,
+            "t": self._leave,
+        }
+        if key in deeds:
+            deeds[key]()
+        return key in deeds
+
+    def _leave(self) -> None:
+        self.dismiss(None)
+
+    def _show_update(self) -> None:
+        tokens = self.pane.tokens
+        if tokens is not None and UPDATE in tokens.names:
+            self.pane.tint(UPDATE)
+
+    def _choose(self) -> None:
+        tokens = self.pane.tokens
+        if tokens is None:
+            return
+        names = tokens.names
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                self.pane.tint(names[number])
+
+        now = names.index(self.pane.series) if self.pane.series in names else 0
+        self.app.push_screen(PickScreen("Tint by", [Choice(name) for name in names], now), chosen)

@@ -1,0 +1,176 @@
+"""The tokens of a sample, ready to be drawn: their texts, their series, the lines they fill, the card of one."""
+
+from collections.abc import Iterator, Sequence
+from math import isnan
+from typing import NamedTuple
+
+import numpy as np
+from rich.cells import cell_len
+
+from rolloupe import query, tokens
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.model import Sample
+from rolloupe.query import TokenPage, TokenUpdate
+from rolloupe.text.visible import visible_line
+from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe, width_of
+from rolloupe.tui.views.token_scale import TokenScale, scale_of
+
+UPDATE = "update"
+"""The name of the coefficients of the run's own rule, among the series."""
+
+EFFECTS = ("not in the loss", "pushed up", "pushed down", "advantage 0", "taken out by the rule", "unknown")
+CARD_LINES = 5
+FIRST = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
+"""Series to begin with, as far as a sample has them."""
+
+
+class TokenSheet(NamedTuple):
+    """The tokens from the first that has a text."""
+
+    page: TokenPage
+    first: int
+    texts: list[str]
+    """By token from `first` on: as shown, with line breaks as `↵`."""
+    roles: list[str]
+    update: TokenUpdate | None
+    rule: str
+
+    @property
+    def names(self) -> list[str]:
+        """The series to choose from, the update among them."""
+        names = list(self.page.series)
+        names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+        return [*names, UPDATE] if self.update is not None else names
+
+    def values(self, name: str) -> tokens.Floats:
+        """Return a series, or the coefficients of the update."""
+        if name == UPDATE:
+            assert self.update is not None
+            return self.update.coefficients
+        return self.page.series[name]
+
+    def scale(self, name: str) -> TokenScale:
+        """Return the usual scale of a series."""
+        return scale_of(self.values(name), "symmetric" if name == UPDATE else tokens.kind_of(name).scale, name)
+
+
+def tokens_of(run: OpenRun, sample: Sample) -> TokenSheet | None:
+    """Return the tokens of a sample; None if its record holds none."""
+    (whole,) = query.with_group_advantages(run, [sample])
+    loss = query.loss_of(run)
+    page = query.token_page(whole, 0, None, loss)
+    if not page.total:
+        return None
+    strings = page.strings
+    first = 0
+    if strings is not None:
+        first = next((n for n, text in enumerate(strings) if text), 0)
+    rule = query.usual_update(page.updates, loss)
+    return TokenSheet(
+        page, first, list(_texts(page, first)), _roles(whole, page), _update(whole, rule, page), rule or ""
+    )
+
+
+def _update(sample: Sample, rule: str | None, page: TokenPage) -> TokenUpdate | None:
+    if rule is None:
+        return None
+    try:
+        return query.token_update(sample, query.choice_of(page.loss, rule))
+    except BadQuery:
+        return None
+
+
+def _texts(page: TokenPage, first: int) -> Iterator[str]:
+    for n in range(first, page.total):
+        if page.strings is not None and page.strings[n]:
+            yield page.strings[n]
+        elif page.ids is not None and page.ids[n] >= 0:
+            yield f"⟨{page.ids[n]}⟩"
+        else:
+            yield "·"
+
+
+def _roles(sample: Sample, page: TokenPage) -> list[str]:
+    names = [turn.role for turn in sample.turns]
+    return [names[turn] if 0 <= turn < len(names) else "" for turn in page.spans.turn.tolist()]
+
+
+def shown_text(text: str) -> str:
+    """Return a token on one line: its line breaks become signs."""
+    return visible_line(text.replace("\r\n", "↵").replace("\n", "↵").replace("\t", "→"))
+
+
+def rows_of(texts: Sequence[str], width: int) -> list[tuple[int, int]]:
+    """Return the first and the last token of each line; a token with a line break ends its line."""
+    rows: list[tuple[int, int]] = []
+    start = used = 0
+    for n, text in enumerate(texts):
+        cells = len(text) if text.isascii() else cell_len(shown_text(text))
+        if used and used + cells > width:
+            rows.append((start, n))
+            start, used = n, 0
+        used += cells
+        if "\n" in text:
+            rows.append((start, n + 1))
+            start, used = n + 1, 0
+    return [*rows, (start, len(texts))] if start < len(texts) else rows
+
+
+def legend(tokens_: TokenSheet, name: str, scale: TokenScale, width: int) -> Line:
+    """Return what is tinted, and the ends of its scale."""
+    kind = "tint" if not scale.is_two_sided else "sided"
+    title = f"update under {tokens_.rule}" if name == UPDATE else tokens.kind_of(name).title
+    steps = [n / 8 for n in range(-8, 9)] if scale.is_two_sided else [n / 8 for n in range(9)]
+    steps = [1 - step for step in steps] if not scale.is_two_sided and scale.high <= 0 else steps
+    ramp: Line = [(" ", Ink("ink-1", f"{kind}@{step:.2f}")) for step in steps]
+    origin = tokens_.page.origins.get(name)
+    parts: list[Line] = [
+        [(" ", PLAIN), safe(title, STRONG)],
+        [(f"{brief(scale.low)} ", DIM), *ramp, (f" {brief(scale.high)}", DIM)],
+        [(f"{scale.kind}", DIM)],
+        [safe(str(origin), DIM)] if origin else [],
+        [(f"{tokens_.page.total:,} tokens", DIM)],
+        [("x next series  X choose  w worst  u update", DIM)],
+    ]
+    return cut(joined(parts), width)
+
+
+def card(tokens_: TokenSheet, number: int, name: str, width: int) -> list[Line]:
+    """Return every fact of one token: its text with its escapes, its id, its role, its series."""
+    page = tokens_.page
+    text = tokens_.texts[number - tokens_.first]
+    head: list[Line] = [
+        [(" token ", DIM), (f"{number:,}", STRONG), (f" of {page.total:,}", DIM)],
+        [safe(repr(text), ACCENT)],
+        [("id ", DIM), (str(page.ids[number]), PLAIN)] if page.ids is not None else [],
+        [safe(tokens_.roles[number], DIM)],
+    ]
+    if tokens_.update is not None:
+        effect, coefficient = int(tokens_.update.effects[number]), float(tokens_.update.coefficients[number])
+        head.append([("update ", DIM), (brief(coefficient), PLAIN), (f" {EFFECTS[effect]}", DIM)])
+    return [cut(joined(head), width), *_series_lines(tokens_, number, name, width)][:CARD_LINES]
+
+
+def _series_lines(tokens_: TokenSheet, number: int, name: str, width: int) -> Iterator[Line]:
+    """Yield the values of all series at a token; a dash where a series has none."""
+    line: Line = [(" ", PLAIN)]
+    for one, values in tokens_.page.series.items():
+        value = float(values[number])
+        shown = brief(None if isnan(value) else value)
+        piece: Line = [safe(f"{one} ", DIM), (shown, ACCENT if one == name else PLAIN), ("  ", PLAIN)]
+        if width_of(line) + width_of(piece) > width:
+            yield line
+            line = [(" ", PLAIN)]
+        line += piece
+    yield line
+
+
+def by_size(tokens_: TokenSheet, name: str) -> list[int]:
+    """Return the tokens in the order of their distance from 0, or from a ratio of 1, the furthest first."""
+    values, scale = tokens_.values(name)[tokens_.first :], tokens_.scale(name)
+    if scale.kind == "log" and scale.is_two_sided:
+        values = np.log(np.where(values > 0, values, np.nan))
+    order = np.argsort(-np.nan_to_num(np.abs(values), nan=-1.0), kind="stable")
+    return [int(place) + tokens_.first for place in order]

@@ -1,0 +1,134 @@
+"""The tokens of a sample as flowing text, each tinted by a series, with a cursor."""
+
+import numpy as np
+from textual import events
+from textual.message import Message
+
+from rolloupe.tui.draw.ink import Ink, Line
+from rolloupe.tui.views.token_scale import TokenScale
+from rolloupe.tui.views.tokens import TokenSheet, by_size, rows_of, shown_text
+from rolloupe.tui.widgets.lines import LinePane
+
+
+class TokenPane(LinePane):
+    """Tokens. Tells when the cursor or the series is another."""
+
+    class Changed(Message):
+        """Another token or series is chosen."""
+
+    def __init__(self) -> None:
+        super().__init__(id="tokens")
+        self.tokens: TokenSheet | None = None
+        self.series = ""
+        self.cursor = 0
+        """The chosen token, counted in the whole sample."""
+        self.scale = TokenScale("linear", 0.0, 0.0, is_two_sided=False)
+        self._rows: list[tuple[int, int]] = []
+        self._tints: list[str] = []
+        self._worst: list[int] = []
+
+    def show(self, tokens: TokenSheet | None) -> None:
+        """Show the tokens of another sample, tinted by the same series if it has it."""
+        self.tokens = tokens
+        self.cursor = tokens.first if tokens else 0
+        self._break()
+        if tokens is not None:
+            self.tint(self.series if self.series in tokens.names else next(iter(tokens.names), ""))
+        self.scroll_to(0, 0, animate=False)
+
+    def _break(self) -> None:
+        self._rows = rows_of(self.tokens.texts, self.room - 2) if self.tokens else []
+        self.changed()
+
+    def tint(self, name: str) -> None:
+        """Tint by a series."""
+        self.series, self._worst, self._tints = name, [], []
+        if self.tokens is not None and name:
+            self.scale = self.tokens.scale(name)
+            strengths = self.scale.strengths(self.tokens.values(name))
+            kind = "sided" if self.scale.is_two_sided else "tint"
+            rounded = np.round(strengths * 16) / 16
+            self._tints = ["" if value != value or value == 0 else f"{kind}@{value:.2f}" for value in rounded.tolist()]
+        self.refresh()
+        self.post_message(self.Changed())
+
+    def next_series(self, by: int = 1) -> None:
+        """Tint by the next series."""
+        names = self.tokens.names if self.tokens else []
+        if names:
+            now = names.index(self.series) if self.series in names else -1
+            self.tint(names[(now + by) % len(names)])
+
+    def count(self) -> int:
+        """Return the number of lines."""
+        return len(self._rows)
+
+    def line_at(self, y: int) -> Line:
+        """Return a line of tokens."""
+        assert self.tokens is not None
+        start, stop = self._rows[y]
+        return [
+            (" ", Ink()),
+            *((shown_text(self.tokens.texts[n]), self._ink(n + self.tokens.first)) for n in range(start, stop)),
+        ]
+
+    def _ink(self, token: int) -> Ink:
+        if token == self.cursor:
+            return Ink("surface-page", "accent", bold=True)
+        tint = self._tints[token] if token < len(self._tints) else ""
+        return Ink("ink-1", tint)
+
+    def go_to(self, token: int) -> None:
+        """Move the cursor."""
+        if self.tokens is not None:
+            self.cursor = max(self.tokens.first, min(token, self.tokens.page.total - 1))
+            self.show_line(self._row_of(self.cursor))
+            self.refresh()
+            self.post_message(self.Changed())
+
+    def _row_of(self, token: int) -> int:
+        first = self.tokens.first if self.tokens else 0
+        starts = [start for start, _ in self._rows]
+        return max(0, int(np.searchsorted(starts, token - first, side="right")) - 1)
+
+    def _beside(self, by: int) -> int:
+        """Return the token above or below the cursor."""
+        assert self.tokens is not None
+        first, row = self.tokens.first, self._row_of(self.cursor)
+        column = self.cursor - first - self._rows[row][0]
+        start, stop = self._rows[max(0, min(row + by, len(self._rows) - 1))]
+        return min(start + column, stop - 1) + first
+
+    def go_to_worst(self) -> None:
+        """Go to the token with the largest value of the series, then to the next largest."""
+        if self.tokens is not None and self.series:
+            self._worst = self._worst or by_size(self.tokens, self.series)
+            self.go_to(self._worst.pop(0))
+
+    def on_key(self, event: events.Key) -> None:
+        """Move the cursor."""
+        if self.tokens is None:
+            return
+        moves = {"left": self.cursor - 1, "right": self.cursor + 1, "h": self.cursor - 1, "l": self.cursor + 1}
+        if event.key in moves:
+            event.stop()
+            self.go_to(moves[event.key])
+        elif event.key in ("up", "down"):
+            event.stop()
+            self.go_to(self._beside(1 if event.key == "down" else -1))
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the token under the mouse."""
+        y = event.y + self.scroll_offset.y
+        if self.tokens is None or y >= len(self._rows):
+            return
+        left = 1
+        for n in range(*self._rows[y]):
+            left += len(shown_text(self.tokens.texts[n]))
+            if event.x < left:
+                self.go_to(n + self.tokens.first)
+                return
+
+    def on_resize(self, _: events.Resize) -> None:
+        """Break the lines again."""
+        self._break()

@@ -1,0 +1,61 @@
+"""`rolloupe tail`."""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.cli.commands.terminal import tail as module
+from tests.cli.support import FORBIDDEN, rolloupe, row, write_run
+
+
+def aged(run: Path, seconds: float = 60) -> Path:
+    """Make every file of a run old."""
+    for path in run.rglob("*.jsonl"):
+        os.utime(path, (time.time() - seconds,) * 2)
+    return run
+
+
+def test_the_last_steps_have_their_best_median_and_worst_sample(run: Path) -> None:
+    records = rolloupe("tail", aged(run), "--split", "train", "--last", "2", "--count", "2", "--json").lines
+    assert [(one["step"], one["samples"], one["reward_mean"], one["reward_max"]) for one in records] == [
+        (0, 4, 1.5, 3.0), (3, 4, -1.0, -1.0),
+    ]  # fmt: skip
+    first = records[0]
+    assert [first[name]["id"] for name in ("best", "median", "worst")] == ["train/0/1/3", "train/0/1/2", "train/0/0/0"]
+    assert first["best"]["response"] == "Answer 3"
+    done = rolloupe("tail", run, "--split", "train", "--last", "2", "--count", "1")
+    assert done.out.splitlines()[0] == "run  train  step 0" and "worst" in done.out and "train/0/0/0" in done.out
+
+
+def test_nothing_hostile_is_printed(hostile_run: Path) -> None:
+    done = rolloupe("tail", aged(hostile_run), "--count", "1")
+    assert not set(FORBIDDEN) & set(done.out) and "best" in done.out
+    record: dict[str, Any] = rolloupe("tail", hostile_run, "--count", "1", "--json").lines[0]
+    assert (record["best"]["reward"], record["worst"]["reward"]) == (1.0, 0.0), (
+        "rewards that are not finite have no place in the order"
+    )
+
+
+def test_a_new_step_is_printed_once_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "QUIET_S", 0.6)
+    monkeypatch.setattr(module, "LOOK_S", 0.05)
+    run = aged(write_run(tmp_path / "run", {0: [row(0)]}))
+
+    def train() -> None:
+        time.sleep(0.3)
+        file = run / "rollout_result/train/1.jsonl"
+        for n in range(3):
+            with file.open("a") as lines:
+                lines.write(json.dumps(row(n, reward=float(n)) | {"rollout_id": 1}) + "\n")
+            time.sleep(0.25)
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    records = rolloupe("tail", run, "--last", "0", "--count", "1", "--json").lines
+    trainer.join()
+    assert [(one["step"], one["samples"], one["best"]["reward"]) for one in records] == [(1, 3, 2.0)]

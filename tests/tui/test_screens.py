@@ -1,0 +1,194 @@
+"""The screens over the main one: group, tokens, metrics, evaluations; and a run that grows."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rolloupe.demo import RUNS
+from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.views.token_scale import scale_of
+from rolloupe.tui.widgets.token_pane import TokenPane
+from tests.cli.support import row, write_run
+from tests.tui.support import NARROW, WIDE, Driver, terminal
+
+Play = Callable[[Driver], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the index of a run that several tests look at."""
+    return tmp_path_factory.mktemp("shared")
+
+
+def play(path: Path, folder: Path, scene: Play, size: tuple[int, int] = WIDE) -> None:
+    """Play a scene at the terminal."""
+
+    async def on_stage() -> None:
+        async with terminal(path, folder, size) as driver:
+            await scene(driver)
+
+    asyncio.run(on_stage())
+
+
+def test_the_group_side_by_side(shared: Path) -> None:
+    async def scene(me: Driver) -> None:
+        first = me.shown
+        shown = await me.press("v")
+        assert "1–3 of 8 answers" in shown and "best" in shown and "reward 1.61" in shown and "▸ 0" in shown
+        assert shown.count("Ravi starts with 8 stamps.") == 3, "three columns side by side"
+        assert "▸ 1" in await me.press("right")
+        assert "4–6 of 8 answers" in await me.press("l", "l")
+        await me.press("j", "k", "G", "g")
+        await me.press("enter")
+        assert me.shown == first.rpartition("/")[0] + "/3"
+        await me.press("v", "escape")
+        assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
+
+    play(RUNS / "tiny_grpo", shared, scene)
+
+
+def test_the_tokens_are_tinted_and_each_has_a_card(shared: Path) -> None:
+    async def scene(me: Driver) -> None:
+        shown = await me.press("t")
+        assert "Logprob at sampling" in shown and "token 38 of 145" in shown and "'<think>'  id 144" in shown
+        pane = me.app.screen.query_one(TokenPane)
+        tinted = me.inked()
+        assert "token 39 of 145" in await me.press("right") and "'\\n'" in me.text
+        assert "token 38 of 145" in await me.press("left")
+        assert "Entropy" in await me.press("x") and me.inked() != tinted
+        await me.press("X")
+        await me.type("kl_k3")
+        assert "KL k3" in await me.press("enter")
+        kl = pane.tokens.page.series["kl_k3"]  # type: ignore[union-attr]
+        await me.press("w")
+        assert pane.cursor == int(np.nanargmax(kl))
+        await me.press("w")
+        assert pane.cursor == int(np.argsort(-np.nan_to_num(kl))[1])
+        update = await me.press("u")
+        assert "update under dapo" in update and "pushed up" in update
+        await me.press("n")
+        assert me.shown == "train/89/00/1" and "train/89/00/1" in me.text and "update under dapo" in me.text
+        await me.press("j", "k", "down", "up", "G", "g", "N", "P")
+        await me.press("t")
+        assert "Sample 1 of" in me.text and me.shown == "train/88/00/0"
+
+    play(RUNS / "tiny_grpo", shared, scene)
+
+
+def test_a_sample_without_tokens_says_so(tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert "holds no tokens" in await me.press("t")
+        await me.press("right", "x", "w", "u", "escape")
+        assert "Sample 1 of" in me.text
+
+    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)
+
+
+def test_the_metrics_go_to_a_step(shared: Path) -> None:
+    async def scene(me: Driver) -> None:
+        shown = await me.press("m")
+        assert "Reward" in shown and "step 89  1.38" in shown and "Logprob at sampling" in shown and "⣀" in shown
+        assert "step 87" in await me.press("left", "left")
+        assert "step 88" in await me.press("right")
+        assert "All right" in (await me.press("down")).split("share of groups")[0]
+        await me.press("up", "left", "left", "left", "enter")
+        assert me.rollouts.place.step == 86 and len(me.app.screen_stack) == 1
+        await me.press("m", "escape")
+        assert not isinstance(me.app.screen, MetricsScreen)
+
+    play(RUNS / "tiny_grpo", shared, scene)
+
+
+def test_the_evaluations_lead_to_their_answers(shared: Path) -> None:
+    async def scene(me: Driver) -> None:
+        shown = await me.press("E")
+        assert "held_out" in shown and "longer" in shown and "score 0." in shown and "pass@1" in shown
+        grid = await me.press("enter")
+        assert "solved" in grid and "█" in grid and "eval/held_out" in grid
+        assert "longer" in await me.press("escape")
+        await me.press("enter", "enter")
+        assert me.shown.startswith("eval/held_out/90/") and me.rollouts.place.split == "eval/held_out"
+        assert "eval/held_out" in me.lines[0]
+
+    play(RUNS / "tiny_grpo", shared, scene)
+
+
+def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        assert "no evaluations" in await me.press("E")
+
+    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene, NARROW)
+
+
+def test_a_run_that_grows(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(2)]})
+
+    async def until(me: Driver, is_so: Callable[[], bool]) -> None:
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            await me.settle()
+            if is_so():
+                return
+        raise AssertionError(me.text)
+
+    async def scene(me: Driver) -> None:
+        await me.press("n")
+        with (run / "rollout_result/train/0.jsonl").open("a") as file:
+            file.write(json.dumps(row(2) | {"rollout_id": 0}) + "\n")
+        await until(me, lambda: "Sample 2 of 3" in me.text)
+        write_run(run, {1: [row(0)]})
+        await until(me, lambda: "step 0 / 1" in me.lines[0])
+        assert me.shown == "train/0/0/1", "nothing moves for one who does not follow"
+        await me.press("L")
+        assert me.shown == "train/1/0/0", "who begins to follow sees the newest step"
+        write_run(run, {5: [row(0)]})
+        await until(me, lambda: me.shown == "train/5/0/0")
+        assert "live" in me.lines[0]
+
+    play(run, tmp_path, scene)
+
+
+def test_several_runs(tmp_path: Path) -> None:
+    first, second = (write_run(tmp_path / name, {step: [row(0)]}) for name, step in (("one", 1), ("two", 2)))
+
+    async def on_stage() -> None:
+        async with terminal([first, second], tmp_path) as me:
+            assert me.shown == "train/1/0/0" and "two" in await me.press("1")
+            await me.press("down", "enter")
+            assert me.shown == "train/2/0/0" and me.lines[0].split()[0] == "two"
+
+    asyncio.run(on_stage())
+
+
+def test_placeholders_are_masked(tmp_path: Path) -> None:
+    pad = "<|image_pad|>"
+    run = write_run(tmp_path / "run", {0: [row(0, prompt=f"{pad * 4} and {pad}", response=f"x{pad}{pad}y")]})
+
+    async def on_stage(mask: str) -> str:
+        async with terminal(run, tmp_path, mask=mask) as me:
+            return me.read
+
+    masked = asyncio.run(on_stage(r"<\|image_pad\|>|<\|imgpad\|>"))
+    assert "*×4 and *" in masked and "x*×2y" in masked and pad not in masked
+    assert pad in asyncio.run(on_stage(""))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "values", "expected"),
+    [
+        ("linear", "entropy", [0.0, 1.0, 2.0], [0.0, 0.5, 1.0]),
+        ("linear", "logprobs", [-2.0, -1.0, 0.0], [1.0, 0.5, 0.0]),
+        ("symmetric", "advantages", [-1.0, 0.0, 2.0], [-0.5, 0.0, 1.0]),
+        ("log", "importance_ratio", [0.5, 1.0, 4.0], [-0.5, 0.0, 1.0]),
+        ("log", "kl", [0.01, 0.1, 1.0], [0.0, 0.5, 1.0]),
+    ],
+)
+def test_the_strength_of_tints(kind: str, name: str, values: list[float], expected: list[float]) -> None:
+    series = np.repeat(values, 200)
+    strengths = scale_of(series, kind, name).strengths(np.array([*values, np.nan]))  # type: ignore[arg-type]
+    np.testing.assert_allclose(strengths[:-1], expected, atol=0.02)
+    assert np.isnan(strengths[-1])
