@@ -204,6 +204,22 @@ def test_keeping(run: Path, tmp_path: Path) -> None:
     play(run, tmp_path, scene)
 
 
+def test_the_mouse(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        at = next(n for n, letter in enumerate(me.lines[0]) if letter in "▁▂▃▄▅▆▇█")
+        await me.pilot.click("#header", offset=(at, 0))
+        await me.settle()
+        assert me.shown == "train/0/0/0", "the curve of the header navigates"
+        await me.pilot.click("#list", offset=(5, 3))
+        await me.settle()
+        assert me.shown == "train/0/1/3"
+        await me.pilot.click("#fields", offset=(3, 0))
+        await me.settle()
+        assert "[ ] prompt" in me.text and "Question 1?" not in me.read
+
+    play(run, tmp_path, scene)
+
+
 def test_help_and_palette(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("question_mark")

@@ -1,6 +1,7 @@
 """The app: its colours, its run, and the screens over it."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -73,6 +74,7 @@ class Terminal(App[None]):
             self._leave(error)
             return
         self.rollouts.begin(*start.result())
+        gc.freeze()  # what was made so far stays: no later collection looks through it while a person waits
 
     def _leave(self, error: BaseException) -> None:
         """End with an error, which the command line reports."""

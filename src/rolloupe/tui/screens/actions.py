@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from rolloupe.query.search import Hit
+from rolloupe.tui.draw.braille import nth_at
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.keys import KEYS
@@ -18,6 +19,8 @@ from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.tokens import TokensScreen
+from rolloupe.tui.views.headers import spark_place
+from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
@@ -236,6 +239,16 @@ class Actions:
         """Show the sample under the cursor of the list."""
         if event.rows.id == "list":
             self._me.go(self._me.place, event.number)
+
+    def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
+        """Go to the step under the mouse in the curve of the header."""
+        me = self._me
+        if event.bar.id != "header" or me.state is None or not me.state.steps:
+            return
+        line, total = event.bar.lines[0], len(me.state.steps)
+        start, width = spark_place(line)
+        if start <= event.x < start + width:
+            me.go(replace(me.place, step=me.state.steps[nth_at(event.x - start, total, width)].step), 0)
 
     # Other screens
 

@@ -14,10 +14,12 @@ from rolloupe.tui.views.lists import Picker, field_row, picker_row, sample_row
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
+SHORT = {"advantage": "adv", "response_tokens": "tokens", "response_chars": "chars"}
+
 
 def short(name: str) -> str:
     """Return the name of a column in seven letters."""
-    return name.removeprefix("response_").rpartition(".")[2][:7]
+    return SHORT.get(name, name.rpartition(".")[2])[:7]
 
 
 class SampleRows:
@@ -63,11 +65,11 @@ class Side(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield RowList("pickers")
+        yield RowList("pickers", keeps_cursor=False)
         yield LineBar("list-head", self._list_head)
         yield RowList("list")
         yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]])
-        yield RowList("fields")
+        yield RowList("fields", keeps_cursor=False)
 
     def _list_head(self, width: int) -> list[Line]:
         names = [short(name) for name in self.samples.columns]

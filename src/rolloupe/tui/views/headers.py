@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from rolloupe.query import StepSummary
-from rolloupe.tui.draw.braille import place_of, sparkline
+from rolloupe.tui.draw.braille import BLOCKS, place_of, sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
 from rolloupe.tui.draw.scales import Scale
@@ -54,6 +56,16 @@ def spark_line(state: RunState, step: int, width: int) -> Line:
     nth = next((n for n, one in enumerate(state.steps) if one.step == step), -1)
     at = place_of(nth, len(state.steps), width) if nth >= 0 else -1
     return [(text[:at], DIM), (text[at : at + 1], ACCENT), (text[at + 1 :], DIM)] if at >= 0 else [(text, DIM)]
+
+
+def spark_place(line: Line) -> tuple[int, int]:
+    """Return where the curve begins in the first line of the screen, and its width."""
+    at, pieces = 0, []
+    for text, _ in line:
+        if text and set(text) <= {*BLOCKS}:
+            pieces.append((at, len(text)))
+        at += cell_len(text)
+    return (pieces[0][0], sum(width for _, width in pieces)) if pieces else (0, 0)
 
 
 def _summary(step: StepSummary, scales: Mapping[str, Scale]) -> Line:

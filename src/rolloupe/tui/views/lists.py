@@ -22,7 +22,12 @@ def sample_row(item: SampleItem, columns: Sequence[str], scales: "dict[str, Scal
         shown = signed(value) if name == "advantage" else brief(value)
         line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
     ink = GHOST if item.discarded else DIM
-    return [padded([*line, safe(" ".join(item.response[:200].split()), ink)], width)]
+    return [padded([*line, safe(preview(item.response), ink)], width)]
+
+
+def preview(response: str) -> str:
+    """Return the start of a response on one line, without the tag that most begin with."""
+    return " ".join(response[:200].split()).removeprefix("<think>").lstrip()
 
 
 def value_of(item: SampleItem, name: str) -> float | None:

@@ -31,12 +31,12 @@ class LineBar(Widget):
         super().__init__(id=id)
         self._lines_of = lines_of
         self._ground = ground
-        self._lines: Sequence[Line] = ()
+        self.lines: Sequence[Line] = ()
 
     def changed(self) -> None:
         """Draw the lines again. The bar is as high as they are, at least one line."""
-        self._lines = self._lines_of(max(1, self.size.width))
-        height = max(1, len(self._lines))
+        self.lines = self._lines_of(max(1, self.size.width))
+        height = max(1, len(self.lines))
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.refresh()
@@ -51,5 +51,5 @@ class LineBar(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Draw a line."""
-        line = self._lines[y] if y < len(self._lines) else []
+        line = self.lines[y] if y < len(self.lines) else []
         return strip_of(line, self.size.width, self._ground)

@@ -33,11 +33,12 @@ class RowList(LinePane):
     class Moved(Chosen):
         """A person moved the cursor to a row."""
 
-    def __init__(self, id: str | None = None, *, height: int = 1) -> None:
+    def __init__(self, id: str | None = None, *, height: int = 1, keeps_cursor: bool = True) -> None:
         super().__init__(id=id)
         self.row_height = height
         self.total = 0
         self.cursor = 0
+        self.keeps_cursor = keeps_cursor
         self._lines_of: LinesOf = lambda _number, _width: []
 
     def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
@@ -59,7 +60,8 @@ class RowList(LinePane):
 
     def ground_at(self, y: int) -> str:
         """Return the colour of the selected row, or of the others."""
-        return "select" if y // self.row_height == self.cursor else self.ground
+        is_selected = y // self.row_height == self.cursor and (self.has_focus or self.keeps_cursor)
+        return "select" if is_selected else self.ground
 
     def go_to(self, number: int) -> None:
         """Move the cursor, without telling anybody."""
@@ -83,6 +85,14 @@ class RowList(LinePane):
         """Tell that the row under the cursor is chosen."""
         if self.total:
             self.post_message(self.Chosen(self, self.cursor))
+
+    def on_focus(self) -> None:
+        """Show the cursor."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Hide the cursor, unless it shows what is open."""
+        self.refresh()
 
     def on_key(self, event: events.Key) -> None:
         """Move by the keys of lists."""

@@ -1,0 +1,80 @@
+"""Every screen in two sizes and two themes, as text and with the number of cells of each pair of colours.
+
+`ROLLOUPE_SNAPSHOTS=write pytest -m '' tests/tui/test_snapshots.py` writes them again; look at what has changed.
+"""
+
+import asyncio
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rolloupe.demo import RUNS
+from tests.thoroughness import slow_unless
+from tests.tui.support import NARROW, WIDE, Driver, terminal
+
+FOLDER = Path(__file__).parent / "snapshots"
+
+SCENES = {
+    "text": "g",
+    "side": "tab",
+    "table": "escape s",
+    "steps": "s 3",
+    "sorts": "escape 4",
+    "find": "escape f 9 enter",
+    "group": "escape v right",
+    "tokens": "escape t x right",
+    "metrics": "escape m down down left",
+    "evals": "escape E",
+    "prompts": "enter",
+    "help": "escape escape question_mark",
+    "palette": "escape ctrl+p",
+}
+"""The keys that lead from each screen to the next."""
+
+
+def picture(me: Driver) -> str:
+    """What the screen shows, and how many cells have each pair of colours."""
+    cells: Counter[str] = Counter()
+    for strip in me.app.screen._compositor.render_strips():
+        for segment in strip:
+            style = segment.style
+            names = [colour.name if colour else "-" for colour in (style.color, style.bgcolor)] if style else ["-", "-"]
+            cells[f"{' on '.join(names)}{' bold' if style and style.bold else ''}"] += segment.cell_length
+    return "\n".join([*me.lines, "", *(f"{count:6} {ink}" for ink, count in sorted(cells.items()))]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        (WIDE, "dark"),
+        slow_unless(False, NARROW, "light"),
+        slow_unless(False, WIDE, "light"),
+        slow_unless(False, NARROW, "dark"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "x".join(map(str, value)),
+)
+def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
+    different: list[str] = []
+
+    async def scene() -> None:
+        async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme) as me:
+            assert me.rollouts.session.run.wait_all(60)
+            await me.press("r")
+            for name, keys in SCENES.items():
+                await me.press(*keys.split())
+                if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
+                    different.append(name)
+
+    asyncio.run(scene())
+    assert different == [], "see the docstring of this module"
+
+
+def is_as_it_was(name: str, shown: str) -> bool:
+    """Compare a picture with the kept one, or keep it."""
+    file = FOLDER / name
+    if os.environ.get("ROLLOUPE_SNAPSHOTS") == "write":
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(shown, encoding="utf-8")
+    return file.read_text(encoding="utf-8") == shown
