@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from rolloupe.demo import RUNS
+from rolloupe.index import OpenRun
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.token_pane import TokenPane
@@ -150,6 +152,24 @@ def test_a_run_that_grows(tmp_path: Path) -> None:
         assert "live" in me.lines[0]
 
     play(run, tmp_path, scene)
+
+
+def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {0: [row(0)]})
+
+    async def on_stage() -> None:
+        async with terminal(run, tmp_path) as me:
+            assert me.shown == "train/0/0/0"
+
+    asyncio.run(on_stage())
+    look = OpenRun._look
+
+    def look_late(opened: OpenRun) -> None:
+        time.sleep(0.3)  # as in a folder of many files
+        look(opened)
+
+    monkeypatch.setattr(OpenRun, "_look", look_late)
+    asyncio.run(on_stage())
 
 
 def test_several_runs(tmp_path: Path) -> None:

@@ -88,8 +88,7 @@ class Opener:
             raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
         run = library.runs[0] if self._run_id is None else library.run(self._run_id)
         session = Session(run)
-        session.wait_for_samples()
-        return FirstLook(library, session, session.open(session.first_place(self._split), 0), mask)
+        return FirstLook(library, session, session.first(self._split), mask)
 
 
 def palette_name(theme: str) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe.errors import NotFound
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
@@ -21,6 +21,7 @@ KEPT_PAGES = 32
 WAIT_S = 20.0
 """How long the first sample of a run that is not indexed yet is waited for."""
 PAUSE_S = 0.01
+LOOK_S = 0.05
 OTHERS_S = 0.5
 """How long `train` is waited for while another split is there."""
 
@@ -86,6 +87,16 @@ class Session:
             splits = {split for split, _ in self.run.snapshot().steps}
             if "train" in splits or (splits and waited_s > OTHERS_S):
                 return
+
+    def first(self, split: str = "") -> SampleAt:
+        """Read the sample to begin with. An index may be read before the files that it is of have been looked at."""
+        self.wait_for_samples()
+        while not self.run.wait(0):
+            try:
+                return self.open(self.first_place(split), 0)
+            except SourceChanged:
+                self.run.wait(LOOK_S)
+        return self.open(self.first_place(split), 0)
 
     def page(self, place: ListPlace, number: int) -> SamplePage:
         """Return the page of a list that has sample `number`. Raises as `query.samples`."""

@@ -312,12 +312,8 @@ class Rollouts(Actions, Screen[None]):
     def go_to_run(self, session: Session) -> None:
         """Look at another of the open runs."""
 
-        def first() -> SampleAt:
-            session.wait_for_samples()
-            return session.open(session.first_place(), 0)
-
         def begin(at: SampleAt) -> None:
             if self.library is not None:
                 self.begin(self.library, session, at, self.mask)
 
-        self.questions.ask("sample", first, begin)
+        self.questions.ask("sample", session.first, begin)
