@@ -31,6 +31,7 @@ class Screen:
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as people run it
             os.execv(command[0], command)
         fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.screen = pyte.Screen(columns, lines)

@@ -121,3 +121,12 @@ def test_a_path_without_an_id(run: Path, tmp_path: Path) -> None:
 def test_json_has_the_token_series(short_grpo: Path) -> None:
     sample = rolloupe("show", short_grpo, "train/0/00/1", "--json").json
     assert all(len(one["values"]) == 53 for one in sample["series"]) and sample["series"]
+
+
+def test_matches_of_an_expression_are_masked(tmp_path: Path) -> None:
+    pad = "<|image_pad|>"
+    run = write_run(tmp_path / "run", {0: [row(0, prompt=f"{pad * 3}look{pad}", response="pass pass")]})
+    masked = rolloupe("show", run, "train/0/0/0", "--mask-str", r"<\|image_pad\|>")
+    assert "*×3look*" in masked.out and pad not in masked.out
+    assert "× 3" in rolloupe("show", run, "train/0/0/0").out
+    assert rolloupe("show", run, "train/0/0/0", "--mask-str", "(").code == 2

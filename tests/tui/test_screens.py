@@ -172,6 +172,25 @@ def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkey
     asyncio.run(on_stage())
 
 
+def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
+    metrics = tmp_path / "run/metrics.jsonl"
+    (run := write_run(tmp_path / "run", {0: []})).mkdir(exist_ok=True)
+    metrics.write_text("".join(json.dumps({"step": step, "optim/loss": 1.0 / (step + 1)}) + "\n" for step in range(3)))
+
+    async def scene(me: Driver) -> None:
+        assert "no samples yet" in me.text
+        await me.press("n", "N", "s", "t", "v", "D", "D", "f", "escape", "E", "escape", "y", "b", "m", "escape")
+        write_run(run, {4: [row(0)]})
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            await me.settle()
+            if me.shown:
+                break
+        assert me.shown == "train/4/0/0"
+
+    play(run, tmp_path, scene)
+
+
 def test_several_runs(tmp_path: Path) -> None:
     first, second = (write_run(tmp_path / name, {step: [row(0)]}) for name, step in (("one", 1), ("two", 2)))
 

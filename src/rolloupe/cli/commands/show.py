@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rolloupe.api import Run, Runs
     from rolloupe.model import Part, Sample, Turn
+    from rolloupe.tui.run.masks import Mask
 
 EXAMPLES = (
     Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
@@ -52,6 +53,7 @@ STYLES = {
     help="ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the sample, with all its turns and fields, as JSON.")
+@click.option("--mask-str", default="", metavar="REGEX", help="Show each match as *, and a run of N as *×N.")
 @options.reading
 def show(
     words: tuple[str, ...],
@@ -60,6 +62,7 @@ def show(
     raw: bool,
     as_bytes: bool,
     as_json: bool,
+    mask_str: str,
     **reading: Any,
 ) -> None:
     """Show one whole sample.
@@ -84,7 +87,7 @@ def show(
         elif as_json:
             tell(dumps(_record(run, run.sample(sample_id)), indent=2))
         else:
-            _print(run, run.sample(sample_id))
+            _print(run, run.sample(sample_id), mask_str)
 
 
 def _write_raw(run: "Run", sample_id: str) -> None:
@@ -124,13 +127,15 @@ def _record(run: "Run", sample: "Sample") -> dict[str, Any]:
     return {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
 
 
-def _print(run: "Run", sample: "Sample") -> None:
+def _print(run: "Run", sample: "Sample", mask_str: str) -> None:
+    from rolloupe.tui.run.masks import mask_of
+
     console = output()
-    for text in _page(run, sample):
+    for text in _page(run, sample, mask_of(mask_str) if mask_str else None):
         console.print(text, soft_wrap=True)
 
 
-def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
+def _page(run: "Run", sample: "Sample", mask: "Mask | None") -> "Iterator[Text]":
     yield line(f"{run.id}  {sample.key}", "bold")
     facts = list(_facts(sample))
     width = min(48, max(len(name) for name, _ in facts))
@@ -138,13 +143,13 @@ def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
         yield line(f"{name:{width}} ", "dim") + line(value)
     for note in sample.notes:
         yield block("\n    ".join(f"Note: {note}".rstrip().split("\n")), "yellow")
-    yield from _transcript(sample.turns)
+    yield from _transcript(sample.turns, mask)
     if sample.label:
         yield _heading("label")
-        yield block(sample.label)
+        yield block(mask(sample.label) if mask else sample.label)
     if sample.ref_turns:
         yield _heading("reference response", number(sample.ref_reward))
-        yield from _transcript(sample.ref_turns)
+        yield from _transcript(sample.ref_turns, mask)
 
 
 def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
@@ -172,13 +177,13 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
     yield "source", f"{where.source}, bytes {where.start} to {where.start + where.length}"
 
 
-def _transcript(turns: "Sequence[Turn]") -> "Iterator[Text]":
+def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]":
     for turn in turns:
         tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
         reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
         facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
         yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason, *facts)
-        yield _body(turn)
+        yield _body(turn, mask)
 
 
 def _heading(title: str, *more: str) -> "Text":
@@ -186,15 +191,16 @@ def _heading(title: str, *more: str) -> "Text":
     return block("\n") + block("  ").join([line(f" {title} ", "bold reverse"), *words])
 
 
-def _body(turn: "Turn") -> "Text":
+def _body(turn: "Turn", mask: "Mask | None") -> "Text":
     body = block("")
     for part in turn.parts:
-        body.append_text(_part(part))
+        body.append_text(_part(part, mask))
     body.rstrip()
     return body
 
 
-def _part(part: "Part") -> "Text":
-    """Return a part as written, but repeated template placeholders as one, with their number."""
-    shown = part.text if part.raw is None or part.kind == "placeholder" else part.raw
-    return block(shown, STYLES.get(part.kind, ""))
+def _part(part: "Part", mask: "Mask | None") -> "Text":
+    """Return a part as written and masked; without a mask, repeated template placeholders as one, with their number."""
+    is_folded = part.raw is None or (part.kind == "placeholder" and mask is None)
+    shown = part.text if is_folded or part.raw is None else part.raw
+    return block(mask(shown) if mask else shown, STYLES.get(part.kind, ""))

@@ -131,6 +131,8 @@ class Session:
         if place.where:
             lacks = query.why_none(self.run, place.query())
             return " ".join(["No sample matches the filter.", *lacks])
+        if not self.run.snapshot().steps:
+            return "The run has no samples yet. They appear as soon as the trainer writes one; m shows its metrics."
         return "No sample was discarded at this step." if place.is_discarded else "This step has no samples."
 
     def state(self, split: str) -> RunState:

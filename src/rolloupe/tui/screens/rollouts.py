@@ -251,7 +251,9 @@ class Rollouts(Actions, Screen[None]):
         """Show what came: the new step to one who follows, else more samples of the same step."""
         newest = now.steps[-1].step if now.steps else self.place.step
         old, new = before.step(self.place.step), now.step(self.place.step)
-        if self.is_following and newest > self.place.step:
+        if not before.splits and now.splits:
+            self.go(self.session.first_place(), 0)
+        elif self.is_following and newest > self.place.step:
             self.go(replace(self.place, step=newest), 0)
         elif new is not None and (old is None or old.stamp != new.stamp):
             self.side.samples.clear()
