@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rolloupe.demo import RUNS
 from rolloupe.index import OpenRun
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.views.token_scale import scale_of
@@ -36,31 +35,31 @@ def play(path: Path, folder: Path, scene: Play, size: tuple[int, int] = WIDE) ->
     asyncio.run(on_stage())
 
 
-def test_the_group_side_by_side(shared: Path) -> None:
+def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         first = me.shown
         shown = await me.press("v")
-        assert "1–3 of 8 answers" in shown and "best" in shown and "reward 1.61" in shown and "▸ 0" in shown
-        assert shown.count("Ravi starts with 8 stamps.") == 3, "three columns side by side"
+        assert "1–3 of 8 answers" in shown and "reward 1.25  adv +0.79  tokens 53" in shown and "▸ 0" in shown
+        assert shown.count("Noor starts with 4 candles.") == 3, "three columns side by side"
         assert "▸ 1" in await me.press("right")
-        assert "4–6 of 8 answers" in await me.press("l", "l")
+        assert "4–6 of 8 answers" in await me.press("l", "l") and "best" in me.text
         await me.press("j", "k", "G", "g")
         await me.press("enter")
         assert me.shown == first.rpartition("/")[0] + "/3"
         await me.press("v", "escape")
         assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
 
-    play(RUNS / "tiny_grpo", shared, scene)
+    play(short_grpo, shared, scene)
 
 
-def test_the_tokens_are_tinted_and_each_has_a_card(shared: Path) -> None:
+def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("t")
-        assert "Logprob at sampling" in shown and "token 38 of 145" in shown and "'<think>'  id 144" in shown
+        assert "Logprob at sampling" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
         pane = me.app.screen.query_one(TokenPane)
         tinted = me.inked()
-        assert "token 39 of 145" in await me.press("right") and "'\\n'" in me.text
-        assert "token 38 of 145" in await me.press("left")
+        assert "token 42 of 94" in await me.press("right") and "'\\n'" in me.text
+        assert "token 41 of 94" in await me.press("left")
         assert "Entropy" in await me.press("x") and me.inked() != tinted
         await me.press("X")
         await me.type("kl_k3")
@@ -73,12 +72,12 @@ def test_the_tokens_are_tinted_and_each_has_a_card(shared: Path) -> None:
         update = await me.press("u")
         assert "update under dapo" in update and "pushed up" in update
         await me.press("n")
-        assert me.shown == "train/89/00/1" and "train/89/00/1" in me.text and "update under dapo" in me.text
-        await me.press("j", "k", "down", "up", "G", "g", "N", "P")
+        assert me.shown == "train/3/00/1" and "train/3/00/1" in me.text and "update under dapo" in me.text
+        await me.press("j", "k", "down", "up", "G", "g", "P", "P", "N")
         await me.press("t")
-        assert "Sample 1 of" in me.text and me.shown == "train/88/00/0"
+        assert "Sample 1 of" in me.text and me.shown == "train/2/00/0"
 
-    play(RUNS / "tiny_grpo", shared, scene)
+    play(short_grpo, shared, scene)
 
 
 def test_a_sample_without_tokens_says_so(tmp_path: Path) -> None:
@@ -90,22 +89,22 @@ def test_a_sample_without_tokens_says_so(tmp_path: Path) -> None:
     play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)
 
 
-def test_the_metrics_go_to_a_step(shared: Path) -> None:
+def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("m")
-        assert "Reward" in shown and "step 89  1.38" in shown and "Logprob at sampling" in shown and "⣀" in shown
-        assert "step 87" in await me.press("left", "left")
-        assert "step 88" in await me.press("right")
+        assert "Reward" in shown and "step 3  0.72" in shown and "Logprob at sampling" in shown and "⣀" in shown
+        assert "step 1 " in await me.press("left", "left")
+        assert "step 2 " in await me.press("right")
         assert "All right" in (await me.press("down")).split("share of groups")[0]
         await me.press("up", "left", "left", "left", "enter")
-        assert me.rollouts.place.step == 86 and len(me.app.screen_stack) == 1
+        assert me.rollouts.place.step == 0 and len(me.app.screen_stack) == 1
         await me.press("m", "escape")
         assert not isinstance(me.app.screen, MetricsScreen)
 
-    play(RUNS / "tiny_grpo", shared, scene)
+    play(short_grpo, shared, scene)
 
 
-def test_the_evaluations_lead_to_their_answers(shared: Path) -> None:
+def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("E")
         assert "held_out" in shown and "longer" in shown and "score 0." in shown and "pass@1" in shown
@@ -113,10 +112,10 @@ def test_the_evaluations_lead_to_their_answers(shared: Path) -> None:
         assert "solved" in grid and "█" in grid and "eval/held_out" in grid
         assert "longer" in await me.press("escape")
         await me.press("enter", "enter")
-        assert me.shown.startswith("eval/held_out/90/") and me.rollouts.place.split == "eval/held_out"
+        assert me.shown.startswith("eval/held_out/0/") and me.rollouts.place.split == "eval/held_out"
         assert "eval/held_out" in me.lines[0]
 
-    play(RUNS / "tiny_grpo", shared, scene)
+    play(short_grpo, shared, scene)
 
 
 def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def picture(me: Driver) -> str:
 @pytest.mark.parametrize(
     ("size", "theme"),
     [
-        (WIDE, "dark"),
+        slow_unless(False, WIDE, "dark"),
         slow_unless(False, NARROW, "light"),
         slow_unless(False, WIDE, "light"),
         slow_unless(False, NARROW, "dark"),

@@ -49,6 +49,10 @@ _STOPS = (
 )
 """Rewards from the lowest to the highest, as ink that can be read on every surface."""
 
+_SIDES = (("#7d3fa5", "#c79ae6", "magenta"), ("#0b6f6c", "#4fc4bf", "cyan"))
+"""Numbers below and above zero, as ink."""
+
+NEAR_ZERO = 0.01
 LIGHT, DARK, SIXTEEN = 0, 1, 2
 
 
@@ -69,13 +73,9 @@ class Palette(NamedTuple):
         if scale == "size":
             return self._between([self.colour("ink-ghost"), self.colour("seq-full")], place)
         if scale == "signed":
-            return self.colour("ink-3") if abs(place) < 0.01 else self._sided("signed", place)
+            return self.colour("ink-3") if abs(place) < NEAR_ZERO else _SIDES[place > 0][self.column]
         one = "seq-text" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
         return self._between([self.colour("surface-page"), self.colour(one)], abs(place))
-
-    def _sided(self, _: str, place: float) -> str:
-        ends = (("#7d3fa5", "#c79ae6", "magenta"), ("#0b6f6c", "#4fc4bf", "cyan"))
-        return ends[place > 0][self.column]
 
     def _between(self, stops: list[str], place: float) -> str:
         """Return the colour at a place between some; of sixteen colours the nearest stop."""
@@ -94,13 +94,17 @@ LIGHT_PALETTE, DARK_PALETTE = Palette("light", LIGHT), Palette("dark", DARK)
 SIXTEEN_PALETTE = Palette("sixteen", SIXTEEN)
 PALETTES = {one.name: one for one in (DARK_PALETTE, LIGHT_PALETTE, SIXTEEN_PALETTE)}
 
+_DIM = ("ink-2", "ink-3", "ink-ghost", "think")
+"""Inks that the dark blue of a selected row would swallow."""
+
 
 @lru_cache(4096)
 def _style(palette: Palette, ink: Ink, ground: str) -> Style:
     colour = ink.colour
     if palette.column == SIXTEEN and ground in ("match", "accent") and colour in ("ink-1", "surface-page"):
-        colour = "black"  # the terminal's own ink may be white
         return Style(color="black", bgcolor=palette.colour(ground), bold=ink.bold)
+    if palette.column == SIXTEEN and ground == "select" and colour in _DIM:
+        return Style(color="white", bgcolor=palette.colour(ground))
     return Style(
         color=palette.colour(colour),
         bgcolor=palette.colour(ground),
