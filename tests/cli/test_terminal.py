@@ -15,7 +15,7 @@ from rolloupe.cli.terminal import number, safe_json
 from rolloupe.index import OpenRun
 from tests.cli.support import FORBIDDEN, HOSTILE, command, forked, main_of, on_terminal, rolloupe, row, write_run
 from tests.forks import Fork
-from tests.thoroughness import amount
+from tests.thoroughness import amount, slow_unless
 
 
 def harmless(text: str) -> bool:
@@ -30,8 +30,14 @@ def test_no_command_lets_a_control_character_through(hostile_run: Path, words: l
     assert harmless(done.out) and harmless(done.err)
 
 
-@pytest.mark.parametrize("words", [[], ["--json"], ["--raw"]])
-@pytest.mark.parametrize("index", range(5))
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        slow_unless(index % 3 == n, index, words)
+        for index in range(5)
+        for n, words in enumerate(([], ["--json"], ["--raw"]))
+    ],
+)
 def test_a_hostile_sample_is_shown_harmless_on_a_terminal(hostile_run: Path, words: list[str], index: int) -> None:
     sample_id = rolloupe("query", hostile_run, "--json").lines[index]["id"]
     code, written = on_terminal("show", hostile_run, sample_id, *words)

@@ -7,9 +7,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
+from rolloupe.formats import testing as contract
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading.jsonl import BLANK, BOM
 from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Scanned, Source
+from tests.thoroughness import amount
+
+
+def limit_contract() -> None:
+    """Have the contract of formats look at fewer places of an example in `make test`."""
+    for limit, quick in (("MAX_CUTS", 10), ("MAX_VALUES", 30), ("MAX_DAMAGES", 2)):
+        setattr(contract, limit, amount(quick, getattr(contract, limit)))
 
 
 def only_run(path: Path, **options: Any) -> RunInfo:

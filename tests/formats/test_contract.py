@@ -6,13 +6,11 @@ from rolloupe.demo import RUNS
 from rolloupe.formats import BUILT_IN, by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.model import Problem, RunInfo, SampleRow
-from tests.thoroughness import amount
+from tests.formats.support import limit_contract
 
 DATA = Path(__file__).parents[1] / "data"
 
-LIMITS = "MAX_CUTS", "MAX_VALUES", "MAX_DAMAGES"
-for limit, quick in zip(LIMITS, (20, 60, 4), strict=True):
-    setattr(contract, limit, amount(quick, getattr(contract, limit)))
+limit_contract()
 
 
 def is_example(run: RunInfo) -> bool:

@@ -28,7 +28,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from tests.forks import program
 from tests.index.support import contents, eventually, lines, opened, relax_run, row
-from tests.thoroughness import amount
+from tests.thoroughness import amount, slow_unless
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +131,7 @@ def test_whichever_pieces_are_asked_for_their_rows_come_and_no_others(tmp_path: 
         run = library.runs[0]
         pieces = run.snapshot().holding()
         sql = "SELECT source, byte_start, reward, split, step, status, uid FROM rows ORDER BY ALL"
-        for _ in range(40):
+        for _ in range(amount(15, 40)):
             asked = rng.sample(pieces, rng.randrange(1, len(pieces) + 1))
             alone = [piece._replace(pack=None) for piece in asked]
             one, other = (database.ask(run, Question(some, sql)) for some in (asked, alone))
@@ -244,8 +244,14 @@ def folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("follow", [False, True])
-@pytest.mark.parametrize("harm", [Path.unlink, cut, empty, noise, torn, folder])
+@pytest.mark.parametrize(
+    ("harm", "follow"),
+    [
+        slow_unless(follow == (number % 2 == 0), harm, follow)
+        for number, harm in enumerate((Path.unlink, cut, empty, noise, torn, folder))
+        for follow in (False, True)
+    ],
+)
 def test_a_pack_that_is_harmed_costs_no_answer(tmp_path: Path, harm: Callable[[Path], None], follow: bool) -> None:
     relax_run(tmp_path / "run", steps=12)
     with settled(tmp_path / "run", tmp_path / "index", follow=follow) as library:

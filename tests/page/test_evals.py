@@ -13,6 +13,7 @@ from tests.query.evals.test_evals import Drawn, write
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_drawn_beside_the_samples(page: Page, tmp_path: Path) -> None:
     with viewing(RUN, index_dir=tmp_path / "index") as viewer:
         page.set_viewport_size({"width": 1440, "height": 900})

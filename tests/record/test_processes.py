@@ -8,6 +8,8 @@ from tests.forks import program
 from tests.record.kills import check, kill_recorders
 from tests.thoroughness import amount
 
+STEPS = amount(5, 20)
+
 PROGRAM = """
 import os, sys
 from rolloupe.record import Recorder
@@ -18,7 +20,7 @@ with Recorder(sys.argv[1], code=None, strict=True, config={"number": sys.argv[2]
     record.sample(step=0, group=0, index=f"{sys.argv[2]}-0", response="x" * 2000, series={"a": [1.0] * 50})
     print("begun", flush=True)
     sys.stdin.readline()  # until all have
-    for step in range(20):
+    for step in range(int(sys.argv[3])):
         for index in range(step == 0, 10):
             record.sample(
                 step=step, group=0, index=f"{sys.argv[2]}-{index}", response="x" * 2000, series={"a": [1.0] * 50}
@@ -35,7 +37,7 @@ def test_what_was_acknowledged_survives_the_death_of_the_process(tmp_path: Path)
 
 
 def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
-    started = [program(PROGRAM, str(tmp_path / "run"), str(n)) for n in range(8)]
+    started = [program(PROGRAM, str(tmp_path / "run"), str(n), str(STEPS)) for n in range(8)]
     for process in started:
         assert process.stdout.readline() == b"begun\n"
     for process in started:
@@ -47,10 +49,10 @@ def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
         run = runs.runs[0]
         assert run.problems() == []
         found = {(sample.key.step, sample.key.index) for sample in run.samples()}
-        assert found == {(step, f"{n}-{index}") for step in range(20) for n in range(8) for index in range(10)}
+        assert found == {(step, f"{n}-{index}") for step in range(STEPS) for n in range(8) for index in range(10)}
         assert run.config["number"] in map(str, range(8))
         kept = {json.loads(path.read_bytes())["number"] for path in (tmp_path / "run").glob("config*.json")}
         assert kept == set(map(str, range(8)))
         assert {name for name in run.metric_names() if name.startswith("loss/")} == {f"loss/{n}" for n in range(8)}
-        (series,) = run.sample("train/19/0/7-9").series
+        (series,) = run.sample(f"train/{STEPS - 1}/0/7-9").series
         assert list(series.values) == [1.0] * 50

@@ -9,7 +9,7 @@ import pytest
 from rolloupe.model import Location
 from rolloupe.storage import file_state, folder_entries, is_below, open_file, real_path
 from tests.storage.swapping import swapping
-from tests.thoroughness import amount
+from tests.thoroughness import amount, slow_unless
 
 
 @pytest.fixture
@@ -118,8 +118,14 @@ def test_a_folder_that_was_a_link_only_when_the_file_was_opened(root: Path, monk
         read(path, root)
 
 
-@pytest.mark.parametrize("descriptors", ["/proc/self/fd", "/nonexistent"], ids=["asked", "not to be asked"])
-@pytest.mark.parametrize("outside", ["a.jsonl", "."], ids=["file", "folder"])
+@pytest.mark.parametrize(
+    ("outside", "descriptors"),
+    [
+        slow_unless((outside == ".") == (descriptors == "/nonexistent"), outside, descriptors)
+        for outside in ("a.jsonl", ".")
+        for descriptors in ("/proc/self/fd", "/nonexistent")  # how it is asked where one came, and how it is not
+    ],
+)
 def test_no_swap_in_a_race_leads_out(
     root: Path, outside: str, descriptors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

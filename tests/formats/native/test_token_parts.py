@@ -66,7 +66,8 @@ def damage(folder: Path, seed: int, rounds: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, slow_unless(False, 2)])
 def test_a_damaged_part_has_a_reason_and_ends_no_process(tmp_path: Path, seed: int) -> None:
-    code = f"from tests.formats.native.test_token_parts import *; damage(Path({str(tmp_path)!r}), {seed}, 400)"
+    damaging = f"damage(Path({str(tmp_path)!r}), {seed}, {amount(150, 400)})"
+    code = f"from tests.formats.native.test_token_parts import *; {damaging}"
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr[-2000:]) == (0, "")

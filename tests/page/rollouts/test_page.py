@@ -103,6 +103,7 @@ def test_the_address_brings_back_what_was_shown(page: Page, viewer: Viewer) -> N
     at(other, 1, 5)
 
 
+@pytest.mark.slow
 def test_raw_shows_the_line_with_its_file_and_bytes(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -160,6 +161,7 @@ def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
     assert left == []
 
 
+@pytest.mark.slow
 def test_numbers_that_json_cannot_carry_are_shown_as_they_are(page: Page, tmp_path: Path) -> None:
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)

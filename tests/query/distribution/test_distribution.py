@@ -33,7 +33,7 @@ def finite(run: rolloupe.Run, name: str, split: str) -> dict[int, NDArray[np.flo
     return {int(step): one[name].to_numpy(float) for step, one in kept.groupby("step")}
 
 
-@pytest.mark.parametrize("name", [slow_unless(name in ("relax", "telescope"), name) for name in RUNS])
+@pytest.mark.parametrize("name", [slow_unless(name == "relax", name) for name in RUNS])
 def test_distributions_and_quantiles_equal_those_of_all_samples(name: str, tmp_path: Path) -> None:
     with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
         run = runs[0]

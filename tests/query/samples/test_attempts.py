@@ -14,6 +14,7 @@ from rolloupe.query.search import TextQuery, search
 from rolloupe.server.routes.trainer_files import about_reply
 from tests.forks import program
 from tests.index.support import lines, opened, row
+from tests.thoroughness import slow_unless
 
 LAUNCH = """
 import os, sys
@@ -35,8 +36,11 @@ def killed(path: Path, name: str, times: int, ranks: int, split: str = "train") 
     assert launch.communicate(120) == (b"", b"") and launch.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("ranks", [1, 2])  # two write files of their own
-@pytest.mark.parametrize("times", [1, 2])
+KILLED = [slow_unless(ranks == times, ranks, times) for ranks in (1, 2) for times in (1, 2)]
+"""How many ranks, of which two write files of their own, and how many samples of each before the end."""
+
+
+@pytest.mark.parametrize(("ranks", "times"), KILLED)
 def test_a_sample_has_the_same_id_wherever_it_shows(tmp_path: Path, ranks: int, times: int) -> None:
     killed(tmp_path / "run", "first", times, ranks)
     killed(tmp_path / "run", "second", times, 1)
@@ -64,8 +68,7 @@ def test_a_sample_has_the_same_id_wherever_it_shows(tmp_path: Path, ranks: int, 
         assert query.sample(run, SampleKey.parse(f"train/1/first/0~{times}")).response_text == f"first {times - 1}"
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("ranks", "times"), KILLED)
 def test_a_step_that_was_recorded_again_counts_once_and_attempts_of_its_launch_count_each(
     tmp_path: Path, ranks: int, times: int
 ) -> None:

@@ -348,7 +348,7 @@ def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatc
 
 def test_a_report_of_many_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
     """Each conversation of a trajectory is looked at once."""
-    folder, count = tmp_path / "run", amount(5_000, 20_000)
+    folder, count = tmp_path / "run", amount(2_000, 20_000)
     folder.mkdir()
     own = [section("R", talk(("user", str(n))), data_trajectory="0") for n in range(count)]
     began = time.monotonic()

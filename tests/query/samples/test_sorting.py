@@ -99,7 +99,7 @@ ORDERS = [(sort, descending, where) for sort in SORTS for descending in (False, 
 
 
 @pytest.mark.parametrize(
-    ("sort", "descending", "where"), [slow_unless(n % 4 in (0, 3), *order) for n, order in enumerate(ORDERS)]
+    ("sort", "descending", "where"), [slow_unless(n % 8 in (0, 7), *order) for n, order in enumerate(ORDERS)]
 )
 def test_pages_put_together_are_the_list(
     ranked: OpenRun, sort: str, descending: bool, where: tuple[Condition, ...]
