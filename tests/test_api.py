@@ -31,7 +31,7 @@ def test_the_public_names_are_a_list() -> None:
     assert rolloupe.__all__ == [
         "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "Recorder", "RolloupeError", "Run", "Runs",
         "Sample", "SampleItem", "SampleKey", "SampleQuery", "SourceChanged", "UnreadablePath", "__version__",
-        "compare", "errors", "open",
+        "compare", "compare_curves", "errors", "open",
     ]  # fmt: skip
     assert set(rolloupe.__all__) <= set(dir(rolloupe))
 
