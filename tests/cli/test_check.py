@@ -32,3 +32,17 @@ def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> N
     done = rolloupe("check", broken, "--without", "nan")
     assert done.code == 2 and "No rule 'nan'; there are: entropy_collapse" in done.err
     assert "not_finite (error): a metric of the trainer" in rolloupe("check", broken, "--rules").out
+
+
+def test_a_rule_is_switched_off_with_a_reason_until_it_is_switched_on(broken: Path, tmp_path: Path) -> None:
+    state = ("--state-dir", tmp_path / "state")
+    done = rolloupe("check", broken, "--off", "not_finite", "--because", "a known step", *state)
+    assert done.code == 0 and "Nothing stands out" in done.out
+    for _ in range(2):
+        done = rolloupe("check", broken, "--json", *state)
+        assert (done.code, done.lines) == (0, [])
+        assert "Switched off for run: not_finite, because a known step." in done.err
+    assert rolloupe("check", broken).code == 1, "another person's folder"
+    done = rolloupe("check", broken, "--on", "not_finite", *state)
+    assert (done.code, done.err) == (1, "") and "NaN or infinite" in done.out
+    assert "No rule 'nan'" in rolloupe("check", broken, "--off", "nan", *state).err

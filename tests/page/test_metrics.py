@@ -377,7 +377,17 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
 
         arrange(page)
 
-        alarm = page.get_by_role("list", name="Alarms").get_by_role("listitem").first
+        alarms = page.get_by_role("list", name="Alarms").get_by_role("listitem")
+        before = alarms.count()
+        alarms.first.get_by_role("button", name="Switch off").click()
+        alarms.first.get_by_role("textbox", name="Why").fill("a known step")
+        page.keyboard.press("Enter")
+        off = page.get_by_role("list", name="Rules that are switched off").get_by_role("listitem")
+        expect(off).to_contain_text("not_finite: a known step")
+        expect(alarms).to_have_count(before - 1)
+        off.get_by_role("button", name="Switch on").click()
+        expect(alarms).to_have_count(before)
+        alarm = alarms.first
         expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))
         alarm.get_by_role("link", name="Open step 4").click()
         expect(page).to_have_url(re.compile("runs/run.split=train&step=4&sample=train/4.*mode=samples"))

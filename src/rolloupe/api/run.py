@@ -1,5 +1,6 @@
 """One run and the questions to ask of it: each method calls one function of `rolloupe.query`."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -186,11 +187,36 @@ class Run:
         """Return what looks wrong in the run's curves: `rule` (`name`, `severity`, `words`) and `alarm`.
 
         An alarm has `title`, `text`, `first_step`, `last_step`, and with `split`, `where` and `sort` the samples that
-        show it. `without` names rules to leave out; `rolloupe.insight.RULES` has them all.
+        show it. `without` names rules to leave out, beside those that are switched off (`rules_off`);
+        `rolloupe.insight.RULES` has them all.
         """
         from rolloupe.insight import RunCurves, check
 
-        return Rows(check(RunCurves(self._ready(derived=True)), frozenset(without)))
+        return Rows(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
+
+    def rules_off(self) -> dict[str, str]:
+        """Return the rules that a person switched off for this run, each with the reason."""
+        from rolloupe.state import State, rules_off
+
+        if not State.is_there(self._state_dir):
+            return {}
+        with contextlib.closing(State(self._state_dir)) as state:
+            return rules_off(state, self._opened())
+
+    def switch_rule(self, rule: str, *, off: str | None) -> None:
+        """Switch a rule of `check` off for this run, for the reason `off`, or on again for None.
+
+        The page and later calls remember it. Raises `BadQuery` for an unknown rule, `NotWritable` if nothing can be
+        kept.
+        """
+        from rolloupe.insight import RULES
+        from rolloupe.state import State, switch_rule
+
+        if rule not in RULES:
+            raise BadQuery(f"no rule {rule!r}; there are: {', '.join(RULES)}")
+        with contextlib.closing(State(self._state_dir)) as state:
+            while not switch_rule(state, self._opened(), rule, off):
+                pass  # another viewer changed it in between
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.

@@ -207,6 +207,7 @@ def opened(
     texts: bool = False,
     processes: int | None = None,
     budget_bytes: int | None = None,
+    state_dir: Path | None = None,
 ) -> "Iterator[Runs]":
     """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed.
 
@@ -223,6 +224,7 @@ def opened(
             reading=place.reading,
             processes=processes,
             budget_bytes=budget_bytes,
+            state_dir=state_dir,
         )
     with runs:
         progress.wait(runs, texts=texts)

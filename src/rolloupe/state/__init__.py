@@ -6,6 +6,7 @@ separate, and looking at a run never needs the state. A change that cannot be st
 
 from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
 from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
+from rolloupe.state.rule_switches import rules_off, switch_rule
 from rolloupe.state.run_identity import Identity, identity_of
 from rolloupe.state.store import NAME, State, default_folder
 
@@ -24,4 +25,6 @@ __all__ = [
     "found",
     "identity_of",
     "marks_of",
+    "rules_off",
+    "switch_rule",
 ]

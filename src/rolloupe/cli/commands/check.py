@@ -1,6 +1,7 @@
 """`rolloupe check`: list what looks wrong in the curves of a run."""
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import line, output, tell
+from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
     Example("rolloupe check RUN_DIR --without length_explosion", "Without a rule that does not fit"),
+    Example("rolloupe check RUN_DIR --off kl_spike --because 'a new reference'", "Never again for this run"),
     Example("rolloupe check RUN_DIR --json | jq -r .title", "For a program; in CI, exit code 1 means an error"),
     Example("rolloupe check --rules", "What each rule looks for"),
 )
@@ -26,36 +28,60 @@ EXAMPLES = (
 @options.paths
 @options.one_run
 @click.option("--without", multiple=True, metavar="RULE", help="Leave this rule out. Repeatable.")
+@click.option("--off", metavar="RULE", help="Switch this rule off for the run, and remember it.")
+@click.option("--because", default="", metavar="REASON", help="Why it is switched off.")
+@click.option("--on", metavar="RULE", help="Switch this rule on again.")
+@options.state
 @click.option("--rules", "lists_rules", is_flag=True, help="Only list the rules, with what each looks for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
-def check(run_id: str | None, without: tuple[str, ...], lists_rules: bool, as_json: bool, **place: Any) -> int:
+def check(
+    run_id: str | None,
+    without: tuple[str, ...],
+    off: str | None,
+    because: str,
+    on: str | None,
+    state_dir: Path | None,
+    lists_rules: bool,
+    as_json: bool,
+    **place: Any,
+) -> int:
     """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
 
     Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise.
+
+    --off switches a rule off for these runs until --on, with the reason in --because; the page shows both, too.
 
     With --json, each object has run, rule, severity (error or hint), title, text, first_step, last_step, split, where
     and sort (for `rolloupe query`), and words, which say when the rule raises an alarm.
     """
     from rolloupe.insight import RULES
 
-    unknown = [name for name in without if name not in RULES]
+    unknown = [name for name in (*without, *filter(None, (off, on))) if name not in RULES]
     if unknown:
         raise click.UsageError(f"No rule {unknown[0]!r}; there are: {', '.join(RULES)}.", click.get_current_context())
     if lists_rules:
         for rule in RULES.values():
             tell(f"{rule.name} ({rule.severity}): {rule.words}")
         return OK
-    with options.opened(options.place_of(**place), run_id=run_id, texts=True) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id, texts=True, state_dir=state_dir) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
+        for run in options.chosen(runs, run_id):
+            if off:
+                run.switch_rule(off, off=because)
+            if on:
+                run.switch_rule(on, off=None)
         found = [(run, raised) for run in options.chosen(runs, run_id) for raised in run.check(without)]
         for run, raised in found:
             if as_json:
                 tell(dumps(_object(run, raised)))
             else:
                 _print(run, raised, names_run=len(runs) > 1)
+        for run in options.chosen(runs, run_id):
+            for rule, reason in run.rules_off().items():
+                complain(f"Switched off for {run.id}: {rule}{f', because {reason}' if reason else ''}.")
         if not found and not as_json:
             tell(f"Nothing stands out: {len(RULES) - len(set(without))} rules looked at the curves.")
         return NOTHING if any(raised.rule.severity == "error" for _, raised in found) else OK

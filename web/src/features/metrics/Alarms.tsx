@@ -7,31 +7,36 @@ import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
 import type { Loaded } from "../../ui/hooks/useLoaded";
+import { rulesOff } from "./alarms/rulesOff";
+import { SwitchedOff, SwitchOff } from "./alarms/SwitchedOff";
 import style from "./Metrics.module.css";
 
 export function Alarms({ loaded }: { loaded: Loaded<AlarmsReply> }) {
   const reply = loaded.value;
+  const run = useSession().run.now.value?.id ?? "";
+  const off = rulesOff(run);
+  const alarms = reply?.alarms.filter(({ rule }) => !off.has(rule)) ?? [];
+  const looked = (reply?.rules ?? 0) - off.size;
   return (
     <>
-      <h2>
-        Worth a look {reply !== null && reply.alarms.length > 0 && <small>{figure(reply.rules)} rules looked</small>}
-      </h2>
+      <h2>Worth a look {alarms.length > 0 && <small>{figure(looked)} rules looked</small>}</h2>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply === null && loaded.error === null && (
         <p class={style["quiet"]} role="status">
           <span class={style["loading"]}>The rules look at the curves …</span>
         </p>
       )}
-      {reply?.alarms.length === 0 && (
-        <p class={style["quiet"]}>Nothing stands out: {figure(reply.rules)} rules looked.</p>
+      {reply !== null && alarms.length === 0 && (
+        <p class={style["quiet"]}>Nothing stands out: {figure(looked)} rules looked.</p>
       )}
-      {reply !== null && reply.alarms.length > 0 && (
+      {alarms.length > 0 && (
         <ul class={style["alarms"]} aria-label="Alarms">
-          {reply.alarms.map((alarm) => (
+          {alarms.map((alarm) => (
             <Alarm key={`${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`} alarm={alarm} />
           ))}
         </ul>
       )}
+      <SwitchedOff run={run} />
     </>
   );
 }
@@ -53,6 +58,7 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
           <span class="hidden">: {harmless(alarm.title)}</span>
         </a>
       )}
+      <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} />
     </li>
   );
 }

@@ -8,13 +8,14 @@ import { count } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { areMarksLoaded, marksError } from "../../state/marks";
 import { useSession } from "../../state/useSession";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Segments } from "../../ui/controls/Segments";
 import { StepView } from "../distribution";
 import { Alarms } from "./Alarms";
+import { rulesOff } from "./alarms/rulesOff";
 import { Catalogue } from "./Catalogue";
 import { ChartCard } from "./ChartCard";
 import { askedOf, type Layout, layoutOf, setOption } from "./choice";
@@ -129,7 +130,10 @@ function Views({ now }: { now: string }) {
 function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[] }) {
   const session = useSession();
   const { placed, missing } = layout;
-  const landmarks = useLandmarks(alarms);
+  const off = rulesOff(session.run.now.value?.id ?? "");
+  const rules = [...off.keys()].join(" ");
+  const raised = useMemo(() => alarms.filter(({ rule }) => !rules.split(" ").includes(rule)), [alarms, rules]);
+  const landmarks = useLandmarks(raised);
   const { curvesOf, groups, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
