@@ -11,6 +11,7 @@ import { setEvalOptions, evalOption } from "./evalQuery";
 import { GridSection } from "./GridSection";
 import { AllScores } from "./Scores";
 import pageStyle from "../../ui/layout/page.module.css";
+import { TypedField } from "../../ui/controls/TypedField";
 import style from "./Evals.module.css";
 
 export function EvalsPage() {
@@ -109,13 +110,12 @@ function Typed({ label, name, hint, title }: { label: string; name: string; hint
   return (
     <label title={title}>
       {label}
-      <input
+      <TypedField
         class={`field ${style["typed"]}`}
         value={evalOption(session, name)}
         placeholder={hint}
         inputMode={name === "bar" ? "decimal" : "text"}
-        onChange={(event) => take(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Enter" && take(event.currentTarget.value)}
+        take={take}
       />
     </label>
   );

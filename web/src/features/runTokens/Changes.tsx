@@ -10,6 +10,7 @@ import { Missing } from "../../ui/layout/EmptyState";
 import { Coverage } from "../../ui/text/Coverage";
 import { option, otherStep, setOption, useAnswer } from "./scope";
 import { TokenLabel } from "./TokenLabel";
+import { TypedField } from "../../ui/controls/TypedField";
 import style from "./RunTokens.module.css";
 
 const ROWS = 12;
@@ -50,12 +51,11 @@ export function Changes() {
         <Segments label="Compare" options={BY} value={by} choose={(compare) => setOption(session, { compare })} />
         <label class={style["choice"]} title={by === "" ? "At each of the steps" : "At one of the steps"}>
           at least
-          <input
+          <TypedField
             class={`field ${style["few"]}`}
-            key={least}
-            defaultValue={String(least)}
+            value={String(least)}
             inputMode="numeric"
-            onChange={(event) => setOption(session, { least: event.currentTarget.value.trim() })}
+            take={(text) => setOption(session, { least: text.trim() })}
           />
           times
         </label>

@@ -16,6 +16,7 @@ import { MostKl } from "./MostKl";
 import { option, otherStep, setOption, useAnswer } from "./scope";
 import { Worst } from "./Worst";
 import pageStyle from "../../ui/layout/page.module.css";
+import { TypedField } from "../../ui/controls/TypedField";
 import style from "./RunTokens.module.css";
 
 /** The series to begin with: the first of these that the run has. */
@@ -97,14 +98,7 @@ function Beside() {
   return (
     <label title="The step to compare the current one with">
       Compare with step
-      <input
-        class={`field ${style["typed"]}`}
-        key={other}
-        value={figure(other)}
-        inputMode="numeric"
-        onChange={(event) => take(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Enter" && take(event.currentTarget.value)}
-      />
+      <TypedField class={`field ${style["typed"]}`} value={figure(other)} inputMode="numeric" take={take} />
     </label>
   );
 }

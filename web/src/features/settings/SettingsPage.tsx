@@ -7,6 +7,7 @@ import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
 import { Cache } from "./Cache";
 import pageStyle from "../../ui/layout/page.module.css";
+import { TypedField } from "../../ui/controls/TypedField";
 import style from "./SettingsPage.module.css";
 
 const THEMES = [
@@ -69,14 +70,14 @@ export function SettingsPage() {
           <label class={style["line"]}>
             <span>Prompt starts after</span>
             <span class={style["token"]}>
-              <input
+              <TypedField
                 class="field mono"
                 type="text"
                 maxLength={200}
                 spellcheck={false}
                 placeholder="a token or a word"
                 value={promptAfter.value}
-                onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
+                take={(typed) => chooseRender({ promptAfter: typed })}
               />
               <small>If no chat template divides a prompt, the text before this is shown as a system prompt.</small>
             </span>
@@ -84,14 +85,14 @@ export function SettingsPage() {
           <label class={style["line"]}>
             <span>Pad token</span>
             <span class={style["token"]}>
-              <input
+              <TypedField
                 class="field mono"
                 type="text"
                 maxLength={PAD_CHARS}
                 spellcheck={false}
                 placeholder="an id or a token"
                 value={padToken}
-                onChange={(event) => choose({ padToken: event.currentTarget.value.trim() })}
+                take={(typed) => choose({ padToken: typed.trim() })}
               />
               <small>
                 The view of tokens leaves it out at either end of a sample whose record has no attention mask and names

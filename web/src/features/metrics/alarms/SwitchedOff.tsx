@@ -6,6 +6,7 @@ import { rulesOff, switchRule } from "./rulesOff";
 import style from "../Metrics.module.css";
 
 const REASON_CHARS = 300;
+const focused = (field: HTMLInputElement | null): void => field?.focus();
 
 export function SwitchOff({ run, rule }: { run: string; rule: string }) {
   const [isAsking, ask] = useState(false);
@@ -35,7 +36,7 @@ export function SwitchOff({ run, rule }: { run: string; rule: string }) {
         placeholder="Why?"
         maxLength={REASON_CHARS}
         value={reason}
-        ref={(field) => field?.focus()}
+        ref={focused}
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;

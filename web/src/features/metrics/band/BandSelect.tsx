@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { type Change, numberOf } from "../choice";
 import { type Band, bandsOf, MOST_SCALE } from "./band";
+import { TypedField } from "../../../ui/controls/TypedField";
 
 const OTHER = "other";
 
@@ -35,16 +36,15 @@ export function BandSelect({ band, isGrouped, set }: Props) {
         <option value={OTHER}>± … std</option>
       </select>
       {isOther && (
-        <input
+        <TypedField
           class="field"
           inputMode="decimal"
           size={3}
           aria-label="So many standard deviations on either side"
-          value={band.between === "" ? band.scale : 1}
-          onChange={({ currentTarget }) => {
-            const scale = numberOf(currentTarget.value);
+          value={band.between === "" ? String(band.scale) : "1"}
+          take={(typed) => {
+            const scale = numberOf(typed);
             if (scale !== null && scale > 0 && scale <= MOST_SCALE) set({ band: String(scale) });
-            else currentTarget.value = band.between === "" ? band.text : "1";
           }}
         />
       )}

@@ -7,6 +7,7 @@ import { bandOf } from "../band/band";
 import { BandSelect } from "../band/BandSelect";
 import { askedOf, type Change, groupOf, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
 import { PointsFields } from "../points/PointsMenu";
+import { TypedField } from "../../../ui/controls/TypedField";
 import style from "../Metrics.module.css";
 
 interface Props {
@@ -24,17 +25,16 @@ export function OwnSettings({ chart, alter, plain }: Props) {
       <summary>Settings of this chart</summary>
       <label>
         Smoothing over
-        <input
+        <TypedField
           class="field"
           type="number"
           min={0}
           max={MOST_SPAN}
-          value={spanOf(asked)}
+          value={String(spanOf(asked))}
           aria-label="Smoothing over so many steps; 0 turns it off"
-          onChange={(event) => {
-            const span = whole(event.currentTarget.value);
+          take={(typed) => {
+            const span = whole(typed);
             if (span !== null && span >= 0 && span <= MOST_SPAN) alter({ ema: String(span) });
-            else event.currentTarget.value = String(spanOf(asked));
           }}
         />
         steps

@@ -22,10 +22,8 @@ export function RangeFields({ low, high, alter }: Props) {
   const [typed, type] = useState({ low, high });
   const trouble = useId();
   const why = refusal(typed.low, typed.high);
-  const change = (one: Partial<typeof typed>): void => {
-    const next = { ...typed, ...one };
-    type(next);
-    if (refusal(next.low, next.high) === "") alter({ low: next.low.trim(), high: next.high.trim() });
+  const settle = (): void => {
+    if (why === "") alter({ low: typed.low.trim(), high: typed.high.trim() });
   };
   const field = (name: "low" | "high", label: string) => (
     <input
@@ -36,7 +34,8 @@ export function RangeFields({ low, high, alter }: Props) {
       aria-invalid={why !== ""}
       aria-describedby={trouble}
       value={typed[name]}
-      onChange={(event) => change({ [name]: event.currentTarget.value })}
+      onInput={(event) => type({ ...typed, [name]: event.currentTarget.value })}
+      onChange={settle}
     />
   );
   return (

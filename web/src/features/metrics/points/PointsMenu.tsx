@@ -4,6 +4,7 @@ import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
 import { type Asked, type Change, pageAsked, setOption } from "../choice";
 import { FACTOR, factorOf, MOST_FACTOR, pointsOf, wordsOf } from "./points";
+import { TypedField } from "../../../ui/controls/TypedField";
 import style from "../Metrics.module.css";
 
 /** The usual choice is not in the address. */
@@ -48,19 +49,18 @@ export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
       </label>
       <label class={style["inner"]}>
         further than
-        <input
+        <TypedField
           class="field"
           type="number"
           min={0.1}
           max={MOST_FACTOR}
           step={0.1}
           disabled={outliers === 0}
-          value={outliers || FACTOR}
+          value={String(outliers || FACTOR)}
           aria-label="Outliers are further beyond the quartiles than so many times their distance"
-          onChange={(event) => {
-            const factor = factorOf(event.currentTarget.value);
+          take={(typed) => {
+            const factor = factorOf(typed);
             if (factor > 0) set({ outliers: String(factor) });
-            else event.currentTarget.value = String(outliers);
           }}
         />
         × IQR
@@ -83,12 +83,12 @@ export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
       </label>
       <label>
         Last step
-        <input
+        <TypedField
           class="field"
           inputMode="numeric"
           placeholder="all"
-          value={last ?? ""}
-          onChange={(event) => set({ last: event.currentTarget.value.trim() })}
+          value={String(last ?? "")}
+          take={(typed) => set({ last: typed.trim() })}
         />
       </label>
     </>
