@@ -80,8 +80,8 @@ def check(
             else:
                 _print(run, raised, names_run=len(runs) > 1)
         for run in options.chosen(runs, run_id):
-            for rule, reason in run.rules_off().items():
-                complain(f"Switched off for {run.id}: {rule}{f', because {reason}' if reason else ''}.")
+            for name, reason in run.rules_off().items():
+                complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
         if not found and not as_json:
             tell(f"Nothing stands out: {len(RULES) - len(set(without))} rules looked at the curves.")
         return NOTHING if any(raised.rule.severity == "error" for _, raised in found) else OK
