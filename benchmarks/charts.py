@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from page import CHROMIUM, READY, p95, start
+from page import CHROMIUM, READY, REST_MS, p95, start
 from rolloupe import Recorder
 
-AIMS_MS = {"draws": 500, "zoom": 50, "refined": 50, "smoothing": 50, "24 charts": 500}
+AIMS_MS = {"draws": 500, "zoom": 50, "refined": 50, "smoothing": 50, "answered": 50, "24 charts": 500}
 
 CHARTED = """count => {
   const drawn = [...document.querySelectorAll("section canvas")];
@@ -70,7 +70,7 @@ def opened(browser: Browser, link: str, address: str, charts: int) -> tuple[Page
 WATCH = """() => {
   window.began = 0;
   window.redrawn = 0;
-  for (const type of ["change", "mouseup"])
+  for (const type of ["input", "mouseup"])
     addEventListener(type, () => { window.began = performance.now(); window.redrawn = 0; }, true);
   const {clearRect} = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.clearRect = function (...of) {
@@ -99,6 +99,12 @@ def changed(page: Page, change: Callable[[Page], None]) -> float:
     page.wait_for_function(PAINTED, arg=count, polling="raf")
     took: float = page.evaluate(TOOK)
     return took
+
+
+def reach(page: Page) -> None:
+    """Point at the slider, and rest there."""
+    page.get_by_role("slider", name="Smoothing").hover()
+    page.wait_for_timeout(REST_MS)
 
 
 def slide(page: Page) -> None:
@@ -170,7 +176,9 @@ def main() -> None:
                 page, drawn_ms = opened(browser, link, address, 1)
                 note("draws" if number else "first", page, drawn_ms)
                 page.wait_for_timeout(500)
-                note("smoothing", page, changed(page, slide))
+                reach(page)
+                note("answered", page, changed(page, slide))
+                note("smoothing", page, page.evaluate(REDRAWN))
                 page.wait_for_timeout(500)
                 note("refined", page, changed(page, drag))
                 note("zoom", page, page.evaluate(REDRAWN))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, Response, Route, expect
 
 from rolloupe import Recorder
 from rolloupe.record.files import launches
@@ -252,6 +252,51 @@ def menu_button(page: Page) -> Locator:
     return page.get_by_role("button", name="Points of the charts")
 
 
+def move_the_slider(page: Page, chart: Locator) -> None:
+    """Smooth a curve of which the page has five points: what is drawn at once is what the server answers later."""
+    slider = page.get_by_role("slider", name="Smoothing")
+    asked: list[dict[str, Any]] = []
+    held: list[Route] = []
+    is_slow = False
+
+    def pass_on(route: Route) -> None:
+        body = route.request.post_data_json
+        assert body is not None
+        asked.append(body)
+        if is_slow:
+            held.append(route)
+        else:
+            route.continue_(post_data=body | {"points": 5 if body["points"] == 2000 else body["points"]})
+
+    def picture() -> str:
+        drawn: str = chart.locator("canvas").evaluate(DRAWN)
+        return drawn
+
+    page.route("**/api/curves", pass_on)
+    with page.expect_response(lambda answer: answer.url.endswith("/api/curves") and "20000" in asked_of(answer)):
+        slider.press("ArrowRight")
+    assert [one["points"] for one in asked] == [2000, 20_000], "the page asks for all points once, at the slider"
+    assert {one["options"]["smooth"] for one in asked[1]["curves"]} == {0}
+    before, is_slow = picture(), True
+    slider.press("End")
+    expect(page).to_have_url(re.compile("ema=50"))
+    at_once = picture()
+    assert at_once != before and len(held) == 1
+    with page.expect_response("**/api/curves"):
+        held[0].continue_(post_data=asked[-1] | {"points": 5})
+    assert picture() == at_once
+    page.unroute("**/api/curves")
+
+
+DRAWN = """canvas => new Promise(give =>
+  requestAnimationFrame(() => requestAnimationFrame(() => give(canvas.toDataURL()))))"""
+
+
+def asked_of(answer: Response) -> str:
+    """The body of the request that was answered."""
+    return answer.request.post_data or ""
+
+
 def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
     recorded(tmp_path / "run")
     asked: list[dict[str, Any]] = []
@@ -324,6 +369,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         entry.check()
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
         page.get_by_role("button", name="Take Reward away").click()
+        move_the_slider(page, kl)
         slider = page.get_by_role("slider", name="Smoothing")
         slider.press("Home")
         expect(slider).to_have_attribute("aria-valuetext", "off")

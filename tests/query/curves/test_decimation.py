@@ -1,14 +1,20 @@
 """Fewer points: whatever the values are, the extremes and the gaps of every stretch survive."""
 
+import json
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe import wire
 from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
 from rolloupe.query.curves.moving_average import smoothed
+
+GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"
 
 numbers = st.floats(allow_nan=True, allow_infinity=True, width=32)
 
@@ -100,3 +106,29 @@ def test_a_moving_average_is_that_of_one_point_after_another(
         weight, last = before + 1, step
         mean = mean * (before / weight) + value / weight
         assert average == pytest.approx(mean, rel=1e-9, abs=largest * 1e-12)
+
+
+def test_the_golden_file_of_averages_is_what_is_computed_now() -> None:
+    """With ROLLOUPE_WRITE_GOLDEN=1 the file is written; the average of the browser is tested on it."""
+    random = np.random.default_rng(7)
+    steps = np.cumsum(random.choice([1, 1, 1, 2, 7, 400], 600)) - 40
+    values = random.normal(size=600) * 10.0 ** random.integers(-3, 3, 600)
+    values[random.integers(0, 600, 40)] = math.nan
+    values[[0, 99]] = math.inf, -math.inf
+    golden = {
+        "steps": steps.tolist(),
+        "values": [wire.number(value) for value in values.tolist()],
+        "shown": places(values, 60).tolist(),
+        "means": {
+            str(span): [wire.number(mean) for mean in smoothed(steps, values, span).tolist()] for span in (1, 10, 200)
+        },
+    }
+    if os.environ.get("ROLLOUPE_WRITE_GOLDEN"):
+        GOLDEN.write_text(json.dumps(golden))
+    kept = json.loads(GOLDEN.read_text())
+    assert kept["means"].keys() == golden["means"].keys()
+    for span, means in golden["means"].items():
+        assert [float(mean) for mean in kept["means"][span]] == pytest.approx(
+            [float(mean) for mean in means], rel=1e-12, abs=1e-12, nan_ok=True
+        )
+    assert {**kept, "means": None} == {**golden, "means": None}

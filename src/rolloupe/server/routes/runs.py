@@ -37,7 +37,9 @@ async def runs(request: Request) -> Response:
 
     def make() -> wire.RunsReply:
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
-        return wire.RunsReply(runs=[items.run_item(run) for run in library.runs], notes=notes, program=PROGRAM)
+        with query.listing_once():  # each asks several times which files a run has
+            found = [items.run_item(run) for run in library.runs]
+        return wire.RunsReply(runs=found, notes=notes, program=PROGRAM)
 
     return await context.replies.fresh(request, make)
 

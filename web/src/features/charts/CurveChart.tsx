@@ -1,7 +1,7 @@
 /** A mean by step: a faint raw line, a firm smoothed line, the spread as a band, and a line at the current step. */
 
 import { useSession } from "../../state/useSession";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Across } from "../../lib/charts/across";
@@ -10,7 +10,8 @@ import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range } from "./axis";
 import type { Frame } from "./frame";
-import { inksOf, optionsOf } from "./options";
+import { inksOf } from "./inks";
+import { optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
@@ -106,7 +107,8 @@ export function CurveChart({
     ...others.map((one) => `${one.colour}${one.isDashed === true ? "-" : ""}${one.curve?.hasBand === true ? "+" : ""}`),
   ].join(" ");
 
-  useEffect(() => {
+  // The frame that shows other data draws them: an effect would come after it.
+  useLayoutEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
     const width = element.clientWidth;
@@ -158,7 +160,7 @@ export function CurveChart({
   }, [scheme, colours, isLog, across, isZoomable]);
 
   const range = zoom?.join(" ");
-  useEffect(() => plot.current?.setData(data), [data, range, low, high]);
+  useLayoutEffect(() => plot.current?.setData(data), [data, range, low, high]);
   useEffect(() => {
     const chart = plot.current;
     const { idx } = chart?.cursor ?? {};

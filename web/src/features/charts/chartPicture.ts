@@ -5,7 +5,7 @@ import { DASH, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/
 import { extent } from "../../lib/numbers/curves";
 import { type Bounds, type Curve, drawnOf } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
-import { inksOf } from "./options";
+import { inksOf } from "./inks";
 
 export interface Charted {
   title: string;

@@ -94,51 +94,81 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
   const drawn = [means.map(finite), smooth.map(finite), ...bandOf(curve, bounds)];
   if (curve.x === undefined && others.every((other) => other === null))
     return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], steps };
-  const places = [curve, ...others].map((one) => (one === null ? [] : placesOf(one)));
-  const rows = [
-    ...new Map(
-      places
-        .flat()
-        .toReversed()
-        .map((place) => [place.key, place]),
-    ).values(),
-  ].toSorted((a, b) => a.x - b.x || a.rank - b.rank);
-  const spread = (among: readonly Place[] = [], column: Column): Column => {
-    const at = new Map(among.map(({ key }, i) => [key, i]));
-    return rows.map(({ key }) => {
-      const i = at.get(key);
-      return i === undefined ? undefined : column[i];
+  const rows = rowsAcross([curve, ...others]);
+  const blank: Column = rows.xs.map(() => undefined);
+  const spread = (at: number, values: readonly (WireNumber | undefined)[]): Column => {
+    const column = blank.slice();
+    rows.of[at]?.forEach((row, i) => {
+      column[row] = finite(values[i]);
     });
+    return column;
   };
-  const rest = others.map((other, i) => spread(places[i + 1], (other?.smooth ?? []).map(finite)));
+  const rest = others.map((other, i) => spread(i + 1, other?.smooth ?? []));
   const bands = others.flatMap((other, i) =>
-    other?.hasBand === true ? bandOf(other, bounds).map((column) => spread(places[i + 1], column)) : [],
+    other?.hasBand === true ? bandOf(other, bounds).map((column) => spread(i + 1, column)) : [],
   );
-  return {
-    columns: [rows.map(({ x }) => x), ...drawn.map((column) => spread(places[0], column)), ...rest, ...bands],
-    steps: rows.map(({ step }) => step),
-  };
+  return { columns: [rows.xs, ...drawn.map((column) => spread(0, column)), ...rest, ...bands], steps: rows.steps };
 }
 
 export const curvesOf = (curve: Curve, others?: readonly (Curve | null)[], bounds?: Bounds): Columns =>
   rowsOf(curve, others, bounds).columns;
 
-interface Place {
-  /** The same for the points of several curves that share a row. */
-  key: string;
-  x: number;
-  /** How many points of the curve before it have the same x. */
-  rank: number;
-  step: number;
+/** The rows of all points: those of several curves share a row where x is the same, and their rank among equal ones. */
+interface RowsAcross {
+  xs: number[];
+  /** The step of each row: of the first curve that has a point there. */
+  steps: readonly number[];
+  /** For each curve the row of each of its points. */
+  of: readonly (readonly number[])[];
 }
 
-function placesOf({ steps, x: xs = steps }: Curve): Place[] {
-  const ranks = new Map<number, number>();
-  return steps.map((step, i) => {
-    const x = xs[i] ?? 0;
-    const rank = ranks.get(x) ?? 0;
-    ranks.set(x, rank + 1);
-    return { key: `${x} ${rank}`, x, rank, step };
+const known = new WeakMap<readonly number[], { places: readonly (readonly number[])[]; rows: RowsAcross }>();
+
+/** The rows of curves; the same object while their points stand where they stood, whatever their values are. */
+function rowsAcross(curves: readonly (Curve | null)[]): RowsAcross {
+  const places = curves.flatMap((one) => (one === null ? [NOWHERE] : [one.steps, one.x ?? one.steps]));
+  const [key = NOWHERE] = places;
+  const last = known.get(key);
+  if (last?.places.length === places.length && places.every((place, i) => place === last.places[i])) return last.rows;
+  const rows = joined(curves);
+  known.set(key, { places, rows });
+  return rows;
+}
+
+const NOWHERE: readonly number[] = [];
+
+function joined(curves: readonly (Curve | null)[]): RowsAcross {
+  const counts = new Map<number, number>();
+  const ranks = curves.map((one) => (one?.x === undefined ? null : ranksOf(one.x)));
+  curves.forEach((one, at) =>
+    (one?.x ?? one?.steps ?? []).forEach((x, i) =>
+      counts.set(x, Math.max(counts.get(x) ?? 0, (ranks[at]?.[i] ?? 0) + 1)),
+    ),
+  );
+  const xs: number[] = [];
+  const first = new Map<number, number>();
+  for (const x of Float64Array.from(counts.keys()).toSorted()) {
+    first.set(x, xs.length);
+    for (let rank = counts.get(x) ?? 0; rank > 0; rank -= 1) xs.push(x);
+  }
+  const of = curves.map((one, at) =>
+    (one?.x ?? one?.steps ?? []).map((x, i) => (first.get(x) ?? 0) + (ranks[at]?.[i] ?? 0)),
+  );
+  const steps = xs.slice();
+  for (let at = curves.length - 1; at >= 0; at -= 1)
+    of[at]?.forEach((row, i) => {
+      steps[row] = curves[at]?.steps[i] ?? 0;
+    });
+  return { xs, steps, of };
+}
+
+/** How many points before each have the same x; steps differ from each other. */
+function ranksOf(xs: readonly number[]): number[] {
+  const counts = new Map<number, number>();
+  return xs.map((x) => {
+    const rank = counts.get(x) ?? 0;
+    counts.set(x, rank + 1);
+    return rank;
   });
 }
 

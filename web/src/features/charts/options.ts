@@ -8,6 +8,7 @@ import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
 import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis";
 import { type Frame, framing } from "./frame";
 import type { Bounds } from "./curvesOf";
+import type { Inks } from "./inks";
 
 const HEIGHT_PX = 128;
 const DASH = [4, 3];
@@ -21,21 +22,6 @@ const LEAST_DRAG_PX = 6;
 /** Room beside the last step: half of a short label. */
 const RIGHT_PX = 12;
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
-
-export interface Inks {
-  line: string;
-  faint: string;
-  band: string;
-  grid: string;
-  label: string;
-  mark: string;
-  page: string;
-  strong: string;
-  /** The colours of the overlaid runs. */
-  others: readonly string[];
-  /** Of the bands of the others. */
-  bands: readonly string[];
-}
 
 interface Given {
   width: number;
@@ -67,30 +53,6 @@ interface Given {
   limits: () => Limits;
   /** Called with what is drawn, whenever that changes. */
   drawn: (frame: Frame) => void;
-}
-
-/** The colours of the theme for the canvas. */
-export function inksOf(element: HTMLElement, colour: number, others: readonly number[]): Inks {
-  const probe = document.createElement("i");
-  element.append(probe);
-  const ink = (css: string): string => {
-    probe.style.color = css;
-    return getComputedStyle(probe).color;
-  };
-  const inks = {
-    line: ink(`var(--run-${colour})`),
-    faint: ink(`color-mix(in oklch, var(--run-${colour}) 40%, transparent)`),
-    band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
-    others: others.map((one) => ink(`var(--run-${one})`)),
-    bands: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 10%, transparent)`)),
-    grid: ink("var(--grid)"),
-    label: ink("var(--ink-3)"),
-    mark: ink("var(--ink-2)"),
-    page: ink("var(--surface-page)"),
-    strong: ink("var(--ink-1)"),
-  };
-  probe.remove();
-  return inks;
 }
 
 export function optionsOf({
@@ -166,14 +128,14 @@ export function optionsOf({
     series: [
       {},
       { stroke: inks.faint, width: 1, points: { show: false } },
-      { stroke: inks.line, width: 1.75, points: { show: true, filter: alone, fill: inks.line, size: 4 } },
+      { stroke: inks.line, width: 1.75, points: { show: false, filter: alone, fill: inks.line, size: 4 } },
       EDGE,
       EDGE,
       ...inks.others.map((stroke, i) => ({
         stroke,
         width: 1.5,
         dash: dashed[i] === true ? DASH : [],
-        points: { show: true, filter: alone, fill: stroke, size: 4 },
+        points: { show: false, filter: alone, fill: stroke, size: 4 },
       })),
       ...withBand.flatMap(() => [EDGE, EDGE]),
     ],
@@ -208,9 +170,10 @@ export function optionsOf({
   };
 }
 
-/** Points without a line to them: they are drawn as dots. */
-function alone(plot: uPlot, series: number): number[] {
-  return lonely(plot.data[series] ?? []);
+/** Points without a line to them: they are drawn as dots; null for none. */
+function alone(plot: uPlot, series: number): number[] | null {
+  const points = lonely(plot.data[series] ?? []);
+  return points.length === 0 ? null : points;
 }
 
 /** The labels across, without overlap. The scale may extend beyond the points, and be within them. */

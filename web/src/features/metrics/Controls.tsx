@@ -1,8 +1,6 @@
 /** How all curves are drawn, and which runs they are of. */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { SPAN } from "../../lib/charts/chart";
 import { acrossOf, labelOf } from "../../lib/charts/across";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -10,43 +8,24 @@ import { Text } from "../../ui/text/Text";
 import { bandOf } from "./band/band";
 import { BandSelect } from "./band/BandSelect";
 import { GroupSelect } from "./groups/GroupSelect";
-import { groupOf, hasMarks, isLog, type Layout, MOST_SPAN, pageAsked, setOption, spanOf, xOf, zoomOf } from "./choice";
+import { groupOf, hasMarks, isLog, type Layout, pageAsked, setOption, xOf, zoomOf } from "./choice";
 import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
+import { Smoothing } from "./smoothing/Smoothing";
 import style from "./Metrics.module.css";
 
 export function Controls({ layout, children }: { layout: Layout; children: ComponentChildren }) {
   const session = useSession();
   const asked = pageAsked(session);
-  const span = spanOf(asked);
   const zoom = zoomOf(asked);
   const x = xOf(asked);
-  // The page asks for another average once the slider rests.
-  const [dragged, drag] = useState<number | null>(null);
-  const now = dragged ?? span;
   const run = session.run.now.value;
   const over = session.overlays.runs.value;
   const isGrouped = over.length > 0 && groupOf(asked) !== "";
   return (
     <header class={style["controls"]}>
       <h1>Metrics</h1>
-      <label title="Moving average over so many steps; the thin line is the value of each step">
-        Smoothing
-        <input
-          type="range"
-          min={0}
-          max={MOST_SPAN}
-          value={now}
-          aria-valuetext={now === 0 ? "off" : `EMA over ${now} steps`}
-          onInput={(event) => drag(Number(event.currentTarget.value))}
-          onChange={(event) => {
-            const next = Number(event.currentTarget.value);
-            drag(null);
-            setOption(session, { ema: next === SPAN ? "" : String(next) });
-          }}
-        />
-        <span class={style["span"]}>{now === 0 ? "off" : `EMA ${now}`}</span>
-      </label>
+      <Smoothing />
       <div class={style["x"]} title="What stands across all charts">
         x
         <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeX(text)} />

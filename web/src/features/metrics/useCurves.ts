@@ -14,6 +14,9 @@ import { bandOf } from "./band/band";
 import { statOf } from "./figure/figure";
 import { splitOf, whereOf } from "./filter/filter";
 import { pointsOf } from "./points/points";
+import { averaged, wholeOf } from "./smoothing/average";
+import { draggedSpan } from "./smoothing/slider";
+import { useAllPoints } from "./smoothing/useAllPoints";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
@@ -23,6 +26,8 @@ const LEAST_POINTS = 500;
 const POINTS_OF_ALL = 25_000;
 /** Curves of so many points fit into one answer, each run counted. */
 const MOST_CURVES = 500;
+/** As many points of a curve, and of all of them, as the server answers. */
+const [MOST_OF_ONE, MOST_OF_ANSWER] = [20_000, 1_000_000];
 
 /** A curve as the server sent it, and as it is drawn; none of the latter without a value. */
 export interface Drawn {
@@ -99,50 +104,75 @@ export function useCurves(shown: readonly Placed[]): Curves {
       ),
     );
   };
-  const requestOf = (curves: CurveRecord[]): CurvesRequest => ({
+  const requestOf = (
+    curves: CurveRecord[],
+    points = Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length))),
+  ): CurvesRequest => ({
     runs: ids,
     curves,
-    points: Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length))),
+    points,
     step_min: null,
     step_max: null,
     group_by: group,
   });
-  const charts = shown.map(({ chart, series }) => ({
-    id: idOf(chart),
-    x: xOf(askedOf(session, chart)),
-    count: series.length + 1,
-  }));
+  const charts = shown.map(({ chart, series }) => {
+    const asked = askedOf(session, chart);
+    return { id: idOf(chart), x: xOf(asked), span: spanOf(asked), count: series.length + 1 };
+  });
   const records = shown.flatMap((one) => recordsFor(one, false));
+  const wholes = records.map(wholeOf);
+  const of = JSON.stringify([ids, split]);
+  const ofWholes = JSON.stringify([of, wholes]);
+  const versions = runs.map(({ version }) => version).join(" ");
+  const most = Math.floor(MOST_CURVES / ids.length);
   const loaded = useFollowed(
-    shown.length === 0 ? null : JSON.stringify([ids, split]),
-    runs.map(({ version }) => version).join(" "),
-    async () => ({ charts, ...(await inParts(records, Math.floor(MOST_CURVES / ids.length), requestOf)) }),
+    shown.length === 0 ? null : of,
+    versions,
+    async () => ({
+      charts,
+      ofWholes,
+      hasAll: group === "" && !shown.some(({ chart }) => zoomOf(askedOf(session, chart)) !== null),
+      ...(await inParts(records, most, (some) => requestOf(some))),
+    }),
     JSON.stringify([charts, records, group]),
   );
   const answer = loaded.value;
+  const all = useAllPoints(answer, group === "" ? of : null, ofWholes, versions, async () => {
+    const points = Math.min(MOST_OF_ONE, Math.floor(MOST_OF_ANSWER / ids.length / Math.min(most, wholes.length)));
+    return (await inParts(wholes, most, (some) => requestOf(some, points))).curves;
+  });
+  const spans = new Map(
+    shown.map(({ chart }) => {
+      const span = chart.look["ema"] === undefined ? draggedSpan.value : null;
+      return [idOf(chart), span ?? spanOf(askedOf(session, chart))];
+    }),
+  );
   const drawn = useMemo(() => {
     const byChart = new Map<string, Drawn[][]>();
     let at = 0;
-    for (const { id, x, count } of answer?.charts ?? []) {
+    for (const { id, x, span, count } of answer?.charts ?? []) {
       const curves = answer?.curves.slice(at, at + count) ?? [];
+      const now = spans.get(id) ?? span;
       byChart.set(
         id,
-        curves.map((all) =>
-          all.map((data) => ({
-            data,
-            curve: data.error === "" && data.steps.length > 0 ? curveOf(data) : null,
-            x,
-          })),
+        curves.map((each, i) =>
+          each.map((data, run) => {
+            const curve = data.error === "" && data.steps.length > 0 ? curveOf(data) : null;
+            const points = now === span || curve === null ? null : all?.[at + i]?.[run];
+            return { data, curve: (curve && points && averaged(curve, points, now)) ?? curve, x };
+          }),
         ),
       );
       at += count;
     }
     return byChart;
-  }, [answer]);
+    // The spans are another object each time.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [answer, all, [...spans].join(" ")]);
   return {
     curvesOf: ({ chart }) => drawn.get(idOf(chart)),
     groups: answer?.groups ?? null,
-    csvOf: (of) => curveCsv(requestOf(recordsFor(of, true))),
+    csvOf: (placed) => curveCsv(requestOf(recordsFor(placed, true))),
     error: loaded.error,
     again: loaded.again,
   };

@@ -15,10 +15,15 @@ export function smoothed(
   let mean = 0;
   let weight = 0;
   let last = 0;
+  let [apart, fall] = [1, keep];
   return values.map((value, i) => {
     const step = steps[i] ?? 0;
     if (value === null) return null;
-    const before = weight === 0 ? 0 : keep ** (step - last) * weight;
+    if (step - last !== apart) {
+      apart = step - last;
+      fall = keep ** apart;
+    }
+    const before = weight === 0 ? 0 : fall * weight;
     weight = before + 1;
     mean = mean * (before / weight) + value / weight; // never beyond the values: a sum of large ones would be infinite
     last = step;
@@ -28,9 +33,19 @@ export function smoothed(
 
 /** The places of values without neighbours. Undefined values belong to steps of other runs, and break no line. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
-  const points = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
-  const isValue = (at: number): boolean => typeof points[at]?.value === "number";
-  return points.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
+  const places: number[] = [];
+  let before = -1; // the place of the value before, without one between that breaks the line
+  let isAlone = false;
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at];
+    if (value === undefined) continue;
+    const isValue = value !== null;
+    if (isAlone && !isValue) places.push(before);
+    isAlone = isValue && before < 0;
+    before = isValue ? at : -1;
+  }
+  if (isAlone) places.push(before);
+  return places;
 }
 
 /** The allowed distances between ticks on an axis of steps. Steps may be times in nanoseconds. */
@@ -45,10 +60,9 @@ const DRAWN_DIGITS = 8;
 
 /** The number of digits to drop from values before drawing: 0 if they are drawn unchanged. */
 export function shrinking(columns: readonly (readonly (number | null | undefined)[])[]): number {
-  const most = columns.reduce(
-    (great, column) => column.reduce<number>((largest, value) => Math.max(largest, Math.abs(value ?? 0)), great),
-    0,
-  );
+  let most = 0;
+  for (const column of columns)
+    for (const value of column) if (typeof value === "number") most = Math.max(most, Math.abs(value));
   return most > GREAT ? Math.floor(Math.log10(Math.min(most, Number.MAX_VALUE))) - DRAWN_DIGITS : 0;
 }
 

@@ -5,6 +5,7 @@ at their foot (`alarms`, `landmarks`).
 import hashlib
 from collections.abc import Sequence
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -101,7 +102,7 @@ async def curves(request: Request) -> Response:
     library = await context.library()
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     queries = checked(body, len(runs))
-    versions = await context.in_thread(lambda: {run.id: version_of(run) for run in runs})
+    versions = await context.in_thread(lambda: versions_of(runs))
     digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
     key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
 
@@ -179,6 +180,12 @@ def version_of(run: OpenRun) -> str:
     return f"{run.version} {trainer}"
 
 
+def versions_of(runs: Sequence[OpenRun]) -> dict[str, str]:
+    """Return the version of each run."""
+    with query.listing_once():
+        return {run.id: version_of(run) for run in runs}
+
+
 def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: wire.CurvesRequest, most: int | None) -> Curve:
     """Return a curve of a run, or of a group. Raises as `query.curve` does."""
     if body.group_by:
@@ -212,7 +219,10 @@ def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: wire.
 
 
 def _numbers(array: Floats | None) -> list[wire.Number] | None:
-    return None if array is None else [number(value) for value in array.tolist()]
+    if array is None:
+        return None
+    values = array.tolist()
+    return [*values] if np.isfinite(array).all() else [number(value) for value in values]
 
 
 def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
@@ -221,7 +231,7 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         run=run_id,
         curve=place,
         steps=curve.steps.tolist(),
-        values=[number(value) for value in curve.values.tolist()],
+        values=_numbers(curve.values) or [],
         spread=_numbers(curve.spread),
         low=_numbers(curve.low),
         high=_numbers(curve.high),

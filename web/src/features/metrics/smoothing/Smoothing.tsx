@@ -1,0 +1,52 @@
+/** How much all curves are smoothed. They follow the slider; the server is asked once it rests. */
+
+import { useEffect } from "preact/hooks";
+import { SPAN } from "../../../lib/charts/chart";
+import { useSession } from "../../../state/useSession";
+import { MOST_SPAN, pageAsked, setOption, spanOf } from "../choice";
+import { draggedSpan, isAtSlider } from "./slider";
+import style from "../Metrics.module.css";
+
+export function Smoothing() {
+  const session = useSession();
+  const now = draggedSpan.value ?? spanOf(pageAsked(session));
+  useEffect(
+    () => () => {
+      draggedSpan.value = null;
+      isAtSlider.value = false;
+    },
+    [],
+  );
+  const come = (): void => {
+    isAtSlider.value = true;
+  };
+  return (
+    <label title="Moving average over so many steps; the thin line is the value of each step">
+      Smoothing
+      <input
+        type="range"
+        min={0}
+        max={MOST_SPAN}
+        value={now}
+        aria-valuetext={now === 0 ? "off" : `EMA over ${now} steps`}
+        onPointerEnter={come}
+        onFocus={come}
+        onPointerLeave={(event) => {
+          isAtSlider.value = event.currentTarget === document.activeElement;
+        }}
+        onBlur={() => {
+          isAtSlider.value = false;
+        }}
+        onInput={(event) => {
+          draggedSpan.value = Number(event.currentTarget.value);
+        }}
+        onChange={(event) => {
+          const next = Number(event.currentTarget.value);
+          draggedSpan.value = null;
+          setOption(session, { ema: next === SPAN ? "" : String(next) });
+        }}
+      />
+      <span class={style["span"]}>{now === 0 ? "off" : `EMA ${now}`}</span>
+    </label>
+  );
+}
