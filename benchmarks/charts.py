@@ -124,7 +124,7 @@ def drag(page: Page) -> None:
 
 CATALOGUE = """async run => {
   const {entries} = await (await fetch(`/api/runs/${run}/catalogue`)).json();
-  return entries.map(({kind, name, source, stat}) => "?" + new URLSearchParams({kind, name, source, stat}));
+  return entries.map(({kind, name, stat}) => "?" + new URLSearchParams({kind, name, stat}));
 }"""
 
 

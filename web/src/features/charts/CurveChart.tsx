@@ -111,48 +111,51 @@ export function CurveChart({
   useLayoutEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
-    const width = element.clientWidth;
-    const chart = new uPlot(
-      optionsOf({
-        width,
-        inks: inksOf(
-          element,
-          colour,
-          others.map((one) => one.colour),
-        ),
-        digits: () => now.current.digits,
-        withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
-        dashed: others.map((one) => one.isDashed === true),
-        across,
-        last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,
-        zoom: () => now.current.zoom,
-        onZoom: !isZoomable ? null : (range) => now.current.onZoom?.(range),
-        current: () => (now.current.current === null ? null : place.current(now.current.current)),
-        hover: (index) => now.current.hover(index === null ? null : (now.current.steps[index] ?? null)),
-        isByPosition,
-        bounds: () => now.current.bounds,
-        isLog,
-        limits: () => now.current.limits,
-        drawn: (frame) => now.current.onDrawn?.(frame),
-        open(index) {
-          const step = now.current.steps[index];
-          if (step === undefined || isByPosition) return;
-          if (now.current.open === undefined) session.steps.goNear(step);
-          else now.current.open(step);
-        },
-      }),
-      data,
-      element,
-    );
-    plot.current = chart;
-    const observer = new ResizeObserver(() => {
-      if (element.clientWidth > 0 && element.clientWidth !== chart.width)
-        chart.setSize({ width: element.clientWidth, height: chart.height });
+    const made = (width: number): uPlot =>
+      new uPlot(
+        optionsOf({
+          width,
+          inks: inksOf(
+            element,
+            colour,
+            others.map((one) => one.colour),
+          ),
+          digits: () => now.current.digits,
+          withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
+          dashed: others.map((one) => one.isDashed === true),
+          across,
+          last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,
+          zoom: () => now.current.zoom,
+          onZoom: !isZoomable ? null : (range) => now.current.onZoom?.(range),
+          current: () => (now.current.current === null ? null : place.current(now.current.current)),
+          hover: (index) => now.current.hover(index === null ? null : (now.current.steps[index] ?? null)),
+          isByPosition,
+          bounds: () => now.current.bounds,
+          isLog,
+          limits: () => now.current.limits,
+          drawn: (frame) => now.current.onDrawn?.(frame),
+          open(index) {
+            const step = now.current.steps[index];
+            if (step === undefined || isByPosition) return;
+            if (now.current.open === undefined) session.steps.goNear(step);
+            else now.current.open(step);
+          },
+        }),
+        now.current.data,
+        element,
+      );
+    // The width of many charts is known at once here; to ask each for its own would lay out the page each time.
+    const observer = new ResizeObserver(([entry]) => {
+      const width = Math.round(entry?.contentRect.width ?? 0);
+      if (width === 0) return;
+      if (plot.current === null) plot.current = made(width);
+      else if (width !== plot.current.width) plot.current.setSize({ width, height: plot.current.height });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
-      chart.destroy();
+      plot.current?.destroy();
+      plot.current = null;
     };
     // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
     // below.

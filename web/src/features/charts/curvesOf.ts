@@ -73,6 +73,8 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
 
 interface Rows {
   columns: Columns;
+  /** The values of the columns, without the rows of other runs. */
+  values: readonly Column[];
   /** The step of each row: of the curve itself where it has a point there, else of another. */
   steps: readonly number[];
 }
@@ -93,21 +95,24 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
   const { steps, mean: means, smooth } = curve;
   const drawn = [means.map(finite), smooth.map(finite), ...bandOf(curve, bounds)];
   if (curve.x === undefined && others.every((other) => other === null))
-    return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], steps };
+    return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], values: drawn, steps };
   const rows = rowsAcross([curve, ...others]);
+  const lines: [at: number, column: Column][] = [
+    ...drawn.map((column): [number, Column] => [0, column]),
+    ...others.map((other, i): [number, Column] => [i + 1, (other?.smooth ?? []).map(finite)]),
+    ...others.flatMap((other, i) =>
+      other?.hasBand === true ? bandOf(other, bounds).map((column): [number, Column] => [i + 1, column]) : [],
+    ),
+  ];
   const blank: Column = rows.xs.map(() => undefined);
-  const spread = (at: number, values: readonly (WireNumber | undefined)[]): Column => {
+  const columns = lines.map(([at, values]) => {
     const column = blank.slice();
     rows.of[at]?.forEach((row, i) => {
-      column[row] = finite(values[i]);
+      column[row] = values[i];
     });
     return column;
-  };
-  const rest = others.map((other, i) => spread(i + 1, other?.smooth ?? []));
-  const bands = others.flatMap((other, i) =>
-    other?.hasBand === true ? bandOf(other, bounds).map((column) => spread(i + 1, column)) : [],
-  );
-  return { columns: [rows.xs, ...drawn.map((column) => spread(0, column)), ...rest, ...bands], steps: rows.steps };
+  });
+  return { columns: [rows.xs, ...columns], values: lines.map(([, values]) => values), steps: rows.steps };
 }
 
 export const curvesOf = (curve: Curve, others?: readonly (Curve | null)[], bounds?: Bounds): Columns =>
@@ -198,9 +203,10 @@ export function drawnOf(
   others: readonly (Curve | null)[],
   bounds: Bounds,
   isLog: boolean,
-): Rows & { digits: number } {
-  const { columns: all, steps } = rowsOf(curve, others, bounds);
+): Omit<Rows, "values"> & { digits: number } {
+  const { columns: all, values, steps } = rowsOf(curve, others, bounds);
   const columns = isLog ? positive(all) : all;
-  const digits = shrinking(columns.slice(1));
-  return { columns: digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)], digits, steps };
+  const digits = shrinking(isLog ? columns.slice(1) : values);
+  const drawn: Columns = digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)];
+  return { columns: drawn, digits, steps };
 }

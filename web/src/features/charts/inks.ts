@@ -15,11 +15,14 @@ export interface Inks {
   bands: readonly string[];
 }
 
+/** What charts have looked up in this turn: to compute a style takes long, and all of them share few colours. */
+const known = new Map<string, string>();
+
 /** The colours of the theme for the canvas. */
 export function inksOf(element: HTMLElement, colour: number, others: readonly number[]): Inks {
   const probe = document.createElement("i");
   element.append(probe);
-  const known = new Map<string, string>(); // to compute a style takes long, and many runs share few colours
+  if (known.size === 0) setTimeout(() => known.clear());
   const ink = (css: string): string => {
     const before = known.get(css);
     if (before !== undefined) return before;

@@ -42,11 +42,18 @@ export function Smoothing() {
         }}
         onChange={(event) => {
           const next = Number(event.currentTarget.value);
-          draggedSpan.value = null;
-          setOption(session, { ema: next === SPAN ? "" : String(next) });
+          draggedSpan.value = next;
+          afterFrame(() => {
+            if (draggedSpan.value !== next) return;
+            draggedSpan.value = null;
+            setOption(session, { ema: next === SPAN ? "" : String(next) });
+          });
         }}
       />
       <span class={style["span"]}>{now === 0 ? "off" : `EMA ${now}`}</span>
     </label>
   );
 }
+
+/** The frame with the curves comes first; the address, and what else depends on it, after it. */
+const afterFrame = (work: () => void): number => requestAnimationFrame(() => setTimeout(work));
