@@ -48,6 +48,10 @@ UP = STEPS / 60
 RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "entropy_collapse": ({"token entropy": 2 * np.exp(-STEPS / 10)}, "Entropy fell", 22, 59),
     "kl_spike": ({"trainer optim/kl": with_values(0.01 * noise(), _30=0.2, _31=0.15)}, "KL spikes at steps", 30, 31),
+    "grad_norm_spike": ({"trainer actor/grad_norm": with_values(noise(), _30=40)}, "The gradient norm", 30, 30),
+    "reward_collapse": (
+        {"sample reward": np.where(STEPS < 40, 0.3 + 0.6 * UP, 0.05)}, "Reward fell from 0.635 to 0.05", 40, 59,
+    ),
     "ratio_spike": ({"token importance_ratio": with_values(2 * noise(), _40=90)}, "The largest ratio spikes", 40, 40),
     "mismatch_spike": ({"token mismatch_kl": with_values(0.001 * noise(), _25=0.5)}, "Mismatch KL", 25, 25),
     "eval_down": (
@@ -80,6 +84,11 @@ QUIET: dict[str, list[dict[str, Any]]] = {
     "entropy_collapse": [{"token entropy": 2 - UP}, {"token entropy": [1.0, 0.0]}, {"token entropy": FLAT}],
     "kl_spike": [
         {"trainer optim/kl": 0.001 * STEPS}, {"trainer kl_weight": with_values(noise(), _30=9)}, {"trainer kl": [1, 9]},
+    ],
+    "grad_norm_spike": [{"trainer grad_norm": with_values(noise(), _30=8)}, {"trainer grad_norm_clip": [1, 99]}],
+    "reward_collapse": [
+        {"sample reward": 0.5 * noise(0.2)}, {"sample reward": FLAT}, {"sample reward": [1.0] * 9 + [0.0] * 9},
+        {"sample reward": UP}, {"sample reward": 0.8 - 0.2 * UP},
     ],
     "ratio_spike": [{"token importance_ratio": 1 + 0.001 * STEPS}],
     "mismatch_spike": [{"token mismatch_kl": FLAT}, {"token mismatch_kl": np.full(60, np.nan)}],
@@ -155,6 +164,7 @@ def quiet(seed: int) -> Curves:
         "group without_spread": np.clip(0.25 + 0.15 * at + 0.08 * random.standard_normal(count), 0, 1),
         "samples ": np.full(count, 64.0) + random.integers(-2, 3, count),
         "trainer optim/loss": random.standard_normal(count), "trainer never": np.full(count, np.nan),
+        "trainer grad_norm": around(1.0, 0.5),
         "eval math": (0.4 + 0.2 * at + 0.03 * random.standard_normal(count))[:: max(1, count // 30)],
     }  # fmt: skip
     return Curves(**{name: one for name, one in curves.items() if random.random() < 0.8})

@@ -6,13 +6,14 @@ import xml.etree.ElementTree as ET
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, Response, Route, expect
 
 from rolloupe import Recorder
 from rolloupe.record.files import launches
-from tests.page.support import viewing
+from tests.page.support import Viewer, viewing
 
 pytestmark = pytest.mark.browser
 
@@ -247,6 +248,19 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         expect(chart.get_by_text("· 1 run")).to_have_count(0)
 
 
+CHARTS = [
+    "reward", *(f"?kind=group&name={name}" for name in ("all_best", "all_worst", "without_spread")), "response_chars",
+    "trainer.actor/kl",
+]  # fmt: skip
+
+
+def keep_charts(page: Page, viewer: Viewer) -> None:
+    """Follow a link to `CHARTS`, and keep them."""
+    page.goto(viewer.to(f"runs/run/metrics?{urlencode({'chart': CHARTS}, doseq=True)}"))
+    page.get_by_role("button", name="Layout of the charts").click()
+    page.get_by_role("button", name="Keep it as mine").click()
+
+
 def menu_button(page: Page) -> Locator:
     """The button of the menu of points."""
     return page.get_by_role("button", name="Points of the charts")
@@ -312,6 +326,15 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         page.on("request", note)
         page.keyboard.press("m")
         expect(page).to_have_title(re.compile("^run · Metrics"))
+        usual = page.get_by_role("region", name="by step").get_by_role("button", name="Rename")
+        expect(usual).to_have_text(
+            [f"Rename {name}" for name in ("Reward", "Reward distribution", "Groups", "kl", "Characters")]
+        )
+        expect(page.get_by_role("list", name="Curves").get_by_role("button", pressed=True)).to_have_text(
+            ["All right", "Mixed", "All wrong"]
+        )
+        asked.clear()
+        keep_charts(page, viewer)
         charts = page.get_by_role("region", name="by step")
         expect(charts.get_by_role("img")).to_have_count(6)
         kl = page.get_by_role("region", name="kl by step")
@@ -421,6 +444,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         page.get_by_role("button", name="The usual charts").click()
         expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
 
+        keep_charts(page, viewer)
         arrange(page)
 
         alarms = page.get_by_role("list", name="Alarms").get_by_role("listitem")
@@ -434,6 +458,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         off.get_by_role("button", name="Switch on").click()
         expect(alarms).to_have_count(before)
         alarm = alarms.first
+        alarm.get_by_role("button", name="Show curve").click()
+        expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_in_viewport()
         expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))
         alarm.get_by_role("link", name="Open step 4").click()
         expect(page).to_have_url(re.compile("runs/run.split=train&step=4&sample=train/4.*mode=samples"))

@@ -115,7 +115,7 @@ def test_the_worst_samples_say_how_bad_they_are_and_open_at_the_token(page: Page
         runs[0].report(target, SampleQuery(), worst=3, by="max_mismatch_kl")
         page.goto(target.as_uri())
         samples = page.get_by_role("navigation", name="Samples")
-        expect(samples).to_contain_text("by Largest mismatch KL of a token (max_mismatch_kl)")
+        expect(samples).to_contain_text("by Max mismatch KL (max_mismatch_kl)")
         button = samples.get_by_role("button").nth(1)
         assert re.match(r"max_mismatch_kl 0\.718\s.*reward \d · .*/1$", button.inner_text().replace("\n", " "))
         button.click()

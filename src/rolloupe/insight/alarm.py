@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.names import CurveName
 
 Severity = Literal["error", "hint"]
 """An error is certainly wrong; a hint is worth a look."""
@@ -24,6 +25,8 @@ class Alarm(NamedTuple):
     """The filter of the samples that show it; empty: all of these steps."""
     sort: str = ""
     descending: bool = True
+    curves: tuple[CurveName, ...] = ()
+    """The curves that show it; none for an alarm about the samples themselves."""
 
 
 class Rule(NamedTuple):

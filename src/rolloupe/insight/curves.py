@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
+from rolloupe.insight.names import CurveName
 from rolloupe.query import CurveQuery
 from rolloupe.tokens import Floats
 
@@ -81,8 +82,8 @@ Candidate = tuple[str, str, str]
 """A kind, a name and a statistic."""
 
 
-def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "") -> tuple[str, History] | None:
-    """Return the first of some curves that a run has, with its name, by its finite values.
+def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "") -> tuple[CurveName, History] | None:
+    """Return the first of some curves that a run has, and which it is, by its finite values.
 
     Metrics of the trainer whose names match `pattern` follow.
     """
@@ -90,5 +91,5 @@ def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "
     for kind, name, stat in [*candidates, *named]:
         curve = source.curve(kind, name, stat)
         if curve is not None and len(curve := curve.finite()):
-            return name, curve
+            return CurveName(kind, name), curve
     return None

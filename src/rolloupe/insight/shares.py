@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.names import CurveName
 
 LEAST = 10
 """The least number of steps to compare."""
@@ -24,8 +25,9 @@ class RisingRule(NamedTuple):
             return
         early, late = curve.early(), curve.late()
         if late > 2 * early and late > early + self.rise:
+            of = CurveName("sample", self.metric)
             text = f"in the last fifth of the steps; {early:.0%} in the first"
-            yield Alarm(f"{self.what} rise to {late:.0%}", text, *curve.late_steps(), sort=self.metric)
+            yield Alarm(f"{self.what} rise to {late:.0%}", text, *curve.late_steps(), sort=self.metric, curves=(of,))
 
     def rule(self, name: str, title: str) -> Rule:
         """Return the rule."""

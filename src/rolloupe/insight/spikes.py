@@ -99,12 +99,13 @@ class SpikeRule(NamedTuple):
         found = first_curve(source, self.candidates, self.pattern)
         if found is None:
             return
-        name, curve = found
+        which, curve = found
         for points, usual in spikes(curve, self.times, self.deviations):
             first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
             ratio = f", {worst / usual:.3g} times the median before" if usual > 0 else ""
             where = f"step {first}" if first == last else f"steps {first} to {last}"
-            yield Alarm(f"{self.what} spikes at {where}", f"{name} is {worst:.3g}{ratio}", first, last, sort=self.sort)
+            title, text = f"{self.what} spikes at {where}", f"{which.name} is {worst:.3g}{ratio}"
+            yield Alarm(title, text, first, last, sort=self.sort, curves=(which,))
 
     def rule(self, name: str, title: str) -> Rule:
         """Return the rule."""

@@ -20,6 +20,9 @@ from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.widgets.strips import LOOK
 
+MOUNT_S = 0.005
+"""A screen that is not there yet is looked for again after this time."""
+
 
 class FirstLook(NamedTuple):
     """What the app begins with: the open runs, and the first sample of one."""
@@ -68,6 +71,9 @@ class Terminal(App[None]):
         self._start.add_done_callback(lambda future: self._call(lambda: self._begin(future)))
 
     def _begin(self, start: "Future[FirstLook]") -> None:
+        if not self.rollouts.is_mounted:  # a run without samples answers before there is a screen
+            self.set_timer(MOUNT_S, lambda: self._begin(start))
+            return
         self.begun.set()
         error = start.exception()
         if error is not None:

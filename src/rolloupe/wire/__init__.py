@@ -35,6 +35,7 @@ from rolloupe.wire.records.about import (
     TrackerItem,
 )
 from rolloupe.wire.records.curves import (
+    AlarmCurve,
     AlarmItem,
     AlarmsReply,
     CatalogueEntry,
@@ -181,6 +182,7 @@ __all__ = [
     "PARTS",
     "SAFE_INTEGER",
     "AboutReply",
+    "AlarmCurve",
     "AlarmItem",
     "AlarmsReply",
     "AnswerItem",

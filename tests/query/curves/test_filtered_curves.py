@@ -65,6 +65,9 @@ def compare(run: rolloupe.Run, where: str) -> None:
     assert band.low is not None and band.high is not None and band.spread is not None
     for array, expected in ((band.low, rewards.quantile(0.05)), (band.high, rewards.quantile(0.95))):
         agree(pd.Series(array, index=band.steps), expected)
+    both = finite[["step", "reward", "response_chars"]].astype(float)
+    r = both.groupby("step")[["reward", "response_chars"]].apply(lambda one: one["reward"].corr(one["response_chars"]))
+    agree(asked(run, "correlation", "response_chars", where=where), r.dropna())
     agree(asked(run, "cumulative", "response_chars", where=where),
           trained.groupby("step")["response_chars"].sum().cumsum())  # fmt: skip
     counts = table.groupby("step").size().reindex(sorted(every["step"].unique()), fill_value=0)

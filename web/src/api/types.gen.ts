@@ -245,6 +245,7 @@ export interface CurveAxis {
  * - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
  *   `count`
  * - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
+ * - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, `value`
  * - `samples`: no name; `count`
  * - `elapsed`: no name; seconds since the first point with a time, `value`
  * - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
@@ -313,11 +314,16 @@ export interface CatalogueEntry {
   name: string;
   source: string;
   stat: string;
+  /** For pass@k and pass^k of an evaluation; 0 for all others. */
+  k: number;
   title: string;
   section: string;
   unit: string;
   /** What it is, in a sentence; empty where nobody but the framework knows. */
   about: string;
+  /** The bounds of the values of its samples; null where they are unknown. */
+  low: WireNumber;
+  high: WireNumber;
 }
 
 /** `GET /api/runs/{run}/catalogue?split=`: the curves that a run has, by section. */
@@ -326,6 +332,13 @@ export interface CatalogueReply {
   entries: CatalogueEntry[];
   /** Number of entries left out of the list. */
   left_out: number;
+}
+
+/** A curve that an alarm is about; its fields are those of `CurveRecord`. */
+export interface AlarmCurve {
+  kind: string;
+  name: string;
+  source: string;
 }
 
 /** What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list. */
@@ -343,6 +356,8 @@ export interface AlarmItem {
   where: string;
   sort: string;
   descending: boolean;
+  /** The curves that show it; empty for an alarm about the samples themselves. */
+  curves: AlarmCurve[];
 }
 
 /** `GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first. */

@@ -12,9 +12,12 @@ export const catalogueEntry = (
   name,
   source: kind === "trainer" ? "" : "train",
   stat: "",
+  k: 0,
   title: name,
   section,
   unit: "",
   about: "",
+  low: null,
+  high: null,
   ...more,
 });

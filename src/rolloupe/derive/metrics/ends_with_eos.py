@@ -26,4 +26,4 @@ def _of_row(row: SampleRow) -> float | None:
     return 0.0 if row.status == "truncated" else None
 
 
-METRIC = DerivedMetric("ends_with_eos", 1, "Ends with the end-of-sequence marker", of_batch=_of_batch)
+METRIC = DerivedMetric("ends_with_eos", 1, "Ends with EOS", of_batch=_of_batch)

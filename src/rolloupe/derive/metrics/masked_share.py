@@ -19,4 +19,4 @@ def _share(batch: TokenBatch) -> Floats:
     return shares
 
 
-METRIC = DerivedMetric("masked_share", 2, "Share of tokens masked or clipped", of_tokens=_share)
+METRIC = DerivedMetric("masked_share", 2, "Masked or clipped tokens", of_tokens=_share)

@@ -3,4 +3,4 @@
 from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.token_values import KL, largest, of_series
 
-METRIC = DerivedMetric("max_kl", 2, "Largest KL of a token", unit="nats", of_tokens=of_series(KL, largest))
+METRIC = DerivedMetric("max_kl", 2, "Max KL", unit="nats", of_tokens=of_series(KL, largest))

@@ -4,5 +4,5 @@ from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.token_values import largest, of_series
 
 METRIC = DerivedMetric(
-    "max_mismatch_kl", 2, "Largest mismatch KL of a token", unit="nats", of_tokens=of_series(("mismatch_kl",), largest)
+    "max_mismatch_kl", 2, "Max mismatch KL", unit="nats", of_tokens=of_series(("mismatch_kl",), largest)
 )

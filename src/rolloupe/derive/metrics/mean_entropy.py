@@ -3,6 +3,4 @@
 from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.token_values import mean, of_series
 
-METRIC = DerivedMetric(
-    "mean_entropy", 1, "Mean entropy of the tokens", unit="nats", of_tokens=of_series(("entropy",), mean)
-)
+METRIC = DerivedMetric("mean_entropy", 1, "Mean entropy", unit="nats", of_tokens=of_series(("entropy",), mean))

@@ -3,4 +3,4 @@
 from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.token_values import KL, mean, of_series
 
-METRIC = DerivedMetric("mean_kl", 1, "Mean KL of the tokens", unit="nats", of_tokens=of_series(KL, mean))
+METRIC = DerivedMetric("mean_kl", 1, "Mean KL", unit="nats", of_tokens=of_series(KL, mean))

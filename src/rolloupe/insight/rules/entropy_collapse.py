@@ -13,13 +13,16 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     found = first_curve(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
     if found is None or len(found[1]) < LEAST:
         return
-    name, entropy = found
+    which, entropy = found
     early, late = entropy.early(), entropy.late()
     if 0 <= late < SHARE * early:
         fell = entropy.at(entropy.values < SHARE * early)
         first, last = int(fell.steps[0]), int(entropy.steps[-1])
-        text = f"{name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
-        yield Alarm(f"Entropy fell to {late:.3g}", text, first, last, sort="derived.mean_entropy", descending=False)
+        text = f"{which.name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
+        yield Alarm(
+            f"Entropy fell to {late:.3g}", text, first, last, sort="derived.mean_entropy", descending=False,
+            curves=(which,),
+        )  # fmt: skip
 
 
 RULE = Rule(

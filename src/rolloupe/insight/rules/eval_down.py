@@ -6,6 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, History
+from rolloupe.insight.names import CurveName
 
 RISE, FALL, LEAST = 0.5, -0.75, 8
 DROP = 0.02
@@ -33,6 +34,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
                 first,
                 last,
                 split=name,
+                curves=(CurveName("sample", "reward"), CurveName("eval", "", name)),
             )
 
 

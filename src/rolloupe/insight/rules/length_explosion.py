@@ -3,24 +3,28 @@
 from collections.abc import Iterator
 
 from rolloupe.insight.alarm import Alarm, Rule
-from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.curves import HasCurves, first_curve
 
 ALWAYS, WITHOUT_REWARD, LEAST = 4.0, 2.0, 20
+UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare the last fifth of the lengths with the first, and so the rewards."""
-    lengths, rewards = source.curve("sample", "response_tokens", "mean"), source.curve("sample", "reward", "mean")
-    if lengths is None or len(lengths := lengths.finite()) < LEAST or lengths.early() <= 0:
+    found = first_curve(source, [("sample", name, "mean") for name in UNITS])
+    if found is None or len(found[1]) < LEAST or found[1].early() <= 0:
         return
+    which, lengths = found
+    rewards = source.curve("sample", "reward", "mean")
     times = lengths.late() / lengths.early()
     is_paid = rewards is not None and len(rewards := rewards.finite()) and rewards.late() > rewards.early()
     if times > (ALWAYS if is_paid else WITHOUT_REWARD):
         gain = "" if is_paid else ", and the reward is not higher"
         yield Alarm(
             f"Responses are {times:.2g} times as long",
-            f"{lengths.late():,.0f} tokens in the last fifth of the steps, {lengths.early():,.0f} in the first{gain}",
-            *lengths.late_steps(), sort="response_tokens",
+            f"{lengths.late():,.0f} {UNITS[which.name]} in the last fifth of the steps, "
+            f"{lengths.early():,.0f} in the first{gain}",
+            *lengths.late_steps(), sort=which.name, curves=(which,),
         )  # fmt: skip
 
 

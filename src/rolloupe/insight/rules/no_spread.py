@@ -6,6 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.names import CurveName
 
 SHARE, STEPS = 0.5, 10
 
@@ -26,7 +27,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     yield Alarm(
         f"{share:.0%} of the groups have no spread",
         f"median of the last {STEPS} steps: {', '.join(parts)}; nothing is learned from such groups",
-        int(flat.steps[-STEPS]), int(flat.steps[-1]),
+        int(flat.steps[-STEPS]), int(flat.steps[-1]), curves=(CurveName("group", "without_spread"),),
     )  # fmt: skip
 
 

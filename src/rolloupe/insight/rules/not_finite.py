@@ -6,6 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.names import CurveName
 
 SHARE = 0.5
 
@@ -26,7 +27,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         names = list(dict.fromkeys(name for step in steps for name in bad[step]))
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         count = f"{len(steps)} step{'s' if len(steps) > 1 else ''}"
-        yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1])
+        curves = tuple(CurveName("trainer", name) for name in names)
+        yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1], curves=curves)
 
 
 RULE = Rule(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.names import CurveName
 
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
@@ -30,6 +31,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
             f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
             f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
             first, last_step, sort="response_tokens",
+            curves=(CurveName("outcome", "length_right"), CurveName("outcome", "length_wrong")),
         )  # fmt: skip
 
 

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rolloupe import tokens
-from rolloupe.derive import PREFIX, summary_of
+from rolloupe.derive import PREFIX, summary_of, token_metrics
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import group_shares, shares
-from rolloupe.query.curves.records import CurveQuery
-from rolloupe.query.evals.grader import evaluations
+from rolloupe.query.curves.correlations import correlations
+from rolloupe.query.curves.outcomes import outcomes
+from rolloupe.query.curves.records import CurveOptions, CurveQuery
+from rolloupe.query.evals.grader import evaluations, judge_of
+from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.steps.summaries import splits, token_points, token_series_names
@@ -25,6 +28,9 @@ TRAINER = "Trainer"
 _LENGTHS = frozenset(("prompt_tokens", "response_tokens", "total_tokens", "turns", "response_chars", "prompt_chars"))
 
 
+_OF_TOKENS = frozenset(PREFIX + name for name in token_metrics())
+
+
 class CurveEntry(NamedTuple):
     """A curve that a run has."""
 
@@ -34,6 +40,9 @@ class CurveEntry(NamedTuple):
     unit: str = ""
     about: str = ""
     """What it is, in a sentence; empty where nobody but the framework knows."""
+    low: float | None = None
+    """The bounds of the values of its samples; None where they are unknown."""
+    high: float | None = None
 
 
 def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
@@ -42,8 +51,8 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
     Without a split, of the first one. Names are the framework's own; a title is added where it says more.
     """
     split = split or next((one.name for one in splits(run, quick=True)), "train")
-    entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_tokens(run, split)]
-    entries += [*_of_evals(run), *_of_progress(run, split)]
+    entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_lengths(run, split)]
+    entries += [*_of_tokens(run, split), *_of_evals(run), *_of_progress(run, split)]
     order = {name: place for place, name in enumerate(SECTIONS)}
     entries.sort(key=lambda one: order[one.section])
     return [*entries, *_of_trainer(run)]
@@ -53,7 +62,8 @@ def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for column in catalogue(run, split).columns:
         if column.kind == "number" and column.low is not None and column.name != "step":
             query = CurveQuery(kind="sample", name=column.name, source=split)
-            yield CurveEntry(query, column.label or column.name, _section(column), column.unit, _about(column))
+            words = column.label or column.name, _section(column), column.unit, _about(column)
+            yield CurveEntry(query, *words, column.low, column.high)
 
 
 def _section(column: ColumnInfo) -> str:
@@ -61,7 +71,9 @@ def _section(column: ColumnInfo) -> str:
         return REWARD
     if column.name in _LENGTHS:
         return LENGTH
-    return TEXTS if column.source == "derived" else SAMPLES
+    if column.source != "derived":
+        return SAMPLES
+    return TOKENS if column.name in _OF_TOKENS else TEXTS
 
 
 def _about(column: ColumnInfo) -> str:
@@ -86,6 +98,24 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
 
 
+def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    """Whether longer answers are better ones."""
+    names = {one.name for one in catalogue(run, split).columns if one.low is not None}
+    if "reward" not in names:
+        return
+    judge = judge_of(run, split)
+    graded = f"by {judge.metric}, at {'most' if judge.bar.falls else 'least'} {judge.bar.value:g}"
+    for name, title in (("length_right", "Length, right"), ("length_wrong", "Length, wrong")):
+        if outcomes(run, split, name):
+            about = f"mean response tokens of {name.removeprefix('length_')} answers, {graded}"
+            yield CurveEntry(CurveQuery(kind="outcome", name=name, source=split), title, LENGTH, "tokens", about)
+    name = next((one for one in ("response_tokens", "response_chars") if one in names), "")
+    if name and correlations(run, name, split):
+        about = f"Pearson's r of the reward and {name}, over the trained samples of a step"
+        query = CurveQuery(kind="correlation", name=name, source=split)
+        yield CurveEntry(query, "Correlation of reward and length", LENGTH, "", about)
+
+
 def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for name in token_series_names(run):
         if not token_points(run, name, split):
@@ -97,7 +127,12 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
     for name in evaluations(run):
         query = CurveQuery(kind="eval", source=name, stat="score")
-        yield CurveEntry(query, name.removeprefix("eval/"), EVALS, "", f"the mean score of {name}")
+        title = name.removeprefix("eval/")
+        yield CurveEntry(query, title, EVALS, "", f"the mean score of {name}")
+        for k in eval_summary(run, name, "", None, ()).ks[1:]:
+            about = f"share of the prompts of {name} of which one of {k} answers is right, without bias"
+            query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
+            yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
 
 
 def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:

@@ -9,6 +9,7 @@ import numpy as np
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.curves import shares
+from rolloupe.query.curves.correlations import correlations
 from rolloupe.query.curves.group_shares import SHARES, group_counts
 from rolloupe.query.curves.outcomes import outcomes
 from rolloupe.query.curves.quantiles import QUANTILES, quantiles
@@ -146,6 +147,11 @@ def _of_outcome(run: OpenRun, query: CurveQuery) -> Points:
     return Points(*_columns((step, found[step]) for step in sorted(found)))
 
 
+def _of_correlation(run: OpenRun, query: CurveQuery) -> Points:
+    found = correlations(run, query.name, _source(run, query), _where(query))
+    return Points(*_columns(sorted(found.items())))
+
+
 def _of_elapsed(run: OpenRun, _: CurveQuery) -> Points:
     table = metric_table(run)
     if table.start_s is None:
@@ -170,6 +176,7 @@ _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "share": _of_share,
     "group": _of_groups,
     "outcome": _of_outcome,
+    "correlation": _of_correlation,
     "samples": _of_counts,
     "elapsed": _of_elapsed,
     "cumulative": _of_cumulative,

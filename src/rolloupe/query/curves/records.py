@@ -19,6 +19,7 @@ STATS: dict[str, tuple[str, ...]] = {
     "share": ("share", "count"),
     "group": ("share", "count"),
     "outcome": ("value",),
+    "correlation": ("value",),
     "samples": ("count",),
     "elapsed": ("value",),
     "cumulative": ("value",),
@@ -74,6 +75,7 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step;
     - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards;
     - `outcome`: `length_right` and `length_wrong`, mean response tokens, or `right` and `wrong`, numbers of answers;
+    - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, over the same samples;
     - `samples`: the number of samples; its name is empty;
     - `elapsed`: seconds since the first point with a time that the trainer logged; its name is empty;
     - `cumulative`: the sum of a numeric column over the trained samples of a step and of all steps before it.

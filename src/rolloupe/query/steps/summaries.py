@@ -243,15 +243,20 @@ class TrainedColumn(NamedTuple):
     values: Sequence[Any]
 
 
-def trained_column(run: OpenRun, snapshot: Snapshot, name: str, where: str = "") -> TrainedColumn:
-    """Return a sample metric, of the samples that match a filter. Raises `BadQuery`, which lists the known names."""
+def trained_column(
+    run: OpenRun, snapshot: Snapshot, name: str, where: str = "", beside: Sequence[str] = ()
+) -> TrainedColumn:
+    """Return a sample metric, of the samples that match a filter, and columns that the statement uses beside it.
+
+    Raises `BadQuery`, which lists the known names.
+    """
     of = _known_number(run, snapshot, name)
-    rows = matching(snapshot, where, [name, "discarded"])
+    rows = matching(snapshot, where, [name, "discarded", *beside])
     named = [Column(of.column, kind)] if (kind := sql_type(of.column)) else []
     return TrainedColumn(
         f"{quote(of.column)}::DOUBLE",
         list(dict.fromkeys([*named, *rows.named])),
-        rows.overlay if rows.own else _overlay_of(snapshot, of.column),
+        rows.overlay if rows.own else _overlay_of(snapshot, of.column, *beside),
         (*([of.name] if of.kind == "derived" else []), *rows.later),
         rows.table,
         rows.own,
@@ -259,9 +264,9 @@ def trained_column(run: OpenRun, snapshot: Snapshot, name: str, where: str = "")
     )
 
 
-def _overlay_of(snapshot: Snapshot, column: str) -> AnnotationOverlay:
-    is_overridden = is_annotated(snapshot, [column]) or snapshot.annotates_discarded
-    return AnnotationOverlay(snapshot.annotations if is_overridden else (), [column, "discarded"])
+def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
+    is_overridden = is_annotated(snapshot, columns) or snapshot.annotates_discarded
+    return AnnotationOverlay(snapshot.annotations if is_overridden else (), [*columns, "discarded"])
 
 
 def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:

@@ -57,6 +57,7 @@ class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
     - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
       `count`
     - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
+    - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, `value`
     - `samples`: no name; `count`
     - `elapsed`: no name; seconds since the first point with a time, `value`
     - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
@@ -129,11 +130,16 @@ class CatalogueEntry(Struct, kw_only=True):
     name: str
     source: str
     stat: str
+    k: int
+    """For pass@k and pass^k of an evaluation; 0 for all others."""
     title: str
     section: str
     unit: str
     about: str
     """What it is, in a sentence; empty where nobody but the framework knows."""
+    low: Number
+    """The bounds of the values of its samples; null where they are unknown."""
+    high: Number
 
 
 class CatalogueReply(Struct, kw_only=True):
@@ -143,6 +149,14 @@ class CatalogueReply(Struct, kw_only=True):
     entries: list[CatalogueEntry]
     left_out: int
     """Number of entries left out of the list."""
+
+
+class AlarmCurve(Struct, kw_only=True):
+    """A curve that an alarm is about; its fields are those of `CurveRecord`."""
+
+    kind: str
+    name: str
+    source: str
 
 
 class AlarmItem(Struct, kw_only=True):
@@ -161,6 +175,8 @@ class AlarmItem(Struct, kw_only=True):
     where: str
     sort: str
     descending: bool
+    curves: list[AlarmCurve]
+    """The curves that show it; empty for an alarm about the samples themselves."""
 
 
 class AlarmsReply(Struct, kw_only=True):

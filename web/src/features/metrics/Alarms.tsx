@@ -1,17 +1,19 @@
 /** Worth a look: what rules found in the curves of the run, each with a link to the samples that show it. */
 
-import type { AlarmItem, AlarmsReply } from "../../api/types.gen";
+import type { AlarmItem, AlarmsReply, CatalogueEntry } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
 import type { Loaded } from "../../ui/hooks/useLoaded";
+import type { Layout } from "./choice";
+import { keyOfCurve } from "./landmarks/landmarks";
 import { rulesOff } from "./alarms/rulesOff";
 import { SwitchedOff, SwitchOff } from "./alarms/SwitchedOff";
 import style from "./Metrics.module.css";
 
-export function Alarms({ loaded }: { loaded: Loaded<AlarmsReply> }) {
+export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout: Layout }) {
   const reply = loaded.value;
   const run = useSession().run.now.value?.id ?? "";
   const off = rulesOff(run);
@@ -32,7 +34,11 @@ export function Alarms({ loaded }: { loaded: Loaded<AlarmsReply> }) {
       {alarms.length > 0 && (
         <ul class={style["alarms"]} aria-label="Alarms">
           {alarms.map((alarm) => (
-            <Alarm key={`${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`} alarm={alarm} />
+            <Alarm
+              key={`${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`}
+              alarm={alarm}
+              layout={layout}
+            />
           ))}
         </ul>
       )}
@@ -41,10 +47,12 @@ export function Alarms({ loaded }: { loaded: Loaded<AlarmsReply> }) {
   );
 }
 
-function Alarm({ alarm }: { alarm: AlarmItem }) {
+function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
   const session = useSession();
   const to = samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
   const { first_step: first, last_step: last } = alarm;
+  const keys = new Set(alarm.curves.map(keyOfCurve));
+  const curves = layout.entries.filter((one) => keys.has(keyOfCurve(one)) && !one.stat.startsWith("pass_"));
   return (
     <li data-severity={alarm.severity}>
       <h3 title={`${alarm.severity === "error" ? "Error" : "Hint"}. Rule: ${harmless(alarm.words)}`}>
@@ -52,15 +60,39 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
         {harmless(alarm.title)}
       </h3>
       <p>{harmless(alarm.text)}</p>
-      {session.run.splitChoices.value.length > 0 && (
-        <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
-          {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
-          <span class="hidden">: {harmless(alarm.title)}</span>
-        </a>
-      )}
-      <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} />
+      <div class={style["actions"]}>
+        {session.run.splitChoices.value.length > 0 && (
+          <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+            {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
+            <span class="hidden">: {harmless(alarm.title)}</span>
+          </a>
+        )}
+        {curves.length > 0 && (
+          <button
+            type="button"
+            class="action"
+            title={`See ${harmless(curves.map(({ title }) => title).join(", "))}`}
+            onClick={() => showCurves(curves, layout)}
+          >
+            Show {curves.length === 1 ? "curve" : "curves"}
+          </button>
+        )}
+        <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} />
+      </div>
     </li>
   );
+}
+
+/** Draw curves that the page does not draw yet, and bring the first into view. */
+function showCurves(curves: readonly CatalogueEntry[], layout: Layout): void {
+  layout.show(curves);
+  const [first] = curves.map(keyOfCurve);
+  setTimeout(() => {
+    const cards = [...document.querySelectorAll<HTMLElement>("[data-curves]")];
+    const card = cards.find(({ dataset }) => dataset["curves"]?.split("\n").includes(first ?? ""));
+    card?.scrollIntoView({ block: "center" });
+    card?.animate([{ outline: "2px solid var(--accent)" }, { outline: "2px solid transparent" }], 2000);
+  });
 }
 
 /** The list of the samples that show it; `firstSplit` is that of an alarm without one. */

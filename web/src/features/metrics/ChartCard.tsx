@@ -97,9 +97,9 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
   );
   const hasRollouts = run !== null && run.splits.length > 0;
   const at = placeOf(own?.curve ?? null, pointed);
-  const step = isGrouped ? undefined : own?.curve?.steps[at];
-  const value = score(own?.curve?.mean[at], "none");
   const drawing = figureOf(asked, entry.kind);
+  const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
+  const value = score(own?.curve?.mean[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
@@ -240,5 +240,6 @@ const errorsOf = (rows: readonly Row[], curves: readonly (readonly Drawn[])[] | 
 
 function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
   if (entry.unit.startsWith("share")) return boundsOf(0, 1);
+  if (entry.low !== null || entry.high !== null) return boundsOf(entry.low, entry.high);
   return boundsOf(...kindOf(entry.kind).bounds(chartOfEntry(entry), session));
 }

@@ -2,8 +2,8 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { CatalogueEntry } from "../../api/types.gen";
-import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
 import { fileOf, layoutInFile } from "../../lib/charts/layout";
+import { usualLayout } from "../../lib/charts/usualLayout";
 import { nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { announce } from "../../ui/overlay/announce";
@@ -49,7 +49,7 @@ function Choices({ entries, whose, close }: Props) {
   const { layout } = session;
   const file = useRef<HTMLInputElement>(null);
   const [trouble, setTrouble] = useState("");
-  const charts = layout.charts.value ?? usualMetrics(entries).map(chartOfEntry);
+  const charts = layout.charts.value ?? usualLayout(entries);
   const item = session.run.now.value;
   const then = (act: () => void) => (): void => {
     act();

@@ -21,6 +21,7 @@ import { ChartCard } from "./ChartCard";
 import { askedOf, type Layout, layoutOf, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
+import { keyOfCurve, landmarksIn } from "./landmarks/landmarks";
 import { useLandmarks } from "./landmarks/useLandmarks";
 import { SectionTitle } from "./parts/SectionTitle";
 import { useCurves } from "./useCurves";
@@ -101,7 +102,7 @@ export function MetricsPage() {
         <Shown layout={layout} alarms={alarms.value?.alarms ?? NONE} />
       </div>
       <aside class={style["right"]} aria-label="Worth a look">
-        <Alarms loaded={alarms} />
+        <Alarms loaded={alarms} layout={layout} />
       </aside>
     </main>
   );
@@ -138,6 +139,8 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
   const place = new Map(placed.map((one, at) => [one, at]));
+  const keys = new Map(placed.map((one) => [one, [one, ...one.series].map(keyOfCurve)]));
+  const charted = new Set([...keys.values()].flat());
   return (
     <>
       {error !== null && <Missing error={error} again={again} />}
@@ -160,8 +163,9 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
             <div class={style["charts"]}>
               {entries.map((entry) => {
                 const at = place.get(entry) ?? 0;
+                const own = keys.get(entry) ?? [];
                 return (
-                  <div key={idOf(entry.chart)} data-place={at} class={cardClass(drag, at)}>
+                  <div key={idOf(entry.chart)} data-place={at} data-curves={own.join("\n")} class={cardClass(drag, at)}>
                     <ChartCard
                       entry={entry}
                       curves={curvesOf(entry)}
@@ -170,7 +174,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                       entries={layout.entries}
                       pointed={pointed}
                       point={point}
-                      landmarks={landmarks}
+                      landmarks={landmarksIn(landmarks, own, charted)}
                       tools={{
                         remove: () => layout.remove(at),
                         alter: (change) => layout.alter(at, change),

@@ -2,9 +2,9 @@
 
 import type { CatalogueEntry } from "../../api/types.gen";
 import { MAX_METRICS } from "../../lib/address/address";
-import { chartOfEntry, usualMetrics } from "../../lib/charts/catalogue";
+import { chartOfEntry } from "../../lib/charts/catalogue";
 import { STEP } from "../../lib/charts/across";
-import { type Chart, chartOf, SPAN } from "../../lib/charts/chart";
+import { type Chart, chartOf, SPAN, textOf } from "../../lib/charts/chart";
 import {
   added,
   altered,
@@ -20,6 +20,7 @@ import {
   sectionMoved,
   sectionRenamed,
 } from "../../lib/charts/layout";
+import { usualLayout } from "../../lib/charts/usualLayout";
 import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
@@ -40,6 +41,8 @@ export interface Layout {
   missing: readonly Chart[];
   has: (entry: CatalogueEntry) => boolean;
   toggle: (entry: CatalogueEntry) => void;
+  /** Draw curves that the page does not draw yet. */
+  show: (entries: readonly CatalogueEntry[]) => void;
   /** A chart takes the place of another. */
   moveTo: (from: number, to: number) => void;
   moveBy: (from: number, by: 1 | -1) => void;
@@ -61,12 +64,14 @@ export interface Layout {
 }
 
 export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]): Layout {
-  const chosen = layout.charts.value ?? usualMetrics(entries).map(chartOfEntry);
+  const chosen = layout.charts.value ?? usualLayout(entries);
   const placed = placedOf(chosen, entries);
   const known = new Set(placed.map((one) => keyOf(one.chart)));
   const missing = chosen.filter((one) => !known.has(keyOf(one)));
   const change = (charts: readonly Chart[]): void => layout.change([...charts, ...missing]);
-  const has = (entry: CatalogueEntry): boolean => known.has(keyOf(chartOfEntry(entry)));
+  const joinedAt = (entry: CatalogueEntry): number =>
+    placed.findIndex(({ chart }) => chart.more.includes(textOf(chartOfEntry(entry))));
+  const has = (entry: CatalogueEntry): boolean => known.has(keyOf(chartOfEntry(entry))) || joinedAt(entry) >= 0;
   const charts = placed.map((one) => one.chart);
   const without = (key: string): Chart[] => charts.filter((one) => keyOf(one) !== key);
   return {
@@ -74,7 +79,16 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
     entries,
     missing,
     has,
-    toggle: (entry) => change(has(entry) ? without(keyOf(chartOfEntry(entry))) : added(placed, entry, entries)),
+    toggle: (entry) => {
+      const own = chartOfEntry(entry);
+      if (known.has(keyOf(own))) change(without(keyOf(own)));
+      else if (has(entry)) change(parted(placed, joinedAt(entry), textOf(own)));
+      else change(added(placed, entry, entries));
+    },
+    show: (wanted) => {
+      const further = wanted.filter((one) => !has(one));
+      if (further.length > 0) change(further.reduce((all, one) => added(placedOf(all, entries), one, entries), charts));
+    },
     moveTo: (from, to) => change(movedTo(placed, from, to)),
     moveBy: (from, by) => change(movedBy(placed, from, by)),
     rename: (at, title) => change(renamed(placed, at, title, entries)),

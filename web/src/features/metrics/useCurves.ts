@@ -98,7 +98,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
     const x = axisOf(xOf(asked), split);
     return [placed, ...placed.series].map(({ chart }) =>
       recordOf(
-        { ...chart, stat: statOf(asked, chart), options },
+        { ...chart, stat: statOf(asked, chart), options: { ...chart.options, ...options } },
         chart.kind === "trainer" || chart.kind === "elapsed" ? "" : splitOf(asked, split),
         x,
       ),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CatalogueEntry } from "../../api/types.gen";
-import { chartOfEntry, matching, patternOf, sectionsOf, usualMetrics } from "./catalogue";
+import { chartOfEntry, matching, patternOf, sectionsOf } from "./catalogue";
 import { chartOf } from "./chart";
 import { catalogueEntry as entry } from "../../testing/catalogue";
 
@@ -19,44 +19,6 @@ const RICH = [
   entry("trainer", "optim/lr", "optim"),
 ];
 const namesOf = (entries: readonly CatalogueEntry[]) => entries.map(({ name, source }) => name || source);
-
-describe("the charts of a run never seen", () => {
-  it("are reward, groups, length, entropy, KL of both kinds and the first evaluation, in its order", () => {
-    expect(namesOf(usualMetrics(RICH))).toEqual([
-      "reward",
-      "all_best",
-      "all_worst",
-      "without_spread",
-      "response_tokens",
-      "truncated",
-      "mismatch_kl",
-      "kl",
-      "eval/aime",
-      "actor/entropy",
-    ]);
-  });
-  it("take characters where nobody counted tokens, and KL that the trainer logged", () => {
-    const poor = [entry("sample", "response_chars"), ...RICH.filter(({ name }) => /^reward|^actor|lr$/.test(name))];
-    expect(namesOf(usualMetrics(poor))).toEqual([
-      "response_chars",
-      "reward",
-      "actor/entropy",
-      "actor/kl_loss",
-      "optim/lr",
-    ]);
-  });
-  it("are filled up to five with losses and others, but never with clocks", () => {
-    const logged = ["a", "b", "c", "policy_loss", "time", "train/grad_norm", "train/reward/mean", "z"];
-    expect(namesOf(usualMetrics(logged.map((name) => entry("trainer", name))))).toEqual([
-      "a",
-      "b",
-      "policy_loss",
-      "train/grad_norm",
-      "train/reward/mean",
-    ]);
-    expect(usualMetrics([])).toEqual([]);
-  });
-});
 
 describe("the catalogue", () => {
   it("is found by a regular expression over names, titles and sections, in any case", () => {
@@ -80,6 +42,10 @@ describe("the catalogue", () => {
       ["actor", 2],
       ["optim", 1],
     ]);
+  });
+  it("keeps the k of pass@k", () => {
+    const [one] = [entry("eval", "", "Evals", { source: "eval/aime", stat: "pass_at", k: 4 })].map(chartOfEntry);
+    expect(one).toEqual(chartOf("?kind=eval&source=eval/aime&stat=pass_at&k=4"));
   });
   it("leaves the split of a chart open, except for an evaluation", () => {
     expect(chartOfEntry(entry("group", "mixed"))).toEqual(chartOf("?kind=group&name=mixed"));

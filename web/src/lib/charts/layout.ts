@@ -9,6 +9,8 @@ import { type Chart, chartOf, chartsOf, type Look, MAX_SERIES, plain, textOf, TI
 /** A chart of the page: its entry under the title and in the section that the person gave them. */
 export interface Placed extends CatalogueEntry {
   readonly chart: Chart;
+  /** The title of its first curve, whatever the chart is called. */
+  readonly curve: string;
   /** The further curves in it, as far as the catalogue has them. */
   readonly series: readonly Series[];
 }
@@ -18,7 +20,8 @@ export interface Series extends CatalogueEntry {
 }
 
 /** What tells curves apart, whatever their charts are called. */
-export const keyOf = ({ kind, name, source, stat }: Chart): string => JSON.stringify([kind, name, source, stat]);
+export const keyOf = ({ kind, name, source, stat, options }: Chart): string =>
+  JSON.stringify([kind, name, source, stat, ...(stat.startsWith("pass_") ? [options?.k ?? 1] : [])]);
 
 /** What tells charts apart: a curve may have several. */
 export const idOf = (chart: Chart): string => `${keyOf(chart)}${chart.copy}`;
@@ -37,7 +40,16 @@ export function placedOf(charts: readonly Chart[], entries: readonly CatalogueEn
     const { title, section } = chart;
     return entry === undefined
       ? []
-      : [{ ...entry, title: title || entry.title, section: section || entry.section, chart, series: seriesOf(chart) }];
+      : [
+          {
+            ...entry,
+            title: title || entry.title,
+            section: section || entry.section,
+            chart,
+            curve: entry.title,
+            series: seriesOf(chart),
+          },
+        ];
   });
   return sectionsOf(all).flatMap((section) => section.entries);
 }

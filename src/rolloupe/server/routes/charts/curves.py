@@ -35,6 +35,8 @@ MAX_ALARMS = 200
 MAX_LANDMARKS = 2000
 """Of each kind, the last ones; nobody can tell more apart on a chart."""
 
+OF_K = ("pass_at", "pass_all")
+
 
 async def catalogue(request: Request) -> Response:
     """`GET /api/runs/{run}/catalogue?split=`."""
@@ -56,10 +58,13 @@ def catalogue_entry(entry: CurveEntry) -> wire.CatalogueEntry:
         name=entry.query.name,
         source=entry.query.source,
         stat=entry.query.stat,
+        k=entry.query.options.k if entry.query.stat in OF_K else 0,
         title=entry.title,
         section=entry.section,
         unit=entry.unit,
         about=entry.about,
+        low=wire.number(entry.low),
+        high=wire.number(entry.high),
     )
 
 
@@ -73,6 +78,7 @@ async def alarms(request: Request) -> Response:
                 rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
                 split=alarm.split, first_step=alarm.first_step, last_step=alarm.last_step, where=alarm.where,
                 sort=alarm.sort, descending=alarm.descending,
+                curves=[wire.AlarmCurve(kind=one.kind, name=one.name, source=one.source) for one in alarm.curves],
             )
             for rule, alarm in insight.check(insight.RunCurves(run))[:MAX_ALARMS]
         ]  # fmt: skip

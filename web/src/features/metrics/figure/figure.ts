@@ -41,4 +41,5 @@ export function statOf(asked: Asked, { kind, stat }: { kind: string; stat: strin
 }
 
 /** The number in words. */
-export const wordsOfFigure = (figure: string, kind: string): string => FIGURES[kind]?.[figure] ?? "";
+export const wordsOfFigure = (figure: string, kind: string): string =>
+  figure === MAP ? "samples by value" : (FIGURES[kind]?.[figure] ?? "");

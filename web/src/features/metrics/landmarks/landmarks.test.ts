@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AlarmItem } from "../../../api/types.gen";
-import { landmarksOf, MOST_SPOTS, spotsOf } from "./landmarks";
+import { keyOfCurve, landmarksIn, landmarksOf, MOST_SPOTS, spotsOf } from "./landmarks";
 
 const ALARM: AlarmItem = {
   rule: "kl_spike",
@@ -14,6 +14,7 @@ const ALARM: AlarmItem = {
   where: "",
   sort: "",
   descending: false,
+  curves: [],
 };
 const FRAME = { left: 48, width: 300, low: 0, high: 99 };
 const steps = Array.from({ length: 100 }, (_, i) => i);
@@ -47,6 +48,17 @@ describe("landmarks at the foot of a chart", () => {
     expect(spotsOf(many, { steps }, FRAME)).toHaveLength(13);
     expect(spotsOf(many, { steps }, { ...FRAME, width: 5000 }).length).toBeLessThanOrEqual(MOST_SPOTS + 1);
     expect(spotsOf(many, { steps }, FRAME)[0]?.lines).toEqual(["8 checkpoints, steps 0 to 7"]);
+  });
+
+  it("are of an alarm in the charts of its curve, and in all where none draws it", () => {
+    const about = { ...ALARM, curves: [{ kind: "trainer", name: "kl", source: "" }] };
+    const all = landmarksOf(reply(saved(3)), [about, ALARM]);
+    const [kl, reward] = [
+      keyOfCurve({ kind: "trainer", name: "kl", source: "" }),
+      keyOfCurve({ kind: "sample", name: "reward", source: "train" }),
+    ];
+    const inChart = (own: string, charted: readonly string[]) => landmarksIn(all, [own], new Set(charted)).length;
+    expect([inChart(kl, [kl, reward]), inChart(reward, [kl, reward]), inChart(reward, [reward])]).toEqual([4, 3, 4]);
   });
 
   it("stand where their step is, whatever is across, and nowhere beyond the range", () => {

@@ -1,6 +1,6 @@
 /** Landmarks of a run at the foot of its charts: checkpoints, resumes and alarms; those close together are one. */
 
-import type { AlarmItem, LandmarksReply } from "../../../api/types.gen";
+import type { AlarmCurve, AlarmItem, LandmarksReply } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { nearest } from "../../../lib/numbers/nearest";
 import type { Curve, Frame } from "../../charts";
@@ -56,6 +56,21 @@ export function landmarksOf(found: LandmarksReply | null, alarms: readonly Alarm
     })),
   ].toSorted((one, other) => one.step - other.step);
 }
+
+/** Names a curve, whatever the chart: the split of all but evaluations is that of the page. */
+export const keyOfCurve = ({ kind, name, source }: AlarmCurve): string =>
+  JSON.stringify([kind, name, kind === "eval" ? source : ""]);
+
+/** The landmarks of a chart: an alarm marks the charts of its curves, and all charts if none of them draws one. */
+export const landmarksIn = (
+  landmarks: readonly Landmark[],
+  own: readonly string[],
+  charted: ReadonlySet<string>,
+): readonly Landmark[] =>
+  landmarks.filter(({ alarm }) => {
+    const keys = alarm?.curves.map(keyOfCurve) ?? [];
+    return keys.some((key) => own.includes(key)) || !keys.some((key) => charted.has(key));
+  });
 
 const landmark = (step: number, kind: Kind, words: string): Landmark => ({ step, kind, words, alarm: null });
 

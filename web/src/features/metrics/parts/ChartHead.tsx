@@ -38,7 +38,7 @@ export function ChartHead({ entry, entries, figures, pointed, step, value, csv, 
     <>
       <h3>
         <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
-        <small class="clip">{pointed === null ? figures : `step ${figure(pointed)}`}</small>
+        <small title={figures}>{pointed === null ? figures : `step ${figure(pointed)}`}</small>
         {step === undefined || !hasRollouts ? (
           <b>{step === undefined ? "" : value}</b>
         ) : (
@@ -55,7 +55,7 @@ export function ChartHead({ entry, entries, figures, pointed, step, value, csv, 
         <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} placed={entry} tools={tools} />
         <button
           type="button"
-          class={`action ${style["tool"]}`}
+          class={`action ${style["tool"]} ${style["away"]}`}
           aria-label={`Take ${title} away`}
           title="Take away"
           onClick={tools.remove}

@@ -41,7 +41,7 @@ export function rowsOf(
   const all = [placed, ...placed.series];
   return all.map((entry, i) => {
     const colour = colours[i] ?? 1;
-    const title = harmless(entry.title);
+    const title = harmless(i === 0 && all.length > 1 ? placed.curve : entry.title);
     const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
       name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [source.name] : [])].join(" · "),

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { catalogueEntry as entry } from "../../testing/catalogue";
+import { placedOf } from "./layout";
+import { usualLayout } from "./usualLayout";
+
+const RICH = [
+  entry("sample", "reward", "Reward"),
+  entry("sample", "advantage", "Reward"),
+  ...["all_best", "all_worst", "without_spread", "mixed"].map((name) => entry("group", name, "Groups")),
+  ...["prompt_tokens", "response_tokens", "response_chars"].map((name) => entry("sample", name, "Length and status")),
+  entry("share", "truncated", "Length and status"),
+  ...["length_right", "length_wrong"].map((name) => entry("outcome", name, "Length and status")),
+  ...["logprobs", "mismatch_kl", "kl"].map((name) => entry("token", name, "Tokens")),
+  entry("sample", "derived.max_kl", "Tokens"),
+  ...["score", "pass_at"].map((stat) => entry("eval", "", "Evals", { source: "eval/aime", stat, title: stat, k: 0 })),
+  entry("trainer", "actor/entropy", "actor"),
+  entry("trainer", "actor/kl_loss", "actor"),
+  entry("trainer", "optim/lr", "optim"),
+];
+
+describe("the charts of a run never seen", () => {
+  it("are rewards and groups, the policy, lengths and evaluations, in sections of their own", () => {
+    const placed = placedOf(usualLayout(RICH), RICH);
+    expect(placed.map(({ section, title, series }) => [section, title, ...series.map(({ name }) => name)])).toEqual([
+      ["Reward", "reward"],
+      ["Reward", "Reward distribution"],
+      ["Reward", "Groups", "mixed", "all_worst"],
+      ["Policy", "kl"],
+      ["Policy", "actor/entropy"],
+      ["Policy", "mismatch_kl"],
+      ["Length and status", "response_tokens"],
+      ["Length and status", "Length, right and wrong", "length_wrong"],
+      ["Length and status", "truncated"],
+      ["Evals", "score"],
+    ]);
+    expect(placed[1]?.chart.look).toEqual({ figure: "map" });
+  });
+
+  it("take characters where nobody counted tokens, and what the trainer logged", () => {
+    const poor = [entry("sample", "response_chars"), ...RICH.filter(({ name }) => /^actor|lr$/.test(name))];
+    expect(placedOf(usualLayout(poor), poor).map(({ name }) => name)).toEqual([
+      "actor/kl_loss",
+      "actor/entropy",
+      "response_chars",
+      "optim/lr",
+    ]);
+  });
+
+  it("take the mean KL of samples before their largest one", () => {
+    const some = [entry("sample", "derived.max_kl"), entry("sample", "derived.mean_kl")];
+    expect(usualLayout(some).map(({ name }) => name)).toEqual(["derived.mean_kl", "derived.max_kl"]);
+  });
+
+  it("are filled up to five with losses and others, but never with clocks", () => {
+    const logged = ["a", "b", "c", "policy_loss", "time", "train/grad_norm", "train/reward/mean", "z"];
+    expect(usualLayout(logged.map((name) => entry("trainer", name))).map(({ name }) => name)).toEqual([
+      "train/reward/mean",
+      "train/grad_norm",
+      "policy_loss",
+      "a",
+      "b",
+    ]);
+    expect(usualLayout([])).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+/** The charts on the page of metrics of a run that nobody has seen: what it learns, whether it holds, how it writes. */
+
+import type { CatalogueEntry } from "../../api/types.gen";
+import { chartOfEntry, isProgress } from "./catalogue";
+import { type Chart, textOf } from "./chart";
+import { CLOCK, ENTROPY, first, KL, LOSS, NORM, REWARD } from "./defaultCharts";
+
+const MISMATCH: readonly RegExp[] = [
+  /^mismatch_kl$/,
+  /(?:^|[._/])mismatch_kl(?:[._/](?:mean|all))?$/,
+  /(?:^|[._/])\w*mismatch\w*(?:[._/](?:mean|all))?$/,
+];
+/** Fewer charts say little of a run: others fill up. */
+const LEAST = 5;
+const MOST_EVALS = 3;
+
+const [LEARNING, POLICY, LENGTH] = ["Reward", "Policy", "Length and status"];
+
+/** The charts of a run that nobody has seen, section by section. */
+export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
+  const named = (kind: string, ...names: string[]): CatalogueEntry | undefined =>
+    names.map((name) => entries.find((one) => one.kind === kind && one.name === name)).find((one) => one !== undefined);
+  const by = (patterns: readonly RegExp[], ...kinds: string[]): CatalogueEntry | undefined =>
+    kinds
+      .map((kind) => {
+        const all = entries.filter((one) => one.kind === kind);
+        const name = first(
+          patterns,
+          all.map((one) => one.name),
+        );
+        return all.find((one) => one.name === name);
+      })
+      .find((one) => one !== undefined);
+  // A mean over tokens says more than the mean of each sample's largest value.
+  const policy = (patterns: readonly RegExp[], mean: string): CatalogueEntry | undefined =>
+    by(patterns, "token") ?? named("sample", mean) ?? by(patterns, "sample", "trainer");
+  const ofSamples = named("sample", "reward");
+  const entropy = policy(ENTROPY, "derived.mean_entropy");
+  const kl = policy(KL, "derived.mean_kl");
+  const mismatch = policy(MISMATCH, "derived.mean_mismatch_kl");
+  const best = [
+    ...charts(LEARNING, ofSamples ?? by(REWARD, "sample", "trainer")),
+    ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
+    ...together(LEARNING, "Groups", [named("group", "all_best"), named("group", "mixed"), named("group", "all_worst")]),
+    ...charts(POLICY, kl, entropy, mismatch),
+    ...charts(LENGTH, named("sample", "response_tokens", "response_chars")),
+    ...together(LENGTH, "Length, right and wrong", [
+      named("outcome", "length_right"),
+      named("outcome", "length_wrong"),
+    ]),
+    ...charts(LENGTH, named("share", "truncated")),
+    ...charts(
+      "",
+      ...entries.filter(({ kind, stat }) => kind === "eval" && !stat.startsWith("pass_")).slice(0, MOST_EVALS),
+    ),
+  ];
+  if (best.length >= LEAST) return best;
+  const more = [
+    by(NORM, "trainer"),
+    by(LOSS, "trainer"),
+    ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name)),
+  ];
+  const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
+  const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
+  return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
+}
+
+/** A second chart of the same curve. */
+const distribution = (of: CatalogueEntry): Chart => ({
+  ...chartOfEntry(of),
+  copy: "2",
+  title: "Reward distribution",
+  section: of.section === LEARNING ? "" : LEARNING,
+  look: { figure: "map" },
+});
+
+/** A chart for each entry that the run has. Without a section it is in that of the catalogue. */
+const charts = (section: string, ...entries: readonly (CatalogueEntry | undefined)[]): Chart[] =>
+  [...new Set(entries)].flatMap((one) =>
+    one === undefined ? [] : [{ ...chartOfEntry(one), section: one.section === section ? "" : section }],
+  );
+
+/** One chart of several entries, if the run has all of them. */
+function together(section: string, title: string, entries: readonly (CatalogueEntry | undefined)[]): Chart[] {
+  const [one, ...others] = charts(section, ...entries);
+  if (one === undefined || entries.includes(undefined)) return [];
+  return [{ ...one, title, more: others.map((other) => textOf({ ...other, section: "" })) }];
+}
