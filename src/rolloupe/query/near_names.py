@@ -16,7 +16,7 @@ MAX_CHARS = 200
 
 def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> BadQuery:
     """Return the error for an unknown name; `where` follows the name in the sentence."""
-    names = list(dict.fromkeys(candidates))
+    names = list(dict.fromkeys(one[:MAX_CHARS] for one in candidates))
     near = difflib.get_close_matches(name[:MAX_CHARS], islice(names, COMPARED), NEAR)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")

@@ -18,7 +18,7 @@ from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles
 from rolloupe.query import CurveQuery, CurveSource
 from tests.formats.reading.trackers.test_databases import log, project
-from tests.formats.reading.trackers.test_trackers import scalar
+from tests.formats.reading.trackers.test_trackers import record, scalar
 
 TRACKERS = Path(__file__).parents[2] / "data/trackers"
 
@@ -107,6 +107,22 @@ def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_
     rows, (damaged, torn, empty) = read(run_folder)
     assert empty.note == "it is empty so far"
     assert "events.out.tfevents.1: at byte 0" in damaged.note and torn.note == "it is no run of Weights & Biases"
+
+
+def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run_folder: Path) -> None:
+    event = b"\x10" + b"\xff" * 9 + b"\x7f" + b"\x2a\x0a\x0a\x08\x0a\x01x\x15" + bytes(4)
+    (run_folder / "events.out.tfevents.1").write_bytes(scalar("good", 2, 0.5, 9.0) + record(event))
+    long = "x" * 9_000
+    lines = [{"step": 10**30, "huge": 1}, {"step": 2**53, "edge": 1}, {"step": 1, f"{long}a": 1, f"{long}b": 2}]
+    lines += [{"step": 3, "\ud800": 3}]
+    (run_folder / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    rows, (events, named) = read(run_folder, metrics=[run_folder / "lines.jsonl"], metrics_step="tracker")
+    assert [*rows] == [1, 2, 3, 2**53, None] and rows[2]["good"] == 0.5 and rows[3]["\ufffd"] == 3
+    assert events.note == "rows left out because their step is too large: 1" and named.note == ""
+    first, second = (name for name in rows[1] if name.startswith("xxx"))
+    assert len(first) == len(second) == 200 and (rows[1][first], rows[1][second]) == (1, 2)
+    with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
+        assert [point.value for point in runs[0].metrics("good")] == [0.5]
 
 
 def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_many_curves(

@@ -19,6 +19,20 @@ MAX_NAME_CHARS = 200
 
 digest = text.digest
 
+
+class MetricNames(dict[str, str]):
+    """The names of metrics as they are shown: without lone surrogates; a long one is cut and ends with its hash."""
+
+    def __missing__(self, name: str) -> str:
+        found = self[name] = text.clean(_shorter(name) if len(name) > MAX_NAME_CHARS else name)
+        return found
+
+
+def _shorter(name: str) -> str:
+    hashed = text.digest(name)
+    return f"{name[: MAX_NAME_CHARS - len(hashed) - 1]}~{hashed}"
+
+
 MAX_DEPTH = 100
 FLAT = {float, int, str, bool, type(None)}
 TOO_DEEP = "(nested too deeply to be shown: see the raw record)"

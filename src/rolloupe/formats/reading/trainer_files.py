@@ -74,13 +74,14 @@ def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
     """
     by_step: dict[int, dict[str, float]] = {}
     loose: list[MetricRow] = []
+    names = fields.MetricNames()
     for row in rows:
         try:
             step = step_of(row.get("step"))
         except Unusable:
             continue
         values = {
-            key: number
+            names[key]: number
             for key, value in row.items()
             if (number := value if type(value) is float else fields.number(value)) is not None
         }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rolloupe.formats.curve_files import CurveFile, current_curves, curve_files, stamps_of
-from rolloupe.formats.reading.trackers.curves import LoggedRun, metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import LoggedRun, is_step, metric_rows, trainer_step_of
 from rolloupe.index import OpenRun
 from rolloupe.model import TRACKER_STEP, MetricRow, RunInfo
 
@@ -48,9 +48,15 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
                     by_step.setdefault(row.step, {}).update(values)
                     times[row.step] = times.get(row.step) or row.time_s
             known |= added.keys()
-            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, note or logged.damage))
+            notes = filter(None, [note or logged.damage, "" if step_name else _without_large_steps(logged)])
+            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, "; ".join(notes)))
     merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
     return merged + loose, sources
+
+
+def _without_large_steps(logged: LoggedRun) -> str:
+    count = sum(row.step is not None and not is_step(row.step) for row in logged.rows)
+    return f"rows left out because their step is too large: {count:,}" if count else ""
 
 
 def tracker_version(run: OpenRun) -> str:

@@ -1,7 +1,6 @@
 """The trainer's metrics as columns, read once for each change of the files and then looked up by name."""
 
 import contextlib
-import math
 import threading
 from collections.abc import Sequence
 from itertools import chain, groupby
@@ -23,7 +22,7 @@ KEPT_BYTES = 128 * 2**20
 
 SMALL_BYTES = 256 * 2**10
 
-VERSION = 1
+VERSION = 2
 """Changes with what columns mean."""
 
 LATEST_S = 1e11
@@ -158,5 +157,5 @@ def _joined(parts: Sequence[MetricColumn]) -> MetricColumn:
 def _time_of(row: MetricRow) -> float | None:
     """The time of a row, or the metric that holds it."""
     if row.time_s is not None:
-        return row.time_s if math.isfinite(row.time_s) else None
+        return row.time_s if 0 < row.time_s < LATEST_S else None
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)

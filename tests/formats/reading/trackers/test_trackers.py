@@ -135,10 +135,15 @@ def test_records_over_many_blocks_and_what_a_damaged_block_costs() -> None:
     assert [row.step for row in read_swanlab(log).rows] == [*range(len(sizes))]
     torn = bytearray(log)
     torn[60_000] ^= 1  # within the second record or the third
-    kept = [row.step for row in read_swanlab(bytes(torn)).rows]
+    damaged = read_swanlab(bytes(torn))
+    kept = [row.step for row in damaged.rows]
+    assert damaged.damage == "at byte 40,212 it is damaged, and records after it are missing"
     assert kept[0] == 0 and kept[-3:] == [4, 5, 6] and len(kept) < len(sizes)
     for cut in range(0, len(log), 997):
-        assert len(read_swanlab(log[: max(8, cut)]).rows) <= len(sizes)
+        unfinished = read_swanlab(log[: max(8, cut)])
+        assert len(unfinished.rows) <= len(sizes) and not unfinished.damage
+    odd = framed(b'{"data": {}}', b'{"data": {"key": 1}, "model_type": ["Scalar"]}', b"no object", point(3))
+    assert [row.step for row in read_swanlab(odd).rows] == [3]
 
 
 def test_other_files_are_refused_and_hostile_ones_end() -> None:
@@ -151,7 +156,8 @@ def test_other_files_are_refused_and_hostile_ones_end() -> None:
         torn = bytearray(path.read_bytes())
         for at in range(7, len(torn), 211):
             torn[at] ^= 0x55
-            read(bytes(torn))
+            run = read(bytes(torn))
+        assert run.damage.startswith("at byte 7 it is damaged") and run.id == ""
     with pytest.raises(BadMessage):
         [*fields(b"\x08\x01" * 11, 10)]
 
@@ -161,7 +167,8 @@ def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:
     assert trainer_step_of(own) == "train/global_step"
     assert {row.step: row.values for row in metric_rows(own, "train/global_step")} == {1: {"a": 1, "b": 2}}
     assert trainer_step_of([LoggedRow(0, {"global_step": 0.5})]) == ""
-    assert trainer_step_of([LoggedRow(0, {"global_step": math.nan})]) == ""
+    for value in (math.nan, math.inf, 1e300, 2.0**53 + 2):
+        assert trainer_step_of([LoggedRow(0, {"global_step": value})]) == ""
     assert trainer_step_of([LoggedRow(n, {"a": 1}) for n in range(3)] + own) == ""
     loose = metric_rows([LoggedRow(None, {"a": 1}, 5.0), LoggedRow(4, {"a": 2})])
     assert [(row.step, row.time_s) for row in loose] == [(4, None), (None, 5.0)]

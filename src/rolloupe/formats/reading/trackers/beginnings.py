@@ -7,7 +7,7 @@ from functools import lru_cache
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers import swanlab, tables, trackio, wandb
-from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun
+from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
 from rolloupe.model import Location
@@ -90,5 +90,5 @@ def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
 
 
 def _is_logged(row: LoggedRow) -> bool:
-    steps = [name for name in TRAINER_STEPS if row.values.get(name, 0.5).is_integer()]
+    steps = [name for name in TRAINER_STEPS if is_step(row.values.get(name, 0.5))]
     return len(row.values) > len(steps) and (row.step is not None or bool(steps))

@@ -76,33 +76,40 @@ def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, f
 def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
     """Return the metric that holds the trainer's own step: the first usual name that all steps agree with, else "".
 
-    It must be there in at least half of the rows, hold whole numbers, and never fall by time.
+    It must be there in at least half of the rows, and hold whole numbers that are no larger than a step may be.
     """
     rows = [row for row in rows if row.values]
     for name in TRAINER_STEPS:
         steps = [row.values[name] for row in rows if name in row.values]
-        if steps and 2 * len(steps) >= len(rows) and all(float(step).is_integer() for step in steps):
+        if steps and 2 * len(steps) >= len(rows) and all(map(is_step, steps)):
             return name
     return ""
+
+
+def is_step(value: float) -> bool:
+    """Tell whether a number is whole and no larger than a step may be."""
+    return abs(value) <= fields.MAX_STEP and float(value).is_integer()
 
 
 def metric_rows(rows: Iterable[LoggedRow], step_name: str = "") -> list[MetricRow]:
     """Merge the rows of one step, the last value of each metric winning; rows without a step follow.
 
-    With `step_name`, the step is the value of that metric; a row without it belongs to the last step before it.
+    With `step_name`, the step is the value of that metric; a row without it belongs to the last step before it. Rows
+    with a step that is too large are left out.
     """
     by_step: dict[int, dict[str, float]] = {}
     times: dict[int, float | None] = {}
     loose: list[MetricRow] = []
     last: int | None = None
+    names = fields.MetricNames()
     for row in rows:
         step = row.step
         if step_name:
             step = last = _whole(row.values.get(step_name), last)
-        values = {name: value for name, value in row.values.items() if name != step_name}
+        values = {names[name]: value for name, value in row.values.items() if name != step_name}
         if step is None:
             loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
-        elif values:
+        elif values and is_step(step):
             by_step.setdefault(step, {}).update(values)
             times[step] = row.time_s if row.time_s is not None else times.get(step)
     return [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)] + loose

@@ -13,10 +13,15 @@ FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 MAX_RECORD_BYTES = 64 * 2**20
 
 
-def framed_records(data: bytes, start: int) -> Iterator[bytes]:
+def damage_of(gaps: list[int]) -> str:
+    """Say where a log is damaged; nothing without gaps."""
+    return f"at byte {gaps[0]:,} it is damaged, and records after it are missing" if gaps else ""
+
+
+def framed_records(data: bytes, start: int, gaps: list[int]) -> Iterator[bytes]:
     """Yield the whole records of a log that begins at `start` of its file; a damaged one ends its block.
 
-    A record that the writer has not finished is left out.
+    Where that happens goes into `gaps`. A record that the writer has not finished is left out.
     """
     at, size = start, 0
     parts: list[bytes] = []
@@ -29,6 +34,8 @@ def framed_records(data: bytes, start: int) -> Iterator[bytes]:
         stop = at + HEADER.size + length
         piece = data[at + HEADER.size : stop]
         if length + HEADER.size > room or stop > len(data) or zlib.crc32(bytes([kind]) + piece) != checksum:
+            if stop <= len(data):
+                gaps.append(at)
             at, parts, size = at + room, [], 0
             continue
         at = stop

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, number_of, parsed, seconds_of
-from rolloupe.formats.reading.trackers.framed_log import framed_records
+from rolloupe.formats.reading.trackers.framed_log import damage_of, framed_records
 from rolloupe.protobuf import BadMessage, fields
 
 MAGIC = b":SWL\xd6\xe1"
@@ -39,7 +39,8 @@ def read_swanlab(data: bytes) -> LoggedRun:
         raise ValueError("it is no run of SwanLab")
     name, damage, read = "", "", _of_json if version == JSON_RECORDS else _of_message
     by_step: dict[int, LoggedRow] = {}
-    for record in framed_records(data, len(MAGIC) + 1):
+    gaps: list[int] = []
+    for record in framed_records(data, len(MAGIC) + 1, gaps):
         try:
             for found in read(record):
                 if isinstance(found, str):
@@ -51,7 +52,7 @@ def read_swanlab(data: bytes) -> LoggedRun:
                 row.values[found.key] = found.value
         except BadMessage as error:
             damage = str(error)
-    return LoggedRun(name, [by_step[step] for step in sorted(by_step)], damage=damage)
+    return LoggedRun(name, [by_step[step] for step in sorted(by_step)], damage=damage or damage_of(gaps))
 
 
 def _of_json(record: bytes) -> Iterator[_Scalar | str]:
@@ -60,9 +61,10 @@ def _of_json(record: bytes) -> Iterator[_Scalar | str]:
     data = found.get("data") if isinstance(found, dict) else None
     if not isinstance(data, dict):
         return
-    if found["model_type"] == "Experiment" and isinstance(data.get("name"), str):
+    kind = found.get("model_type")
+    if kind == "Experiment" and isinstance(data.get("name"), str):
         yield data["name"]
-    elif found["model_type"] == "Scalar":
+    elif kind == "Scalar":
         metric, key, step = data.get("metric"), data.get("key"), data.get("step")
         inner = metric if isinstance(metric, dict) else {}
         value = number_of(inner.get("data"))
@@ -81,7 +83,8 @@ def _of_message(record: bytes) -> Iterator[_Scalar | str]:
             continue
         step, number = members.get(STEP, 0), _members(members.get(VALUE)).get(1, b"\0" * 8)  # a zero is left out
         if isinstance(step, int) and isinstance(number, bytes) and len(number) == 8:
-            yield _Scalar(_text(members.get(KEY)), step, struct.unpack("<d", number)[0], _seconds(members.get(TIME)))
+            signed = step - 2**64 if step >= 2**63 else step
+            yield _Scalar(_text(members.get(KEY)), signed, struct.unpack("<d", number)[0], _seconds(members.get(TIME)))
 
 
 def _members(message: int | bytes | None) -> dict[int, int | bytes]:

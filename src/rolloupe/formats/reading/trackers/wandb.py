@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, number_of, parsed
-from rolloupe.formats.reading.trackers.framed_log import framed_records
+from rolloupe.formats.reading.trackers.framed_log import damage_of, framed_records
 from rolloupe.protobuf import BadMessage, fields
 
 MAGIC = b":W&B\xe1\xbe\x00"
@@ -29,7 +29,8 @@ def read_wandb(data: bytes) -> LoggedRun:
     rows: list[LoggedRow] = []
     config: dict[str, Any] = {}
     name = damage = ""
-    for record in framed_records(data, len(MAGIC)):
+    gaps: list[int] = []
+    for record in framed_records(data, len(MAGIC), gaps):
         try:
             for field, value in fields(record, MOST_FIELDS):
                 if field == HISTORY and isinstance(value, bytes):
@@ -42,7 +43,7 @@ def read_wandb(data: bytes) -> LoggedRun:
         except BadMessage as error:
             damage = str(error)
     config.pop("_wandb", None)
-    return LoggedRun(name, rows, config, damage)
+    return LoggedRun(name, rows, config, damage=damage or damage_of(gaps))
 
 
 def _row(history: bytes) -> LoggedRow:
