@@ -5,10 +5,12 @@
 Writes runs that logged so many metrics at so many steps (once; 50 runs take 1.2 GB and two minutes), and draws one
 chart with all of them. "First" is the first look of all, which reads the logs and keeps their columns in the index.
 "Draws" is from the address until the lines are drawn in a page of its own, with warm files. "Zoom" is from the end of a
-drag until the chart shows the range, with the points that it has; "refined" and "smoothing" are from the end of a drag,
-or from the slider, until the frame with the server's answer was painted. With `--samples`, "24 charts"
-is the same for a page of 24 charts of that run. Beside each stand the milliseconds that the server took for the request
-with the curves, the last part of the whole. Medians, and the 95th percentile in brackets.
+drag until the chart shows the range, with the points that it has; "smoothing" is from the slider, at which the pointer
+has rested, until the chart shows the average. "Refined" and "answered" are the same until the frame with the server's
+answer was painted. With `--samples`, "24 first" and "24 charts" are as "first" and "draws" for a page of 24 charts of
+that run, which has so many curves.
+Beside each stand the milliseconds that the server took for the request with the curves, the last part of the whole.
+Medians, and the 95th percentile in brackets.
 """
 
 import argparse
