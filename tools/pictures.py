@@ -67,6 +67,7 @@ PICTURES = (
     Picture("discarded", "runs/tiny_grpo/discarded?split=train&step=89", "main h1"),
     Picture("evals", "runs/tiny_grpo/evals", "[role=grid] [role=gridcell]"),
     Picture("report", "runs/flat_run/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
+    Picture("metrics", "runs/tiny_grpo/metrics", "main [aria-label='Reward by step'] canvas"),
     Picture("run", "runs/tiny_grpo/run", "main summary"),
     Picture("problems", "runs/damaged/problems", "main h1"),
     Picture("search", "search?run=tiny_grpo&scope=run&q=wizard+doubles", "a[data-hit]"),

@@ -144,7 +144,7 @@ function Row({ row, reply, shown }: RowProps) {
       <th scope="row">
         <code>
           <Name text={row.key === "" ? "(the whole)" : row.key} />
-        </code>
+        </code>{" "}
         {row.differs && shown.length > 1 && (
           <a href={place.href(metrics)} onClick={place.onLink(metrics)}>
             Group curves

@@ -111,7 +111,14 @@ export type Change = (change: Asked) => void;
 export const pageAsked = ({ place, layout }: Session): Asked => ({ ...place.now.value.ask, x: layout.x.value });
 
 /** What a chart is asked: as the page, except for what is its own. */
-export const askedOf = (session: Session, { look }: Chart): Asked => ({ ...pageAsked(session), ...look });
+export const askedOf = (session: Session, { kind, look }: Chart): Asked => ({
+  ...pageAsked(session),
+  ...(kind === "eval" ? UNSMOOTHED : {}),
+  ...look,
+});
+
+/** Evaluations are few and far between: an average over them says less than they do. */
+const UNSMOOTHED: Asked = { ema: "0" };
 
 /** The span of the moving average in steps; 0 for none. */
 export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.max(0, whole(ema) ?? SPAN));

@@ -13,6 +13,7 @@ const MOST_PARTS = 2;
 export const KL: readonly RegExp[] = [
   /^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/,
   /^mismatch_kl$/,
+  /(?:^|[._/])mean_kl$/,
   /(?:^|[._/])(?:(?:ref_|mismatch_|approx_|avg_)?kl|kl_(?:div|loss|mean|sample_train_v1))(?:[._/](?:mean|all))?$/,
 ];
 export const ENTROPY: readonly RegExp[] = [

@@ -26,7 +26,7 @@ describe("the charts of a run never seen", () => {
       ["Reward", "Reward distribution"],
       ["Reward", "Groups", "mixed", "all_worst"],
       ["Policy", "kl"],
-      ["Policy", "actor/entropy"],
+      ["Policy", "Entropy"],
       ["Policy", "mismatch_kl"],
       ["Length and status", "response_tokens"],
       ["Length and status", "Length, right and wrong", "length_wrong"],

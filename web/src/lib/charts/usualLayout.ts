@@ -31,9 +31,9 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
         return all.find((one) => one.name === name);
       })
       .find((one) => one !== undefined);
-  // A mean over tokens says more than the mean of each sample's largest value.
+  // Of what the trainer logged alarms speak too; a mean says more than the mean of each sample's largest value.
   const policy = (patterns: readonly RegExp[], mean: string): CatalogueEntry | undefined =>
-    by(patterns, "token") ?? named("sample", mean) ?? by(patterns, "sample", "trainer");
+    by(patterns, "token", "trainer") ?? named("sample", mean) ?? by(patterns, "sample");
   const ofSamples = named("sample", "reward");
   const entropy = policy(ENTROPY, "derived.mean_entropy");
   const kl = policy(KL, "derived.mean_kl");
@@ -42,7 +42,9 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
     ...charts(LEARNING, ofSamples ?? by(REWARD, "sample", "trainer")),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
     ...together(LEARNING, "Groups", [named("group", "all_best"), named("group", "mixed"), named("group", "all_worst")]),
-    ...charts(POLICY, kl, entropy, mismatch),
+    ...titled("KL", charts(POLICY, kl)),
+    ...titled("Entropy", charts(POLICY, entropy)),
+    ...titled("Mismatch KL", charts(POLICY, mismatch)),
     ...charts(LENGTH, named("sample", "response_tokens", "response_chars")),
     ...together(LENGTH, "Length, right and wrong", [
       named("outcome", "length_right"),
@@ -79,6 +81,10 @@ const charts = (section: string, ...entries: readonly (CatalogueEntry | undefine
   [...new Set(entries)].flatMap((one) =>
     one === undefined ? [] : [{ ...chartOfEntry(one), section: one.section === section ? "" : section }],
   );
+
+/** Charts of the trainer's metrics with a title in words; all others have one. */
+const titled = (title: string, all: readonly Chart[]): Chart[] =>
+  all.flatMap((one) => (one.kind === "trainer" ? [{ ...one, title }] : [one]));
 
 /** One chart of several entries, if the run has all of them. */
 function together(section: string, title: string, entries: readonly (CatalogueEntry | undefined)[]): Chart[] {

@@ -61,16 +61,18 @@ export function landmarksOf(found: LandmarksReply | null, alarms: readonly Alarm
 export const keyOfCurve = ({ kind, name, source }: AlarmCurve): string =>
   JSON.stringify([kind, name, kind === "eval" ? source : ""]);
 
-/** The landmarks of a chart: an alarm marks the charts of its curves, and all charts if none of them draws one. */
+/** The landmarks of a chart: an alarm marks the charts of its curves, else all that have no alarm of their own. */
 export const landmarksIn = (
   landmarks: readonly Landmark[],
   own: readonly string[],
   charted: ReadonlySet<string>,
-): readonly Landmark[] =>
-  landmarks.filter(({ alarm }) => {
-    const keys = alarm?.curves.map(keyOfCurve) ?? [];
-    return keys.some((key) => own.includes(key)) || !keys.some((key) => charted.has(key));
-  });
+): readonly Landmark[] => {
+  const isIn = ({ alarm }: Landmark, keys: { has: (key: string) => boolean }): boolean =>
+    alarm?.curves.some((one) => keys.has(keyOfCurve(one))) ?? false;
+  const here = new Set(own);
+  const hasOwn = landmarks.some((one) => isIn(one, here));
+  return landmarks.filter((one) => one.alarm === null || (hasOwn ? isIn(one, here) : !isIn(one, charted)));
+};
 
 const landmark = (step: number, kind: Kind, words: string): Landmark => ({ step, kind, words, alarm: null });
 

@@ -44,7 +44,7 @@ export function metricColumn({ title, kind }: MetricChoice, metrics: Metrics | n
   const about = kind === "smoothed" ? `smoothed over ${figure(SPAN_STEPS)} steps, at the last step` : `${kind} value`;
   return {
     key: "metric",
-    label: title,
+    label: `${title}, ${kind}`,
     title: `${title}: ${about}`,
     px: 120,
     isNumber: true,

@@ -138,6 +138,10 @@ export const NARROW: readonly Column[] = COLUMNS.filter(({ key }) =>
 /** The order in which columns give way without room for all. */
 const LAST_TO_FIRST: readonly Key[] = ["format", "length", "status", "samples", "steps", "changed", "curve"];
 
+/** These also give way to the first keys of the configuration, which tell runs apart. */
+const SPARED: ReadonlySet<Key> = new Set(["format", "length", "status"]);
+const LEAST_CONFIG = 2;
+
 const negative = (seconds: number | null): number | null => (seconds === null ? null : -seconds);
 
 function lengthOf(item: RunItem): number | null {
@@ -192,7 +196,9 @@ export function fitting(
   let room = widthPx - Math.max(NAME_PX, widthPx * NAME_SHARE);
   let columns = COLUMNS.flatMap((column) => (column.key === "reward" && metric !== null ? [column, metric] : [column]));
   const sum = (): number => columns.reduce((px, column) => px + column.px, 0);
-  for (const key of LAST_TO_FIRST) if (sum() > room) columns = columns.filter((column) => column.key !== key);
+  const wanted = Math.min(keys.length, LEAST_CONFIG) * CONFIG_PX;
+  for (const key of LAST_TO_FIRST)
+    if (sum() + (SPARED.has(key) ? wanted : 0) > room) columns = columns.filter((column) => column.key !== key);
   room -= sum();
   const config = keys
     .slice(0, Math.max(0, Math.min(MAX_CONFIG, Math.floor(room / CONFIG_PX))))
