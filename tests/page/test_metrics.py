@@ -328,7 +328,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         expect(page).to_have_title(re.compile("^run · Metrics"))
         usual = page.get_by_role("region", name="by step").get_by_role("button", name="Rename")
         expect(usual).to_have_text(
-            [f"Rename {name}" for name in ("Reward", "Reward distribution", "Groups", "kl", "Characters")]
+            [f"Rename {name}" for name in ("Reward", "Reward distribution", "Groups", "KL", "Characters")]
         )
         expect(page.get_by_role("list", name="Curves").get_by_role("button", pressed=True)).to_have_text(
             ["All right", "Mixed", "All wrong"]
