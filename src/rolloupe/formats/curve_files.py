@@ -15,7 +15,7 @@ from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.growth import MAX_BYTES
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
+from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, is_database, side_file
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
 from rolloupe.formats.reading.trackers.tables import JsonLines, read_csv, read_trainer_state
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
@@ -100,10 +100,11 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
     """Return what changes whenever the files of some curves do."""
     found: list[tuple[object, ...]] = []
     for one in file.locations:
-        for path in (one.path, f"{one.path}-wal") if file.kind == "trackio" else (one.path,):
+        beside = [side_file(one, ending) for ending in SIDE_FILES] if file.kind == "trackio" else []
+        for place in (one, *beside):
             with contextlib.suppress(OSError):
-                state = file_state(one._replace(path=path))
-                found.append((path, state.st_ino, state.st_size, state.st_mtime_ns))
+                state = file_state(place)
+                found.append((place.path, state.st_ino, state.st_size, state.st_mtime_ns))
     return found
 
 

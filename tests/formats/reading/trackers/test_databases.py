@@ -69,7 +69,10 @@ def test_rows_that_are_only_in_the_log_of_a_writer_count_and_nothing_is_left_bes
         files = sorted(tmp_path.iterdir())
         stamps = [(one.stat().st_size, one.stat().st_mtime_ns) for one in files]
         assert tmp_path / "live.db-wal" in files
-        assert [row.values.get("loss") for row in read_trackio(location(path))["a"].rows][-1] == 7.0
+        alone = Location(str(path), str(path))  # as a person names it
+        for place in (location(path), alone):
+            assert [row.values.get("loss") for row in read_trackio(place)["a"].rows][-1] == 7.0
+        assert project_runs(alone) == [("a", "n")]
         assert sorted(tmp_path.iterdir()) == files
         assert [(one.stat().st_size, one.stat().st_mtime_ns) for one in files] == stamps
 
@@ -100,8 +103,57 @@ def test_what_is_no_such_database_is_refused(tmp_path: Path) -> None:
         False,
         False,
     ]
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c WHERE x < 0"
+    with closing(project(tmp_path / "view.db")) as database:
+        database.execute("DROP TABLE metrics")
+        columns = "x AS id, '' AS timestamp, 'r' AS run_name, x AS step, '{\"a\": 1}' AS metrics"
+        database.execute(f"CREATE VIEW metrics AS SELECT {columns} FROM ({endless})")
+        database.commit()
+    assert project_runs(location(tmp_path / "view.db")) == []
+    with pytest.raises(BadDatabase, match=r"view\.db cannot be read: it is no database of trackio"):
+        read_trackio(location(tmp_path / "view.db"))
+    with pytest.raises(BadDatabase, match=r"it takes more than 0\.02 seconds"):
+        read_database(location(tmp_path / "real.db"), lambda database: database.execute(endless).get, 0.02)
+    with pytest.raises(BadDatabase, match="too big"):
+        read_database(location(tmp_path / "real.db"), lambda one: one.execute("SELECT zeroblob(70000000)").get)
     with pytest.raises(BadDatabase, match="readonly"):
         read_database(location(tmp_path / "real.db"), lambda database: database.execute("DELETE FROM metrics"))
+
+
+def test_a_transaction_that_is_not_finished_is_not_read_as_if_it_were(tmp_path: Path) -> None:
+    path = tmp_path / "p.db"
+    with closing(project(path)) as writer:
+        writer.execute("PRAGMA cache_size = 1")
+        for step in range(600):
+            log(writer, "a", step, {"loss": 1.0, "note": "x" * 500})
+        writer.commit()
+        writer.execute("UPDATE metrics SET metrics = CAST('{\"lost\": 1}' AS BLOB)")
+        assert b'{"lost": 1}' in path.read_bytes() and (tmp_path / "p.db-journal").stat().st_size
+        with pytest.raises(BadDatabase, match="its -journal holds a transaction that is not finished"):
+            read_trackio(location(path))
+        writer.rollback()
+        assert not any("lost" in row.values for row in read_trackio(location(path))["a"].rows)
+        writer.execute("PRAGMA journal_mode = PERSIST")
+        log(writer, "a", 601, {"loss": 2.0})
+        writer.commit()
+        assert (tmp_path / "p.db-journal").exists() and read_trackio(location(path))["a"].rows[-1].values == {"loss": 2}
+
+
+def test_odd_texts_of_one_row_cost_no_other_row(tmp_path: Path) -> None:
+    with closing(project(tmp_path / "p.db")) as database:
+        log(database, "c" * 9_000_000, 1, {"loss": 1})
+        log(database, "d", 8, {"loss": 4})
+        log(database, "d", 9, {})
+        database.execute("UPDATE metrics SET run_name = CAST(x'61ff' AS TEXT) WHERE run_id = 'd'")
+        database.execute("UPDATE metrics SET step = 'x' WHERE step = 8")
+        database.execute("UPDATE metrics SET metrics = CAST(x'fffe' AS TEXT), step = 10.5 WHERE step = 9")
+        database.execute("DROP TABLE configs")
+        database.commit()
+    runs = read_trackio(location(tmp_path / "p.db"))
+    assert [*runs] == [one.id for one in project_runs(location(tmp_path / "p.db"))]
+    first, second, long, odd = runs.values()
+    assert (first.id, second.id, odd.id, odd.name, len(long.id), len(long.name)) == ("a", "b", "d", "a\ufffd", 12, 12)
+    assert [row.step for run in (first, long, odd) for row in run.rows] == [0, 2, 1, None]
 
 
 def test_a_run_that_is_only_in_the_log_of_a_writer_is_listed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers import swanlab, tables, trackio, wandb
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase
+from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
 from rolloupe.model import Location
 from rolloupe.storage import path_state
@@ -46,12 +46,13 @@ def project_runs(location: Location) -> list[ProjectRun]:
 
 
 def _states(location: Location) -> tuple[int, ...]:
-    """What changes with a row of a database, also in its `-wal`."""
+    """What changes with a row of a database, also in the files beside it."""
     state = path_state(location.path)
     found = [state.st_ino, state.st_size, state.st_mtime_ns]
-    with contextlib.suppress(OSError):
-        log = path_state(f"{location.path}-wal")
-        found += [log.st_size, log.st_mtime_ns]
+    for ending in SIDE_FILES:
+        with contextlib.suppress(OSError):
+            beside = path_state(f"{location.path}{ending}")
+            found += [beside.st_size, beside.st_mtime_ns]
     return tuple(found)
 
 

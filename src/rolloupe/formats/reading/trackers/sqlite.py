@@ -2,10 +2,12 @@
 
 The `sqlite3` of Python can only leave files there (read-only, it makes `-wal` and `-shm`) or miss rows (`immutable=1`
 reads no `-wal`). So SQLite reads through a file system of ours (apsw): pages of the database come from its file, those
-of the `-wal` from a copy of that, which is small, and there are no other files.
+of the `-wal` from a copy of that, which is small, and there are no other files. While a `-journal` says that a
+transaction is not finished, the database holds pages that may yet be undone, so it is not read.
 """
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import closing
 from tempfile import TemporaryFile
@@ -24,6 +26,20 @@ MAX_WAL_BYTES = 2**30
 TRIES = 3
 """How often a database is read that changes meanwhile."""
 
+WAIT_S = 0.02
+"""How long to wait for the end of a transaction, which most often takes less."""
+
+READING_S = 120
+"""The most time of a processor that a reading takes."""
+
+MAX_VALUE_BYTES = 64 * 2**20
+"""Of one text or one row."""
+
+SIDE_FILES = ("-wal", "-journal")
+"""What SQLite appends to the name of a database for the files that it keeps beside it."""
+
+_JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_STEPS_BETWEEN_LOOKS = 10_000
 _MAIN, _LOG = "database", "database-wal"
 _IS_LOGGED = 18
 """The offset of the byte that is 2 if a database has a `-wal`."""
@@ -44,18 +60,44 @@ def is_database(location: Location) -> bool:
         return False
 
 
-def read_database(location: Location, read: Callable[[apsw.Connection], T]) -> T:
+def side_file(location: Location, ending: str) -> Location:
+    """Return the location of a file beside a database: if the database is its own root, so is that file."""
+    path = f"{location.path}{ending}"
+    return Location(path, path if location.root == location.path else location.root)
+
+
+def read_database(location: Location, read: Callable[[apsw.Connection], T], seconds: float = READING_S) -> T:
     """Return what `read` makes of a database at one moment. Raises `BadDatabase`, also for errors of `read`."""
     name = os.path.basename(location.path)
+    is_unfinished = False
     try:
         for _ in range(TRIES):
             before = _stamp(location)
-            found = _read(location, read)
+            is_unfinished = _is_unfinished(location)
+            if is_unfinished:
+                time.sleep(WAIT_S)
+                continue
+            found = _read(location, read, seconds)
             if _stamp(location) == before:
                 return found
-    except (apsw.Error, OSError, UnicodeError) as error:
+    except apsw.InterruptError:
+        raise BadDatabase(f"{name} cannot be read: it takes more than {seconds:g} seconds") from None
+    except (apsw.Error, OSError, ValueError) as error:
         raise BadDatabase(f"{name} cannot be read: {error}") from None
+    if is_unfinished:
+        raise BadDatabase(
+            f"{name} cannot be read: its -journal holds a transaction that is not finished. Next: look again later; if "
+            "its writer was killed, opening it with sqlite3 undoes that"
+        )
     raise BadDatabase(f"{name} cannot be read: it changes all the time. Next: look again later")
+
+
+def _is_unfinished(location: Location) -> bool:
+    try:
+        with open_file(side_file(location, "-journal")) as journal:
+            return journal.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
+    except FileNotFoundError:
+        return False
 
 
 def _stamp(location: Location) -> tuple[int, int, int]:
@@ -64,17 +106,21 @@ def _stamp(location: Location) -> tuple[int, int, int]:
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _read(location: Location, read: Callable[[apsw.Connection], T]) -> T:
+def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: float) -> T:
     with open_file(location) as main:
         files = {_MAIN: main}
         if main.read(_IS_LOGGED + 1)[_IS_LOGGED:] == b"\2":
-            files[_LOG] = _copied(location._replace(path=f"{location.path}-wal"))
+            files[_LOG] = _copied(side_file(location, "-wal"))
         system = _FileSystem(files)
         try:
             with closing(apsw.Connection(_MAIN, flags=apsw.SQLITE_OPEN_READONLY, vfs=system.name)) as database:
                 database.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 database.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")  # so that it shares no index of the `-wal`
+                database.execute("PRAGMA temp_store = MEMORY")  # as there are no other files
+                database.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+                stop = time.thread_time() + seconds
+                database.set_progress_handler(lambda: time.thread_time() > stop, _STEPS_BETWEEN_LOOKS)
                 return read(database)
         finally:
             system.close()

@@ -5,16 +5,21 @@ which is no number. Older databases have no `run_id`: there a run is its name.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 
+from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.model import Location
 
 MOST_ROWS = 5_000_000
 MOST_RUNS = 10_000
+LISTING_S = 10
+"""The most time of a processor that listing the runs takes."""
+
+_USED = {"run_name", "step", "timestamp", "metrics"}
 
 
 class ProjectRun(NamedTuple):
@@ -26,19 +31,20 @@ class ProjectRun(NamedTuple):
 
 def project_runs(location: Location) -> list[ProjectRun]:
     """List the runs with metrics, in the order of their configurations. Raises `BadDatabase`."""
-    return read_database(location, _project_runs)
+    return read_database(location, _project_runs, LISTING_S)
 
 
 def _project_runs(database: apsw.Connection) -> list[ProjectRun]:
     metrics = _columns(database, "metrics")
-    if not {"run_name", "step", "metrics"} <= {*metrics}:
+    if not {*metrics} >= _USED:
         return []
+    texts = _Decoder(database)
     key = "run_id" if "run_id" in metrics else "run_name"
     table = "configs" if key in _columns(database, "configs") else "metrics"
     logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND CAST(row.metrics AS TEXT) != '{{}}'"  # noqa: S608 - names of ours
-    runs = f"SELECT DISTINCT {key}, run_name FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
+    runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
     rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
-    return [ProjectRun(str(run_id), str(name)) for run_id, name in rows]
+    return [ProjectRun(texts.name(run_id), texts.name(name)) for run_id, name in rows]
 
 
 def read_trackio(location: Location) -> dict[str, LoggedRun]:
@@ -48,35 +54,56 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
 
 def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
     runs: dict[str, LoggedRun] = {}
-    key = "run_id" if "run_id" in _columns(database, "metrics") else "run_name"
-    for run_id, name, step, time, metrics in database.execute(
-        f"SELECT {key}, run_name, step, timestamp, metrics FROM metrics ORDER BY rowid LIMIT {MOST_ROWS}"  # noqa: S608 - names of ours
+    columns, texts = _columns(database, "metrics"), _Decoder(database)
+    if not {*columns} >= _USED:
+        raise ValueError("it is no database of trackio")
+    key = "run_id" if "run_id" in columns else "run_name"
+    taken = ", ".join(f"CAST({name} AS BLOB)" for name in (key, "run_name", "timestamp", "metrics"))
+    for run_id, name, time, metrics, step in database.execute(
+        f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS}"  # noqa: S608 - names of ours
     ):
         values = dict(_numbers(metrics))
-        row = LoggedRow(step if isinstance(step, int) else None, values, seconds_of(time))
-        run = runs.setdefault(str(run_id), LoggedRun(str(name), [], {}, str(run_id)))
+        row = LoggedRow(step, values, seconds_of(texts.of(time)))
+        own_id = texts.name(run_id)
+        run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
         if values:
             run.rows.append(row)
     if "config" in _columns(database, "configs"):
         key = "run_id" if "run_id" in _columns(database, "configs") else "run_name"
-        for run_id, config in database.execute(f"SELECT {key}, config FROM configs"):  # noqa: S608 - names of ours
-            found = parsed(_bytes(config))
-            if str(run_id) in runs and isinstance(found, dict):
+        configs = f"SELECT CAST({key} AS BLOB), CAST(config AS BLOB) FROM configs"  # noqa: S608 - names of ours
+        for run_id, config in database.execute(configs):
+            found, own_id = parsed(config or b""), texts.name(run_id)
+            if own_id in runs and isinstance(found, dict):
                 own = {name: value for name, value in found.items() if not name.startswith("_")}
-                runs[str(run_id)].config.update(own)
+                runs[own_id].config.update(own)
     return runs
 
 
 def _columns(database: apsw.Connection, table: str) -> list[str]:
-    return [str(row[0]) for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    """Return the columns that a table stores; of a view, which may compute without end, none."""
+    stored = (
+        "SELECT info.name FROM sqlite_schema AS one, pragma_table_info(one.name) AS info "
+        "WHERE one.type = 'table' AND one.rootpage > 0 AND one.name = ?"
+    )
+    return [str(row[0]) for row in database.execute(stored, (table,))]
 
 
-def _numbers(metrics: object) -> Iterator[tuple[str, float]]:
-    found = parsed(_bytes(metrics))
+class _Decoder:
+    """Texts of a database as its bytes: SQLite fails for all rows where one is not in its encoding."""
+
+    def __init__(self, database: apsw.Connection) -> None:
+        self._encoding = str(database.pragma("encoding"))
+
+    def of(self, value: bytes | None) -> str:
+        return str(value) if value is None else value.decode(self._encoding, "replace")
+
+    def name(self, value: bytes | None) -> str:
+        """A name; a long one becomes its hash."""
+        return fields.name(self.of(value)) or ""
+
+
+def _numbers(metrics: bytes | None) -> Iterator[tuple[str, float]]:
+    found = parsed(metrics or b"")
     for name, value in found.items() if isinstance(found, dict) else ():
         if not (isinstance(value, dict) and "_type" in value):  # a table, a histogram, a picture
             yield from flat(value, name)
-
-
-def _bytes(value: Any) -> bytes | str:
-    return value if isinstance(value, bytes | str) else b""
