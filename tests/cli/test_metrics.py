@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder
-from tests.cli.support import FORBIDDEN, HOSTILE, rolloupe
+from tests.cli.support import FORBIDDEN, HOSTILE, on_terminal, rolloupe
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def test_names_have_their_values_by_step_and_unknown_ones_are_refused(logged: Pa
     assert rows == [["0", "0.5", "-"], ["1", "NaN", "-"], ["-", "-", "0.25"]]
     done = rolloupe("metrics", "--data-dir", logged, "nothing")
     assert done.code == 2 and "no metric 'nothing'; there are: optim/loss, odd, name" in done.err
+    assert "no metric 'gpus'; did you mean 'gpu'?" in rolloupe("metrics", logged, "gpus", "--x", "elapsed").err
     assert rolloupe("metrics", logged / "nowhere").code == 3
 
 
@@ -42,6 +43,9 @@ def test_json_has_an_object_for_each_step_and_csv_every_column(logged: Path) -> 
     assert second["optim/loss"] == "NaN" and loose["step"] is None and loose["gpu"] == 0.25 and loose["time_s"] > 1e9
     (only, other) = rolloupe("metrics", logged, "optim/loss", "--json").lines[:2]
     assert [*only] == ["step", "optim/loss"] and other["step"] == 1
+    code, written = on_terminal("metrics", logged, "--csv")
+    assert code == 0 and "optim/loss" in written and not set(written) & set(FORBIDDEN)
+    assert HOSTILE in rolloupe("metrics", logged, "--csv").out, "a program gets the names as they are"
     rows = [*csv.DictReader(io.StringIO(rolloupe("metrics", logged, "--csv").out))]
     assert rows[0]["odd, name"] == "1.0" and rows[1]["optim/loss"] == "NaN" and rows[2]["step"] == ""
     done = rolloupe("metrics", logged, "--csv", "--json")
@@ -62,7 +66,7 @@ def test_another_number_stands_beside_each_step(logged: Path) -> None:
 def test_a_run_without_metrics_says_what_to_do_next_and_a_tracker_has_them(run: Path, tmp_path: Path) -> None:
     done = rolloupe("metrics", run)
     assert (done.code, done.out) == (1, "") and "--metrics PATH" in done.err
-    (tmp_path / "curves.csv").write_text("step,loss\n3,0.25\n")
+    (tmp_path / "curves.csv").write_text("step,loss,time_s\n3,0.25,7\n")
     assert rolloupe("metrics", run, "--metrics", tmp_path / "curves.csv", "--json").lines == [{"step": 3, "loss": 0.25}]
 
 

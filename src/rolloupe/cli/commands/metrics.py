@@ -1,5 +1,6 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, number, print_table, tell
-from rolloupe.errors import BadQuery
+from rolloupe.text.visible import visible
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -48,8 +49,9 @@ def metrics(
 
     With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 
-    With --json, each object has step, every metric of the step under its own name, and time_s where it is known; the
-    rows without a step come last. Numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity".
+    With --json, each object has step, every metric of the step under its own name, and time_s where it is known;
+    metrics that are called so themselves are left out. The rows without a step come last. Numbers that JSON lacks are
+    the strings "NaN", "Infinity" and "-Infinity".
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
@@ -59,13 +61,11 @@ def metrics(
         if run is None:
             return NOTHING
         rows = run.metric_rows()
+        _check(names, _names(rows))
         if across is not None:
             rows, name = _joined(run, rows, across)
             names = [name, *(one for one in names or _names(rows) if one != name)]
         known = _names(rows)
-        for name in names:
-            if name not in known:
-                raise BadQuery(f"no metric {name!r}; there are: {', '.join(list(known)[:40]) or 'none'}")
         if not known:
             complain("The trainer logged no metrics. Next: --metrics PATH names files of a tracker.")
             return NOTHING
@@ -100,6 +100,14 @@ def _names(rows: "list[MetricRow]") -> dict[str, None]:
     return dict.fromkeys(name for row in rows for name in row.values)
 
 
+def _check(names: list[str], known: dict[str, None]) -> None:
+    from rolloupe.query.near_names import unknown
+
+    wrong = next((name for name in names if name not in known), None)
+    if wrong is not None:
+        raise unknown("metric", wrong, known)
+
+
 def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[MetricRow], str]":
     """Return the rows with an x, which each has among its values, and the name of it there."""
     from rolloupe.model import MetricRow
@@ -120,9 +128,10 @@ def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[Met
 
 
 def _object(row: "MetricRow", names: list[str]) -> dict[str, Any]:
-    values = {name: row.values[name] for name in names if name in row.values} if names else row.values
+    values = {name: row.values[name] for name in names or row.values if name in row.values}
     time = {} if row.time_s is None else {"time_s": row.time_s}
-    return {"step": row.step, **time, **values}
+    own = ("step", "time_s")
+    return {"step": row.step, **time, **{name: value for name, value in values.items() if name not in own}}
 
 
 def _by_step(rows: "list[MetricRow]", names: list[str]) -> Iterator[list[str]]:
@@ -135,7 +144,8 @@ def _write_csv(rows: "list[MetricRow]", names: list[str]) -> None:
     from rolloupe.export import csv_lines
 
     for lines in csv_lines(["step", *names], ([row.step, *map(row.values.get, names)] for row in rows)):
-        tell(lines.decode().replace("\r\n", "\n").rstrip("\n"))
+        table = lines.decode().replace("\r\n", "\n").rstrip("\n")
+        tell(visible(table) if sys.stdout.isatty() else table)
 
 
 def _list(rows: "list[MetricRow]", names: list[str]) -> None:

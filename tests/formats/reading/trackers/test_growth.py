@@ -7,7 +7,7 @@ from typing import Self
 
 import pytest
 
-from rolloupe.formats.reading.trackers import growth
+from rolloupe.formats.reading.trackers import growth, tables
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tables import JsonLines
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
@@ -114,7 +114,7 @@ def test_damage_stays_where_it_is_in_the_file(tmp_path: Path) -> None:
         append(path, scalar("r", 2, 2, 2))
 
 
-def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path) -> None:
+def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "metrics.jsonl"
     rows = [json.dumps({"step": step, "loss": step / 2}) + "\n" for step in range(200)]
     path.write_text("".join(rows[:198]) + rows[198][:9])
@@ -130,8 +130,15 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path) -> None:
     assert [row.step for row in read().rows] == [*range(199)]
     append(path, ("\n" + rows[199] + "[" * 5000).encode())
     assert [row.step for row in read().rows] == [*range(200)] and read_bytes() < 5000 + 500
+    assert read().damage == "", "a line that has no end may yet become an object"
+    append(path, b"\n\n[]\n" + b'{"step": 200, "huge": ' + b"9" * 5000 + b"}\n")
+    assert read().rows[-1].values == {"huge": float("inf")}
+    assert read().damage == "lines left out because they are no JSON objects: 2"
+    monkeypatch.setattr(tables, "MAX_ROWS", 203)
+    append(path, b"{}\n" * 9)
+    assert read().damage == "only its first 203 lines are read"
     path.write_text(rows[7])
-    assert [row.step for row in read().rows] == [7]
+    assert [row.step for row in read().rows] == [7] and read().damage == ""
     path.unlink()
     path.symlink_to("/etc/passwd")
     with pytest.raises(OSError, match="a link out of the root"):

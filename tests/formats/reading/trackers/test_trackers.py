@@ -2,6 +2,7 @@
 
 import math
 import struct
+import time
 import zlib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
+from rolloupe.formats.reading.trackers.tables import read_csv
 from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, read_tensorboard
 from rolloupe.formats.reading.trackers.wandb import read_wandb
 from rolloupe.protobuf import BadMessage, fields
@@ -160,6 +162,26 @@ def test_other_files_are_refused_and_hostile_ones_end() -> None:
         assert run.damage.startswith("at byte 7 it is damaged") and run.id == ""
     with pytest.raises(BadMessage):
         [*fields(b"\x08\x01" * 11, 10)]
+
+
+def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time() -> None:
+    begin = time.process_time()
+    names = ",".join(f"c{number}" for number in range(100_000))
+    assert len(read_csv(f"step,{names}\n".encode() + b"1,2\n" * 5000).rows) == 5000
+    assert time.process_time() - begin < 3  # a cell for each name of each row took a minute
+    long = read_csv(
+        b"\n\nstep,a,b\n1,2,\n" + b"2,3," + b"x" * 200_000 + b"\n3,4,\n" + b"," * 300_000 + b"\n\0" + b"4,5"
+    )
+    assert shown(long) == {1: {"a": 2}, 3: {"a": 4}, 4: {"a": 5}}
+    left_out = "rows left out: 1 (field larger than field limit (131072)); rows left out: 1 (more than 200,000 columns)"
+    assert long.damage == left_out
+    unclosed = read_csv(b'step,a\n1,2\n2,"\n' + b"3,4\n" * 50_000)
+    assert [*shown(unclosed)] == [1, 3] and unclosed.damage.startswith("rows left out: 1 (field larger")
+    assert shown(read_csv("step,a\n1,2\n".encode("utf-16"))) == {1: {"a": 2}}
+    assert read_csv(b"step;a\n1;2\n").damage == "no row holds a metric (commas separate its cells)"
+    assert read_csv(b"step,a\n").damage == read_csv(b"").damage == ""
+    with pytest.raises(ValueError, match="more than 200,000 columns"):
+        read_csv(b"," * 300_000 + b"\n1,2\n")
 
 
 def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:

@@ -18,6 +18,7 @@ TRAINER_STEPS = (
 )  # fmt: skip
 """Metrics in which trainers log their own step; the tracker's own count often is another one."""
 
+_MOST_DIGITS = 400
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -59,9 +60,17 @@ def seconds_of(value: object) -> float | None:
 def parsed(data: bytes | str) -> Any:
     """Decode JSON as Python does, NaN included; None for anything else."""
     try:
-        return json.loads(data)
+        try:
+            return json.loads(data)
+        except ValueError:
+            return json.loads(data, parse_int=_integer)
     except (ValueError, RecursionError):
         return None
+
+
+def _integer(digits: str) -> float:
+    """Read an integer; Python refuses one of very many digits, which is an infinity as a float."""
+    return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
 def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, float]]:

@@ -1,8 +1,11 @@
 """Curves in plain files: CSV with a header, JSON lines, and the `trainer_state.json` of Hugging Face's trainers."""
 
+import codecs
 import csv
-import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO, TextIOWrapper
+from itertools import chain, islice
 from typing import Any
 
 from rolloupe.formats.reading import fields
@@ -17,46 +20,95 @@ STEPS = ("step", "_step", "Step", "global_step", "iteration", "iter")
 EARLIEST_S = 1e9
 """Smaller numbers are no such times: September 2001."""
 MAX_ROWS = 5_000_000
+MOST_COLUMNS = 200_000
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_csv(data: bytes) -> LoggedRun:
-    """Read a table whose first row has the names of its columns. Cells that are no numbers are left out."""
-    text = data.decode("utf-8-sig", "replace").replace("\0", "")
-    try:
-        return LoggedRun("", [*rows_of(csv.DictReader(io.StringIO(text, newline="")))])
-    except csv.Error as error:
-        return LoggedRun("", [], damage=str(error))
+    """Read a table whose first row has the names of its columns. Cells that are no numbers are left out.
+
+    Raises `ValueError` for too many names.
+    """
+    lines = TextIOWrapper(BytesIO(data), "utf-16" if data.startswith(_UTF16) else "utf-8-sig", "replace", newline="")
+    left_out: Counter[str] = Counter()
+    table = _cells(lines, left_out)
+    names, first = next(table, []), next(table, None)
+    cells = table if first is None else chain([first], table)
+    rows = [*rows_of(dict(zip(names, row, strict=False)) for row in cells)]
+    notes = [f"rows left out: {count:,} ({reason})" for reason, count in left_out.items()]
+    if next(lines, None) is not None:
+        notes.append(f"only its first {MAX_ROWS:,} lines are read")
+    if first is not None and not rows:
+        notes.append("no row holds a metric (commas separate its cells)")
+    return LoggedRun("", rows, damage="; ".join(notes))
+
+
+def _cells(lines: Iterable[str], left_out: Counter[str]) -> Iterator[list[str]]:
+    """Yield the rows that are not blank, and count the others by the reason."""
+    reader = csv.reader(_short_lines(lines, left_out))
+    while True:
+        try:
+            for row in reader:
+                if row:
+                    yield row
+        except csv.Error as error:  # the next line begins a new row
+            left_out[str(error)] += 1
+        else:
+            return
+
+
+def _short_lines(lines: Iterable[str], left_out: Counter[str]) -> Iterator[str]:
+    for number, line in enumerate(islice(lines, MAX_ROWS)):
+        if line.count(",") < MOST_COLUMNS:
+            yield line.replace("\0", "")
+            continue
+        if not number:
+            raise ValueError(f"it has more than {MOST_COLUMNS:,} columns")
+        left_out[f"more than {MOST_COLUMNS:,} columns"] += 1
 
 
 class JsonLines:
     """A file with an object for each row, which is read on where it grows; nested names are joined with `/`."""
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._file = ReadSoFar()
         self._rows: list[LoggedRow] = []
         self._fresh: list[LoggedRow] = []
+        self._lines = self._bad = 0
         self._rest = b""
 
     def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
         """Read what was written since, and a last line that has no end but is an object. Raises OSError."""
         self._rest = b""
         if not self._file.read_on(locations[0], self._take):
-            self._file, self._rows = ReadSoFar(), []
+            self._begin()
             self._file.read_on(locations[0], self._take)
         self._rows = [*self._rows, *self._fresh]  # rows that were given away stay as they are
         self._fresh = []
-        return [LoggedRun("", [*self._rows, *_of_lines([self._rest])])]
+        return [LoggedRun("", [*self._rows, *rows_of(_objects([self._rest]))], damage=self._damage())]
+
+    def _damage(self) -> str:
+        if self._lines >= MAX_ROWS:
+            return f"only its first {MAX_ROWS:,} lines are read"
+        return f"lines left out because they are no JSON objects: {self._bad:,}" if self._bad else ""
 
     def _take(self, data: bytes) -> int:
         done = data.rfind(b"\n") + 1
         self._rest = data[done:]
-        if len(self._rows) + len(self._fresh) < MAX_ROWS:
-            self._fresh += _of_lines(data[:done].split(b"\n"))
+        if self._lines < MAX_ROWS:
+            lines = [line for line in data[:done].split(b"\n") if line and not line.isspace()]
+            objects = _objects(lines)
+            self._fresh += rows_of(objects)
+            self._lines += len(lines)
+            self._bad += len(lines) - len(objects)
         return done
 
 
-def _of_lines(lines: Iterable[bytes]) -> Iterator[LoggedRow]:
-    return rows_of(found for line in lines if line and isinstance(found := parsed(line), dict))
+def _objects(lines: Iterable[bytes]) -> list[dict[Any, Any]]:
+    return [found for line in lines if isinstance(found := parsed(line), dict)]
 
 
 def read_trainer_state(data: bytes) -> LoggedRun:
