@@ -30,6 +30,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
                 step=step, prompt="p", response="r", reward=step % 3, prompt_tokens=10, response_tokens=step
             )
     rows = [{"step": step, "loss": 1 / (step + 1), "lr": abs(4 - step)} for step in range(8)]
+    rows[0]["far"], rows[1]["far"], rows[2]["far"] = 1e308, -1e308, float("-inf")
+    rows[1]["_timestamp"] = 1e12  # no time
     for row in rows[::2]:
         row["_timestamp"] = START_S + 100 * row["step"] - (250 if row["step"] == 6 else 0)  # a clock that was set back
     rows[3]["lr"] = float("nan")
@@ -47,6 +49,11 @@ def test_elapsed_time_begins_at_the_first_point_and_steps_without_a_time_are_cou
     assert (by_time.steps.tolist(), by_time.x.tolist()) == ([0, 2, 4, 6], [0, 200, 400, 350])
     (alone,) = run.curves([CurveQuery(kind="elapsed")])
     assert alone.values.tolist() == [0, 200, 400, 350] and alone.x is None
+
+
+def test_a_difference_that_no_float_holds_is_the_largest_one(run: Run) -> None:
+    (far,) = run.curves([CurveQuery(kind="trainer", name="far", options=CurveOptions(from_zero=True))])
+    assert far.values.tolist() == [0, -np.finfo(np.float64).max, -np.inf]
 
 
 def test_a_metric_across_is_joined_by_step_and_changes_no_average(run: Run) -> None:

@@ -111,7 +111,9 @@ def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_
 
 def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run_folder: Path) -> None:
     event = b"\x10" + b"\xff" * 9 + b"\x7f" + b"\x2a\x0a\x0a\x08\x0a\x01x\x15" + bytes(4)
-    (run_folder / "events.out.tfevents.1").write_bytes(scalar("good", 2, 0.5, 9.0) + record(event))
+    (run_folder / "events.out.tfevents.1").write_bytes(
+        scalar("good", 2, 0.5, 0.0) + record(event) + scalar("good", 3, 0.5, 1.7e9)
+    )
     long = "x" * 9_000
     lines = [{"step": 10**30, "huge": 1}, {"step": 2**53, "edge": 1}, {"step": 1, f"{long}a": 1, f"{long}b": 2}]
     lines += [{"step": 3, "\ud800": 3}]
@@ -122,7 +124,9 @@ def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run
     first, second = (name for name in rows[1] if name.startswith("xxx"))
     assert len(first) == len(second) == 200 and (rows[1][first], rows[1][second]) == (1, 2)
     with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
-        assert [point.value for point in runs[0].metrics("good")] == [0.5]
+        assert [point.value for point in runs[0].metrics("good")] == [0.5, 0.5]
+        (elapsed,) = runs[0].curves([CurveQuery(kind="elapsed")])
+        assert 3 in elapsed.steps and 2 not in elapsed.steps, "a clock at 0 tells no time"
 
 
 def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_many_curves(

@@ -61,11 +61,11 @@ def metrics(
         if run is None:
             return NOTHING
         rows = run.metric_rows()
-        _check(names, _names(rows))
+        known = _names(rows)
+        _check(names, known)
         if across is not None:
             rows, name = _joined(run, rows, across)
-            names = [name, *(one for one in names or _names(rows) if one != name)]
-        known = _names(rows)
+            names = [name, *(one for one in names or known if one != name)]
         if not known:
             complain("The trainer logged no metrics. Next: --metrics PATH names files of a tracker.")
             return NOTHING

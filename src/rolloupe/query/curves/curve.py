@@ -54,11 +54,11 @@ def curve(
     return Curve(
         query=query,
         steps=points.steps[chosen],
-        values=points.values[chosen] - start,
+        values=_from(start, points.values[chosen]),
         spread=None if points.spread is None else points.spread[chosen],
-        low=None if points.low is None else points.low[chosen] - start,
-        high=None if points.high is None else points.high[chosen] - start,
-        smooth=None if smooth is None else smooth[chosen] - start,
+        low=None if points.low is None else _from(start, points.low[chosen]),
+        high=None if points.high is None else _from(start, points.high[chosen]),
+        smooth=None if smooth is None else _from(start, smooth[chosen]),
         points=len(shown),
         left_out=left_out,
         x=None if query.x is None else axis.x[chosen],
@@ -139,6 +139,13 @@ def _at(points: Points, chosen: NDArray[np.bool_]) -> Points:
 def _start(values: Floats) -> float:
     finite = values[np.isfinite(values)]
     return float(finite[0]) if len(finite) else 0.0
+
+
+def _from(start: float, values: Floats) -> Floats:
+    """Subtract a start; what a float cannot hold becomes the largest that it can, and an infinity stays one."""
+    with np.errstate(over="ignore"):
+        moved = values - start
+    return np.where(np.isfinite(values) & np.isinf(moved), np.copysign(np.finfo(np.float64).max, moved), moved)
 
 
 def _between(points: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:

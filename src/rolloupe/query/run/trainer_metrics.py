@@ -157,5 +157,5 @@ def _joined(parts: Sequence[MetricColumn]) -> MetricColumn:
 def _time_of(row: MetricRow) -> float | None:
     """The time of a row, or the metric that holds it."""
     if row.time_s is not None:
-        return row.time_s if 0 < row.time_s < LATEST_S else None
+        return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
