@@ -3,11 +3,14 @@
 import asyncio
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from benchmarks.terminal import Screen
+from rich.cells import cell_len
 
+from rolloupe.tui.draw.wrap import MOST, wrapped
 from tests.cli.support import row, write_run
 from tests.tui.support import terminal
 
@@ -71,3 +74,11 @@ def test_nothing_hostile_reaches_the_terminal(hostile: Path, tmp_path: Path) -> 
     for evil in ("\x1b]52", "\x1b[31m", "ZXZpbA==\x07", "\x9b", "\x90", "\u202e", "\u2066", "\udc9b", "\x7f"):
         assert evil not in text, evil
     assert copied.count(b"\x1b]52;c;") == 1, "the id, and nothing else, is copied"
+
+
+def test_marks_without_a_width_neither_hang_nor_fill_a_line() -> None:
+    text = "a" + "\u0301" * 50_000 + " 日本" * 100 + " end"
+    lines = list(wrapped(text, 40))
+    assert [lines[0][0], lines[-1][1]] == [0, len(text)] and all(a[1] == b[0] for a, b in pairwise(lines))
+    assert max(stop - start for start, stop in lines) == MOST * 40
+    assert all(cell_len(text[start:stop].rstrip()) <= 40 for start, stop in lines)

@@ -149,6 +149,9 @@ def test_a_run_that_grows(tmp_path: Path) -> None:
         write_run(run, {5: [row(0)]})
         await until(me, lambda: me.shown == "train/5/0/0")
         assert "live" in me.lines[0]
+        (run / "rollout_result/train/5.jsonl").write_text("")
+        await until(me, lambda: "This step has no samples." in me.text)
+        assert "step 5 / 1" in me.lines[0]
 
     play(run, tmp_path, scene)
 
@@ -169,6 +172,21 @@ def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkey
 
     monkeypatch.setattr(OpenRun, "_look", look_late)
     asyncio.run(on_stage())
+
+
+def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+
+    async def scene(me: Driver) -> None:
+        early = me.rollouts.shown._replace(total=1, version="earlier")
+        assert me.rollouts.library is not None
+        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early, str)
+        await me.settle()
+        assert "Sample 1 of 3" in me.text
+        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early._replace(total=3), str)
+        assert "Sample 2 of 3" in await me.press("n"), "a person who went on meanwhile is not taken back"
+
+    play(run, tmp_path, scene)
 
 
 def test_a_run_that_has_not_begun(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import gc
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from textual.app import App
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -39,6 +41,7 @@ class Terminal(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     TITLE = "Rolloupe"
+    BINDINGS = [Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)]  # noqa: RUF012
 
     def __init__(
         self, start: "Future[FirstLook]", palette: Palette | None = None, state_dir: str | None = None
@@ -47,6 +50,7 @@ class Terminal(App[None]):
         self._start = start
         self.bookmarks = Bookmarks(state_dir)
         self.failure: BaseException | None = None
+        self.ended_by: signal.Signals | None = None
         self.begun = asyncio.Event()
         """Set once there is a sample on the screen, or no run to show."""
         self.questions = Questions(self._call, self._failed)
@@ -65,6 +69,15 @@ class Terminal(App[None]):
     def _failed(self, error: Exception) -> None:
         """Say what failed; the app goes on."""
         self.rollouts.failed(str(error) if isinstance(error, RolloupeError) else defect(error))
+
+    async def on_load(self) -> None:
+        """Hear before the screen is taken who ends the process, so as to give the terminal back."""
+        for one in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(one, self._end, one)
+
+    def _end(self, by: signal.Signals) -> None:
+        self.ended_by = by
+        self.exit()
 
     async def on_mount(self) -> None:
         """Show the first sample as soon as it is there."""
@@ -91,7 +104,7 @@ class Terminal(App[None]):
         """End without Textual's own report, which prints the values of variables: texts of a run are among them."""
         if self.is_headless:
             super()._handle_exception(error)
-        else:
+        elif not self._exit:  # whoever leaves at once takes the screen away while it is being made
             self._leave(error)
 
     def set_palette(self, palette: Palette) -> None:

@@ -59,7 +59,7 @@ KEYS = (
     KeyHelp(("y",), "copy", "Copy the id of the sample", KEEP, "y copy id"),
     KeyHelp(("ctrl+p",), "palette", "Palette: every action by its name", KEEP, "", "Ctrl+P"),
     KeyHelp(("question_mark",), "help", "All keys", KEEP, "? keys", "?"),
-    KeyHelp(("q", "ctrl+q", "ctrl+c"), "app.quit", "Quit", KEEP, "q quit", "q"),
+    KeyHelp(("q",), "app.quit", "Quit", KEEP, "q quit", "q"),
 )
 
 

@@ -1,6 +1,8 @@
 """Opens the runs while the screen is being made, and runs the app."""
 
+import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -15,6 +17,9 @@ from rolloupe.model import AS_FOUND, Reading
 if TYPE_CHECKING:
     from rolloupe.tui.app import FirstLook
     from rolloupe.tui.run.masks import Mask
+
+
+NO_TERMINAL = "the terminal view needs a terminal to read keys from. Next: rolloupe show, steps or tail, which do not"
 
 
 class NoPandas(MetaPathFinder):
@@ -102,6 +107,11 @@ def palette_name(theme: str) -> str:
     return "light" if os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else "dark"
 
 
+def has_terminal() -> bool:
+    """Return whether there is a keyboard and a screen: Textual draws on standard error."""
+    return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stderr__))
+
+
 def show(
     paths: Sequence[Path | str],
     *,
@@ -113,17 +123,24 @@ def show(
     theme: str = "auto",
     state_dir: str | None = None,
 ) -> None:
-    """Show runs in the terminal until the person leaves. Raises as `Library`, and `NotFound` without a run."""
+    """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
     opener = Opener(paths, index_dir, reading, run_id, split, mask)
+    if not has_terminal():
+        opener.future.result().library.close()
+        raise NotFound(NO_TERMINAL)
     from rolloupe.tui.app import Terminal
     from rolloupe.tui.draw.palettes import PALETTES
 
     app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir)
     app.run()
+    gc.unfreeze()  # else libraries count what is left at the end as leaks, on the person's terminal
     if opener.future.done() and opener.future.exception() is None:
         opener.future.result().library.close()
     if app.failure is not None:
         raise app.failure
+    if app.ended_by is not None:  # as whoever sent the signal expects
+        signal.signal(app.ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), app.ended_by)
 
 
 if TYPE_CHECKING:

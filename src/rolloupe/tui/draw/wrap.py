@@ -1,6 +1,7 @@
 """Breaks text into lines of a width: greedily at blanks, by cells, and quickly where every character takes one."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from rich.cells import cell_len
@@ -13,6 +14,8 @@ _NARROW = re.compile(
 """Characters that take one cell each."""
 
 TAB = 4
+MOST = 8
+"""Characters for each cell of a line, at most: marks without a width would else make it endless."""
 
 
 def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
@@ -20,7 +23,10 @@ def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
     width = max(1, width)
     start = 0
     for paragraph in text.split("\n"):
-        yield from _paragraph(paragraph, start, width)
+        if len(paragraph) <= width and paragraph.isascii():
+            yield start, start + len(paragraph)
+        else:
+            yield from _paragraph(paragraph, start, width)
         start += len(paragraph) + 1
 
 
@@ -47,12 +53,11 @@ def _at_blank(text: str, start: int, stop: int) -> int:
 
 def _fitting(text: str, start: int, width: int) -> int:
     """Return how far a line reaches, where characters take no cell, one or two. At least one character fits."""
-    stop = min(len(text), start + width)
-    while stop > start + 1 and cells(text[start:stop]) > width:
-        stop -= max(1, (cells(text[start:stop]) - width) // 2)
-    while stop < len(text) and cells(text[start : stop + 1]) <= width:
-        stop += 1
-    return max(stop, start + 1)
+    stop, most = start + width, min(len(text), start + MOST * width)
+    while stop < most and cells(text[start:stop]) <= width:
+        stop += width
+    places = range(start + 1, min(stop, most) + 1)
+    return max(start + 1, start + bisect_right(places, width, key=lambda end: cells(text[start:end])))
 
 
 def spread(text: str) -> str:

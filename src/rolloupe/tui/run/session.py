@@ -62,6 +62,8 @@ class SampleAt(NamedTuple):
     """None for an empty list."""
     members: Sequence[SampleKey] = ()
     note: str = ""
+    version: str = ""
+    """The state of the run in which it was read."""
 
 
 class Session:
@@ -112,14 +114,15 @@ class Session:
     def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
         """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""
         number = number if key is None else self.number_of(place, key, number)
+        version = self.run.version
         page = self.page(place, max(0, number))
         if not page.total:
-            return SampleAt(place, 0, 0, None, None, note=self._why_none(place))
+            return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
         if not 0 <= number < page.total:
             return self.open(place, page.total - 1 if number < 0 or number >= page.total else number)
         item = page.samples[number - page.offset]
         sample, members = query.sample_and_group(self.run, item.key)
-        return SampleAt(place, number, page.total, item, sample, members)
+        return SampleAt(place, number, page.total, item, sample, members, version=version)
 
     def number_of(self, place: ListPlace, key: SampleKey, otherwise: int = 0) -> int:
         """Return the number of a sample in a list."""

@@ -250,20 +250,27 @@ class Rollouts(Actions, Screen[None]):
     def _after_change(self, before: RunState, now: RunState) -> None:
         """Show what came: the new step to one who follows, else more samples of the same step."""
         newest = now.steps[-1].step if now.steps else self.place.step
-        old, new = before.step(self.place.step), now.step(self.place.step)
+        old, new = (one.step(self.place.step) for one in (before, now))
         if not before.splits and now.splits:
             self.go(self.session.first_place(), 0)
         elif self.is_following and newest > self.place.step:
             self.go(replace(self.place, step=newest), 0)
-        elif new is not None and (old is None or old.stamp != new.stamp):
-            self.side.samples.clear()
-            self.go(self.place, self.number, self.shown.sample.key if self.shown.sample else None)
+        elif (old and old.stamp) != (new and new.stamp):
+            self._go_again()
+
+    def _go_again(self) -> None:
+        """Read the list and the sample again; who is on the way to another one still gets there."""
+        self.side.samples.clear()
+        is_there = (self.place, self.number) == (self.shown.place, self.shown.number)
+        self.go(self.place, self.number, self.shown.sample.key if is_there and self.shown.sample else None)
 
     def _take_state(self, state: RunState, columns: list[str]) -> None:
         before = self.state
         self.state, self.scales = state, scales_of(state.catalogue)
         if before is not None and before.version != state.version:
             self._after_change(before, state)
+        elif before is None and self.shown.version != state.version:
+            self._go_again()
         self.side.samples.columns, self.side.samples.scales = columns[:3], self.scales
         self.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
         self.side.show_fields()

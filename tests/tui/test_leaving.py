@@ -1,0 +1,65 @@
+"""However the terminal view ends, the person's terminal is as it was."""
+
+import os
+import re
+import signal
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from benchmarks.terminal import Screen
+
+from rolloupe.cli.frame import NOTHING
+from tests.cli.support import rolloupe, row, write_run
+from tests.thoroughness import slow_unless
+
+LEFT = b"\x1b[?1049l"
+"""The end of the second screen."""
+
+
+def walk(screen: Screen) -> None:
+    """Look at curves, for which more is imported, then quit over a list to choose from."""
+    screen.press("m")
+    screen.until(lambda text: "Esc leaves" in text and "step 0" in text)
+    screen.press("\x1b")
+    screen.until(lambda text: "Sample 1 of" in text)
+    screen.press("4")
+    screen.until(lambda text: "as recorded" in text)
+    screen.press("\x03")
+
+
+@pytest.mark.parametrize(
+    ("leave", "code"),
+    [
+        slow_unless(True, walk, 0),
+        slow_unless(True, lambda screen: os.kill(screen.pid, signal.SIGTERM), -signal.SIGTERM),
+        slow_unless(False, lambda screen: os.kill(screen.pid, signal.SIGHUP), -signal.SIGHUP),
+        slow_unless(False, lambda screen: screen.press("q"), 0),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP", "q"],
+)
+def test_the_terminal_is_given_back(leave: Callable[[Screen], None], code: int, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
+    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
+    before = termios.tcgetattr(screen.descriptor)
+    try:
+        screen.until(lambda text: "Sample 1 of 3" in text)
+        leave(screen)
+        assert screen.wait() == code
+        while screen.read(0.05):
+            pass
+        assert termios.tcgetattr(screen.descriptor) == before
+    finally:
+        screen.close()
+    on, off = (screen.written.rfind(word) for word in (b"\x1b[?1000h", b"\x1b[?1000l"))
+    assert LEFT in screen.written and on < off, "the first screen, and no more reports of the mouse"
+    rest = screen.written.rpartition(LEFT)[2]
+    assert re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\s", b"", rest) == b"", "nothing is printed afterwards"
+
+
+def test_without_a_keyboard_a_message_says_what_to_do(tmp_path: Path) -> None:
+    done = rolloupe("tui", write_run(tmp_path / "run", {0: [row(0)]}), "--index-dir", tmp_path / "index")
+    assert done.code == NOTHING and "rolloupe show" in done.err
