@@ -33,7 +33,12 @@ it("takes stored charts of any version, and leaves out what is none", () => {
     9,
   );
   expect(charts).toEqual([chart("sample", "turns"), chart("token", "kl"), chart("sample", "x")]);
-  expect(chartsOf(["a", "b", "c"], 2)).toHaveLength(2);
+  const beyond = {
+    get kind(): string {
+      throw new Error("a chart beyond the most was looked at");
+    },
+  };
+  expect(chartsOf(["a", "a", "b", beyond], 2)).toHaveLength(2);
 });
 
 it("asks for a moving average over the usual span, or over its own", () => {

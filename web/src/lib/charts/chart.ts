@@ -144,14 +144,16 @@ const sortedText = (of: Chart): string =>
 /** True for charts of the same curve, whatever they are called; a copy is a chart of its own. */
 export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) === sortedText(other);
 
-/** The stored charts: records, or texts of an older version. Invalid ones are left out. */
+/** The first of the stored charts: records, or texts of an older version. Invalid ones are left out. */
 export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
-  const all = stored.flatMap((one): Chart[] => {
+  const found = new Map<string, Chart>();
+  for (const one of stored) {
+    if (found.size >= most) break;
     const text = typeof one === "string" ? one : isChart(one) ? textOf({ ...BLANK, ...one, ...PLAIN }) : "";
     const result = chartOf(text);
-    return result === null ? [] : [result];
-  });
-  return all.filter((one, i) => all.findIndex((other) => isSame(one, other)) === i).slice(0, most);
+    if (result !== null && !found.has(sortedText(result))) found.set(sortedText(result), result);
+  }
+  return [...found.values()];
 }
 
 const BLANK = { source: "", stat: "", title: "", section: "", options: null };
