@@ -151,8 +151,8 @@ def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, 
         token.dispatch_event("click")
         expect(card).to_contain_text(f"#{at} ")
         expect(token).to_be_in_viewport(ratio=1)
-        below, above = card.bounding_box(), token.bounding_box()
-        assert below and above and above["y"] + above["height"] <= below["y"], "the card covers its token"
+        apart = "([card, token]) => token.getBoundingClientRect().bottom <= card.getBoundingClientRect().top"
+        tokens.wait_for_function(apart, arg=[card.element_handle(), token.element_handle()])  # it moves out of the way
         card.get_by_role("button", name="Close the card").click()
         expect(card).to_have_count(0)
 
