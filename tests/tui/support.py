@@ -93,6 +93,11 @@ class Driver:
         """A pane, by its id."""
         return self.app.screen.query_one(f"#{name}", LinePane)
 
+    def rows(self, name: str) -> list[str]:
+        """All lines of a list, by its id."""
+        pane = self.pane(name)
+        return ["".join(text for text, _ in pane.line_at(y)) for y in range(pane.count())]
+
     def inked(self) -> str:
         """What the screen shows, with the colours of each stretch: a snapshot."""
         return "\n".join(_inked(strip) for strip in self.app.screen._compositor.render_strips())

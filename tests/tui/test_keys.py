@@ -8,6 +8,7 @@ import pytest
 
 from rolloupe.state import State
 from rolloupe.tui.keys import KEYS
+from rolloupe.tui.screens.pick import Choice, PickScreen
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 
@@ -112,6 +113,9 @@ def test_panes_and_fields(run: Path, tmp_path: Path) -> None:
 def test_choosing(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         assert "3.50" in await me.press("3")
+        await me.type("11")
+        assert "nothing has all these words" in me.text
+        await me.press("ctrl+u")
         await me.type("0")
         await me.press("enter")
         assert me.shown == "train/0/0/0"
@@ -136,6 +140,10 @@ def test_choosing(run: Path, tmp_path: Path) -> None:
         assert me.app.focused is not me.pane("fields")
         await me.press("5")
         assert me.app.focused is me.pane("fields")
+        me.app.push_screen(PickScreen("Step", [Choice(str(step)) for step in (9950, 501, 50)]))
+        await me.settle()
+        await me.type("50")
+        assert [one.strip() for one in me.rows("pick-rows")] == ["50", "501", "9950"], "what is typed comes first"
 
     play(run, tmp_path, scene)
 
@@ -157,7 +165,15 @@ def test_finding(run: Path, tmp_path: Path) -> None:
         await me.press("escape", "f")
         await me.type("nowhere to be seen")
         assert "No further sample" in await me.press("enter")
-        await me.press("escape", "slash")
+        await me.press("escape", "n", "f")
+        await me.type("Answer 0 needle30")
+        await me.press("enter")
+        assert me.shown == "train/3/0/0" and "match 1 of 1" in me.text, "above it in the list"
+        await me.press("escape", "s", "f")
+        await me.type("deep")
+        await me.press("enter")
+        assert me.shown == "train/3/2/4", "whatever the screen shows of a sample is found in its step"
+        await me.press("escape", "s", "slash")
         await me.type("needle06")
         hits = await me.press("enter")
         assert "train/0/3/6" in hits and "1 sample" in hits
@@ -178,8 +194,12 @@ def test_filtering(run: Path, tmp_path: Path) -> None:
         await me.press("F", "ctrl+u")
         await me.type("no_such = 1")
         assert "no_such" in await me.press("enter") and me.shown == "train/7/2/5", "a bad filter changes nothing"
-        assert "Sample 2 of 2" in me.text
-        await me.press("F", "ctrl+u", "enter")
+        assert "Sample 2 of 2" in me.text and me.rollouts.asker.line.value == "no_such = 1", "it can be mended"
+        await me.press("ctrl+u")
+        await me.type("response_tokens > 0 and rew")
+        await me.press("tab")
+        assert me.rollouts.asker.line.value == "response_tokens > 0 and reward", "a name is completed"
+        await me.press("ctrl+u", "enter")
         assert "of 8" in me.text
         assert "No sample was discarded" in await me.press("D")
         assert "of 8" in await me.press("D")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rolloupe.index import OpenRun
+from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.token_pane import TokenPane
@@ -55,6 +56,9 @@ def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
 def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("t")
+        assert all(words in me.lines[-1] for words in ("x next series", "w worst", "? keys", "Esc back"))
+        assert "Next series" in await me.press("question_mark", "end")
+        shown = await me.press("escape")
         assert "Logprob at sampling" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
         pane = me.app.screen.query_one(TokenPane)
         tinted = me.inked()
@@ -180,10 +184,10 @@ def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> 
     async def scene(me: Driver) -> None:
         early = me.rollouts.shown._replace(total=1, version="earlier")
         assert me.rollouts.library is not None
-        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early, str)
+        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early, me.rollouts.mask)
         await me.settle()
         assert "Sample 1 of 3" in me.text
-        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early._replace(total=3), str)
+        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early._replace(total=3), me.rollouts.mask)
         assert "Sample 2 of 3" in await me.press("n"), "a person who went on meanwhile is not taken back"
 
     play(run, tmp_path, scene)
@@ -226,8 +230,12 @@ def test_placeholders_are_masked(tmp_path: Path) -> None:
 
     async def on_stage(mask: str) -> str:
         async with terminal(run, tmp_path, mask=mask) as me:
-            return me.read
+            return me.read + me.text
 
+    one = mask_of("ab+|c")
+    texts = ["x", "a", "bb", "y", "cc", "", "zab", "b", "."]
+    assert one.tokens(texts) == ["x", "*", "*", "y", "**", "", "z*", "*", "."]
+    assert mask_of("").tokens(["a", ""]) == ["a", ""]
     masked = asyncio.run(on_stage(r"<\|image_pad\|>|<\|imgpad\|>"))
     assert "*×4 and *" in masked and "x*×2y" in masked and pad not in masked
     assert pad in asyncio.run(on_stage(""))

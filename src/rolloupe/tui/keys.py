@@ -62,6 +62,19 @@ KEYS = (
     KeyHelp(("q",), "app.quit", "Quit", KEEP, "q quit", "q"),
 )
 
+TOKENS = "Tokens"
+
+TOKEN_KEYS = (
+    KeyHelp(("x",), "", "Next series", TOKENS, "x next series"),
+    KeyHelp(("X",), "", "Choose a series", TOKENS, "X choose"),
+    KeyHelp(("w",), "", "Token with the largest value, then the next largest", TOKENS, "w worst"),
+    KeyHelp(("u",), "", "Coefficient of each token in the update", TOKENS, "u update"),
+    KeyHelp(("n", "p"), "", "Next and previous sample", TOKENS, "n/p sample"),
+    KeyHelp(("question_mark",), "", "All keys", TOKENS, "? keys", "?"),
+    KeyHelp(("escape", "t"), "", "Back to the text", TOKENS, "Esc back", "Esc, t"),
+)
+"""The keys of the token view, beside those that scroll."""
+
 
 def bindings() -> "list[BindingType]":
     """Return the keys of the main screen."""

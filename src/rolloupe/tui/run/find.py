@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from rolloupe.model import SampleKey
+from rolloupe import query
+from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import Pattern, Search, TextQuery
 from rolloupe.tui.run.place import ListPlace
-from rolloupe.tui.run.session import PAGE, Session
+from rolloupe.tui.run.session import Session
 from rolloupe.tui.views.blocks import TextBlock
 from rolloupe.tui.views.layout import TextPlace
 
@@ -16,6 +17,9 @@ MOST = 5000
 """Places to mark in one sample."""
 
 Stopped = Callable[[], bool]
+
+BlocksOf = Callable[[Sample], Sequence[TextBlock]]
+"""What the screen shows of a sample."""
 
 
 def places_in(blocks: Sequence[TextBlock], text: str) -> list[TextPlace]:
@@ -30,46 +34,55 @@ def places_in(blocks: Sequence[TextBlock], text: str) -> list[TextPlace]:
 
 
 def next_sample(
-    session: Session, place: ListPlace, number: int, text: str, stopped: Stopped
+    session: Session, place: ListPlace, number: int, text: str, blocks_of: BlocksOf, stopped: Stopped
 ) -> tuple[ListPlace, SampleKey] | None:
-    """Return the next sample that has a text: further down its list, then at the steps that follow, then at the first.
+    """Return the next sample that shows a text: further down its list, at later steps, at earlier ones, above it.
 
-    None if no other sample of the split has it. Raises `BadQuery`.
+    Of the list every sample is read as it is shown; at other steps prompts and responses are searched. None if no
+    other sample of the split has it. Raises `BadQuery`.
     """
-    key = _in_list(session, place, number, text, stopped)
+    pattern = Pattern(TextQuery(text=text))
+
+    def has_it(key: SampleKey) -> bool:
+        return any(next(pattern.places(block.text), None) for block in blocks_of(query.sample(session.run, key)))
+
+    total = session.page(place, 0).total
+    key = _in_list(session, place, range(number + 1, total), has_it, stopped)
     if key is not None:
         return place, key
-    query = place.query()
-    later = replace(query, step_min=place.step + 1, step_max=None)
-    earlier = replace(query, step_min=None, step_max=place.step - 1)
+    asked = place.query()
+    later = replace(asked, step_min=place.step + 1, step_max=None)
+    earlier = replace(asked, step_min=None, step_max=place.step - 1)
     for one in (later, earlier):
-        key = _first(session, one, text, stopped)
+        key = _at_steps(session, one, text, has_it, stopped)
         if key is not None:
             return replace(place, step=key.step), key
+    key = _in_list(session, place, range(min(number, total)), has_it, stopped)
+    return None if key is None else (place, key)
+
+
+def _in_list(
+    session: Session, place: ListPlace, numbers: range, has_it: Callable[[SampleKey], bool], stopped: Stopped
+) -> SampleKey | None:
+    """Return the first sample of a part of a list that shows a text."""
+    for number in numbers:
+        if stopped():
+            return None
+        page = session.page(place, number)
+        nth = number - page.offset
+        if nth < len(page.samples) and has_it(page.samples[nth].key):
+            return page.samples[nth].key
     return None
 
 
-def _in_list(session: Session, place: ListPlace, number: int, text: str, stopped: Stopped) -> SampleKey | None:
-    """Return the first sample further down a list that has a text."""
-    ids: set[str] = set()
-    for found in Search(session.run, TextQuery(text=text), place.query(), transcripts=0, stopped=stopped):
-        ids.update(hit.sample.id for hit in found.hits)
-    total = session.page(place, 0).total
-    for offset in range((number + 1) // PAGE * PAGE, total if ids else 0, PAGE):
-        page = session.page(place, offset)
-        for nth, item in enumerate(page.samples):
-            if page.offset + nth > number and item.id in ids:
-                return item.key
-    return None
-
-
-def _first(session: Session, query: SampleQuery, text: str, stopped: Stopped) -> SampleKey | None:
-    """Return the first sample of a query that has a text, the oldest step first."""
-    search = Search(
-        session.run, TextQuery(text=text), query, limit=1, oldest_first=True, transcripts=0, stopped=stopped
-    )
+def _at_steps(
+    session: Session, asked: SampleQuery, text: str, has_it: Callable[[SampleKey], bool], stopped: Stopped
+) -> SampleKey | None:
+    """Return the first sample of a query that has a text and shows it, the oldest step first."""
+    search = Search(session.run, TextQuery(text=text), asked, oldest_first=True, transcripts=0, stopped=stopped)
     for found in search:
-        if found.hits:
-            search.close()
-            return found.hits[0].sample.key
+        for hit in found.hits:
+            if has_it(hit.sample.key):
+                search.close()
+                return hit.sample.key
     return None

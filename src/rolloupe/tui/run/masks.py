@@ -1,8 +1,47 @@
 """`--mask-str`: matches of an expression become `*`, and a run of them one `*×N`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-Mask = Callable[[str], str]
+if TYPE_CHECKING:
+    from rolloupe.query.search import Pattern
+
+SIGN = "*"
+
+
+class Mask:
+    """Masks texts; without a pattern, none."""
+
+    def __init__(self, pattern: "Pattern | None" = None) -> None:
+        self._pattern = pattern
+
+    def __call__(self, text: str) -> str:
+        """Return a text with its matches masked."""
+        return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
+
+    def tokens(self, texts: Sequence[str]) -> list[str]:
+        """Return texts that follow one another, with what each has of a match as one sign."""
+        if self._pattern is None:
+            return list(texts)
+        shown, nth = list(texts), 0
+        ends = list(accumulate(map(len, texts)))
+        done = [0] * len(texts)  # letters of each text that are decided
+        kept: list[list[str]] = [[] for _ in texts]
+        for start, stop in self._pattern.places("".join(texts)):
+            while ends[nth] <= start:
+                nth += 1
+            last = nth
+            while True:
+                first = ends[last] - len(texts[last])
+                kept[last] += [texts[last][done[last] : max(0, start - first)], SIGN]
+                done[last] = min(len(texts[last]), stop - first)
+                shown[last] = "".join(kept[last]) + texts[last][done[last] :]
+                if ends[last] >= stop:
+                    break
+                last += 1
+            nth = last
+        return shown
 
 
 def mask_of(expression: str) -> Mask:
@@ -11,11 +50,10 @@ def mask_of(expression: str) -> Mask:
     The engine is that of the search, which takes time linear in the text for any expression.
     """
     if not expression:
-        return lambda text: text
+        return Mask()
     from rolloupe.query.search import Pattern, TextQuery
 
-    pattern = Pattern(TextQuery(text=expression, regex=True, case=True))
-    return lambda text: "".join(_pieces(text, list(pattern.places(text))))
+    return Mask(Pattern(TextQuery(text=expression, regex=True, case=True)))
 
 
 def _pieces(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
@@ -26,6 +64,6 @@ def _pieces(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
         number += 1
         at = stop
         if nth + 1 == len(places) or places[nth + 1][0] != stop:
-            yield "*" if number == 1 else f"*×{number}"
+            yield SIGN if number == 1 else f"{SIGN}×{number}"
             number = 0
     yield text[at:]

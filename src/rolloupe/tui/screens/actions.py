@@ -116,10 +116,15 @@ class Actions:
         me = self._me
         me.asker.ask("find", me.finder.enter, me.finder.text, stays=True)
 
-    def action_filter(self) -> None:
+    def action_filter(self, typed: str | None = None) -> None:
         """Ask for a filter; an empty one shows all samples."""
         me = self._me
-        me.asker.ask("filter", lambda text: me.go(replace(me.place, where=text.strip()), 0), me.place.where)
+
+        def go(text: str) -> None:
+            me.go(replace(me.place, where=text.strip()), 0)
+
+        names = [column.name for column in me.state.catalogue.columns] if me.state else []
+        me.asker.ask("filter", go, me.place.where if typed is None else typed, words=names)
 
     def action_search(self) -> None:
         """Ask what to search the run for."""

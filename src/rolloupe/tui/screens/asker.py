@@ -1,6 +1,6 @@
 """The line at the foot into which a person types: what to find, to search, to filter by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -8,6 +8,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input
 
 from rolloupe.tui.draw.ink import ACCENT
+from rolloupe.tui.screens.suggest import FilterNames
 from rolloupe.tui.widgets.bar import LineBar
 
 
@@ -35,14 +36,18 @@ class Asker(Horizontal):
         """True while something is asked."""
         return self.has_class("open")
 
-    def ask(self, word: str, then: Callable[[str], None], value: str = "", *, stays: bool = False) -> None:
-        """Ask for a text. With `stays`, the line stays open after an answer."""
+    def ask(
+        self, word: str, then: Callable[[str], None], value: str = "", *, stays: bool = False, words: Sequence[str] = ()
+    ) -> None:
+        """Ask for a text. With `stays`, the line stays open after an answer. Some words are completed."""
         self._word, self._then, self._stays = word, then, stays
         self.add_class("open")
         bar = self.query_one(LineBar)
         bar.styles.width = len(word) + 2
         bar.changed()
+        self.line.suggester = FilterNames(words) if words else None
         self.line.value = value
+        self.line.cursor_position = len(value)
         self.line.focus()
 
     def close(self) -> None:
@@ -59,7 +64,9 @@ class Asker(Horizontal):
         then(event.value)
 
     def on_key(self, event: events.Key) -> None:
-        """Leave the line to the screen on Esc."""
+        """Complete a word on Tab."""
         if event.key in ("tab", "shift+tab"):
             event.stop()
             event.prevent_default()
+            if event.key == "tab":
+                self.line.action_cursor_right()

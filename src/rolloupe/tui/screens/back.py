@@ -7,6 +7,7 @@ from textual.screen import Screen
 
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
+from rolloupe.tui.screens.help import HelpScreen
 from rolloupe.tui.views.headers import NARROW
 from rolloupe.tui.widgets.bar import LineBar
 
@@ -49,6 +50,9 @@ class BackScreen(Screen[T | None]):
         elif event.key in ("escape", "q"):
             event.stop()
             self.dismiss(None)
+        elif event.key == "question_mark":
+            event.stop()
+            self.app.push_screen(HelpScreen())
 
     def pressed(self, key: str) -> bool:
         """Do what a key means; returns whether it means anything here."""

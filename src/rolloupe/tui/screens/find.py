@@ -63,12 +63,13 @@ class Finder:
     def _further(self) -> None:
         """Look for the next sample with a match."""
         screen, text, place, number = self._screen, self.text, self._screen.place, self._screen.number
+        blocks_of = screen.blocks_of
         screen.tell(f"{count(len(self.found), 'match').replace('matchs', 'matches')} here; looking further …")
         asked = screen.questions.number("find") + 1
         screen.questions.ask(
             "find",
             lambda: next_sample(
-                screen.session, place, number, text, lambda: not screen.questions.is_newest("find", asked)
+                screen.session, place, number, text, blocks_of, lambda: not screen.questions.is_newest("find", asked)
             ),
             self._arrive,
             is_slow=True,

@@ -105,7 +105,7 @@ class GroupScreen(BackScreen[SampleKey]):
             items = query.named(run, [member.key for member in compared.members])
             columns = [_column(member, items.get(member.key), mask) for member in compared.members]
             own = items.get(key)
-            return GroupAnswers(compared.best, columns, compared.total, own.prompt if own else "")
+            return GroupAnswers(compared.best, columns, compared.total, mask(own.prompt) if own else "")
 
         self.pane.focus()
         self.questions.ask("group", ask, self._take)

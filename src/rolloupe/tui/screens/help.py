@@ -5,15 +5,15 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Line
-from rolloupe.tui.keys import KEYS
+from rolloupe.tui.keys import KEYS, TOKEN_KEYS
 from rolloupe.tui.widgets.rows import RowList
 
 
 def help_lines() -> list[Line]:
-    """Return the help: the sections, and in each its keys."""
+    """Return the help: the sections, and in each its keys; those of the token view follow."""
     lines: list[Line] = [[(" Keys", STRONG), ("   Esc closes", DIM)]]
     section = ""
-    for one in KEYS:
+    for one in (*KEYS, *TOKEN_KEYS):
         if one.section != section:
             section = one.section
             lines += [[], [(f" {section}", DIM)]]

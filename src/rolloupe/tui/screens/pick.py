@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from rolloupe.tui.draw.ink import STRONG, Line, padded, safe
+from rolloupe.tui.draw.ink import DIM, STRONG, Line, padded, safe
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -34,9 +34,7 @@ class PickScreen(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         with Vertical(id="pick"):
-            yield LineBar(
-                "pick-title", lambda width: [padded([safe(f" {self._title}", STRONG)], width)], "surface-float"
-            )
+            yield LineBar("pick-title", self._head, "surface-float")
             yield Input(placeholder="type to narrow", id="pick-input", compact=True)
             yield RowList("pick-rows")
 
@@ -45,6 +43,10 @@ class PickScreen(ModalScreen[int | None]):
         self.rows.ground = "surface-float"
         self._show(self._current)
 
+    def _head(self, width: int) -> list[Line]:
+        none: Line = [("  nothing has all these words", DIM)] if not self._numbers else []
+        return [padded([safe(f" {self._title}", STRONG), *none], width)]
+
     @property
     def rows(self) -> RowList:
         """The list."""
@@ -52,6 +54,7 @@ class PickScreen(ModalScreen[int | None]):
 
     def _show(self, cursor: int) -> None:
         self.rows.fill(len(self._numbers), self._row, cursor)
+        self.query_one(LineBar).changed()
 
     def _row(self, number: int, width: int) -> list[Line]:
         choice = self._choices[self._numbers[number]]
@@ -59,10 +62,12 @@ class PickScreen(ModalScreen[int | None]):
         return [[*padded([safe(f" {choice.text}")], max(0, width - sum(len(text) for text, _ in facts))), *facts]]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list to the choices that hold every typed word."""
-        words = event.value.lower().split()
-        texts = (choice.text.lower() for choice in self._choices)
+        """Narrow the list to the choices that hold every typed word: first what is typed, then what begins with it."""
+        typed = event.value.lower().strip()
+        words = typed.split()
+        texts = [choice.text.lower() for choice in self._choices]
         self._numbers = [n for n, text in enumerate(texts) if all(word in text for word in words)]
+        self._numbers.sort(key=lambda n: (texts[n] != typed, not texts[n].startswith(typed)))
         self._show(0 if words else self._current)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:

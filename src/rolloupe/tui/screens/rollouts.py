@@ -9,7 +9,7 @@ from textual.events import Resize
 from textual.screen import Screen
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.model import SampleKey
+from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SamplePage
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.scales import Scale, scales_of
@@ -24,7 +24,7 @@ from rolloupe.tui.screens.asker import Asker
 from rolloupe.tui.screens.find import Finder
 from rolloupe.tui.screens.side import Side
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.blocks import TextBlock, blocks_of, extra_blocks, row_block
+from rolloupe.tui.views.blocks import TextBlock, blocks_of, row_block
 from rolloupe.tui.views.facts import facts_of
 from rolloupe.tui.views.fields import Fields
 from rolloupe.tui.views.headers import NARROW, Marks, foot_line, run_line, sample_lines
@@ -50,7 +50,7 @@ class Rollouts(Actions, Screen[None]):
         self.bookmarks = bookmarks
         self.fields = Fields()
         self.finder = Finder(self)
-        self.mask: Mask = str
+        self.mask = Mask()
         self.shown = SampleAt(ListPlace(), 0, 0, None, None, note="Opening …")
         self.place, self.number = self.shown.place, 0
         """Where the person wants to be: ahead of what is shown while an answer is awaited."""
@@ -99,6 +99,7 @@ class Rollouts(Actions, Screen[None]):
             library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else None)
             self.set_interval(AGE_S, self._grow_older)
         self.library, self.opened, self.mask = library, session, mask
+        self.side.samples.mask = mask
         self.state, self.scales = None, {}
         self.side.samples.clear()
         self.show(first)
@@ -180,24 +181,24 @@ class Rollouts(Actions, Screen[None]):
 
     def show_text(self, *, keeps_place: bool = False) -> None:
         """Show the sample as text or as a table."""
-        blocks = list(self._table() if self.view == "table" else self._text())
+        blocks = [] if self.shown.sample is None else self.blocks_of(self.shown.sample)
         self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
 
-    def _text(self) -> Iterator[TextBlock]:
-        if self.shown.sample is not None:
-            yield from (one for one in blocks_of(self.shown.sample, self.mask) if self.fields[one.field])
+    def blocks_of(self, sample: Sample) -> list[TextBlock]:
+        """Return what the screen shows of a sample."""
+        return list(self._table(sample) if self.view == "table" else self._text(sample))
 
-    def _table(self) -> Iterator[TextBlock]:
-        sample = self.shown.sample
-        if sample is None:
-            return
+    def _text(self, sample: Sample) -> Iterator[TextBlock]:
+        yield from (one for one in blocks_of(sample, self.mask) if self.fields[one.field])
+
+    def _table(self, sample: Sample) -> Iterator[TextBlock]:
         yield row_block("id", str(sample.key))
         for name, value, _ in facts_of(sample):
             if self.fields.in_table(name):
                 number = value if isinstance(value, float | int) else None
                 yield row_block(name, value, self.scales.get(name, Scale()).ink(number))
-        for block in (*blocks_of(sample, self.mask), *extra_blocks(sample)):
-            if self.fields.in_table(block.field) and not (block.field.startswith("extra.") and not block.is_row):
+        for block in blocks_of(sample, self.mask):
+            if self.fields.in_table(block.field):
                 yield block._replace(is_row=True)
 
     def _show_places(self) -> None:
@@ -290,10 +291,13 @@ class Rollouts(Actions, Screen[None]):
             self.side.list.refresh()
 
     def failed(self, reason: str) -> None:
-        """Say that a question failed; the person stays where the shown sample is."""
+        """Say that a question failed; the person stays where the shown sample is, and a wrong filter can be mended."""
+        typed = self.place.where if self.place.where != self.shown.place.where else None
         self.place, self.number = self.shown.place, self.shown.number
         self._show_places()
         self.side.list.go_to(self.number)
+        if typed is not None:
+            self.action_filter(typed)
         self.tell(reason, is_alarm=True)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:

@@ -8,6 +8,7 @@ from textual.containers import Vertical
 from rolloupe.query import SamplePage
 from rolloupe.tui.draw.ink import DIM, STRONG, Line, ends
 from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import PAGE
 from rolloupe.tui.views.fields import Fields
 from rolloupe.tui.views.lists import Picker, field_row, picker_row, sample_row
@@ -28,6 +29,7 @@ class SampleRows:
     def __init__(self, want: Callable[[int], None]) -> None:
         self.columns: Sequence[str] = ("reward",)
         self.scales: dict[str, Scale] = {}
+        self.mask = Mask()
         self._pages: dict[int, SamplePage] = {}
         self._asked: set[int] = set()
         self._want = want
@@ -50,7 +52,11 @@ class SampleRows:
                 self._want(number)
             return [[(" …", DIM)]]
         nth = number - page.offset
-        return sample_row(page.samples[nth], self.columns, self.scales, width) if nth < len(page.samples) else [[]]
+        return (
+            sample_row(page.samples[nth], self.columns, self.scales, self.mask, width)
+            if nth < len(page.samples)
+            else [[]]
+        )
 
 
 class Side(Vertical):

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
+from rolloupe.tui.keys import TOKEN_KEYS
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.views.facts import figures
+from rolloupe.tui.views.headers import keys_line
 from rolloupe.tui.views.tokens import UPDATE, TokenSheet, card, legend, tokens_of
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.token_pane import TokenPane
@@ -32,6 +34,7 @@ class TokensScreen(BackScreen[None]):
         yield LineBar("legend", self._legend, "surface-page")
         yield TokenPane()
         yield LineBar("card", self._card)
+        yield LineBar("token-keys", lambda width: [keys_line([one.foot for one in TOKEN_KEYS if one.foot], width)])
 
     def on_mount(self) -> None:
         """Ask for the tokens."""
@@ -44,9 +47,9 @@ class TokensScreen(BackScreen[None]):
         return self.query_one(TokenPane)
 
     def _ask(self) -> None:
-        sample, run = self._at.sample, self.session.run
+        sample, run, mask = self._at.sample, self.session.run, self.rollouts.mask
         if sample is not None:
-            self.questions.ask("tokens", lambda: tokens_of(run, sample), self._take)
+            self.questions.ask("tokens", lambda: tokens_of(run, sample, mask), self._take)
 
     def _take(self, tokens: TokenSheet | None) -> None:
         if self.is_mounted:
@@ -70,7 +73,7 @@ class TokensScreen(BackScreen[None]):
     def _card(self, width: int) -> list[Line]:
         pane = self.pane
         if pane.tokens is None:
-            return [[(" Esc leaves", DIM)]]
+            return [[]]
         return card(pane.tokens, pane.cursor, pane.series, width)
 
     def on_token_pane_changed(self, _: TokenPane.Changed) -> None:

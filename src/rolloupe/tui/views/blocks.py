@@ -56,10 +56,10 @@ def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
     yield from extra_blocks(sample)
 
 
-def extra_blocks(sample: Sample, *, is_row: bool = False) -> Iterator[TextBlock]:
+def extra_blocks(sample: Sample) -> Iterator[TextBlock]:
     """Yield the fields of the record that have no place of their own."""
     for name, value in sample.extra.items():
-        yield _named(f"extra.{name}", [safe(name, DIM)], as_text(without_data(value)), is_row=is_row)
+        yield _named(f"extra.{name}", [safe(name, DIM)], as_text(without_data(value)))
 
 
 def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBlock:
@@ -99,8 +99,8 @@ def shown(text: str) -> str:
     return visible(spread(text))
 
 
-def _named(field: str, margin: Line, text: str, *, is_row: bool = False) -> TextBlock:
-    return TextBlock(field, [margin], shown(text), (), is_row)
+def _named(field: str, margin: Line, text: str) -> TextBlock:
+    return TextBlock(field, [margin], shown(text))
 
 
 def as_text(value: Any) -> str:

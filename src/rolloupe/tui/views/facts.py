@@ -46,6 +46,9 @@ def as_value(value: object) -> float | str | None:
     return value if isinstance(value, float | int | str) or value is None else str(value)
 
 
+LONGEST = 32
+"""Letters of a name in the line of figures."""
+
 FIRST = ("reward", "advantage", "status", "response_tokens", "prompt_tokens", "turns", "lag", "policy_version", "env")
 """The facts that lead the line, in this order."""
 
@@ -61,9 +64,14 @@ def figures(sample: Sample, scales: Mapping[str, Scale], is_shown: "Mapping[str,
             yield figure(name, values[name].value, scales.get(name, Scale()))
 
 
+def cut_name(name: str) -> str:
+    """Return the start of a long name, so that others have room beside it."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
 def figure(name: str, value: float | str | None, scale: Scale) -> Line:
     """Return a label and a value, coloured if it is good or bad."""
-    label = safe(f"{LABELS.get(name, name)} ", DIM)
+    label = safe(f"{cut_name(LABELS.get(name, name))} ", DIM)
     if name == "status":
         return [safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
     if isinstance(value, str):

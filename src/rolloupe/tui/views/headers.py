@@ -127,10 +127,22 @@ def _flowed(figures_: Sequence[Line], width: int, most: int) -> Iterator[Line]:
 
 def foot_line(message: str, is_alarm: bool, share: int | None, width: int) -> Line:
     """Return the last line: a message, or the keys; and how far down the text is."""
-    right: Line = [(f"{share} % ", DIM)] if share is not None else []
+    right: Line = [(f" {share} % ", DIM)] if share is not None else []
     if message:
         return ends([(" ", PLAIN), safe(message, Ink("alarm" if is_alarm else "ink-1"))], right, width)
-    return ends(joined([[(" ", PLAIN)], *(_foot(one.foot) for one in KEYS if one.foot)], " "), right, width)
+    return keys_line([one.foot for one in KEYS if one.foot], width, right)
+
+
+def keys_line(words: Sequence[str], width: int, right: Line | None = None) -> Line:
+    """Return keys and what they do, as far as there is room; the last two, for help and for leaving, are always there.
+
+    Each is a key, a blank, and a word.
+    """
+    *feet, help_, leave = ([(" ", PLAIN), *_foot(one)] for one in words)
+    end = [*help_, *leave, *(right or [])]
+    while feet and sum(map(width_of, feet)) + width_of(end) > width:
+        feet.pop()
+    return ends(joined(feet, ""), end, width)
 
 
 def _foot(words: str) -> Line:

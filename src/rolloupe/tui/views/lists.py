@@ -8,13 +8,16 @@ from rolloupe.query import SampleItem
 from rolloupe.tui.draw.figures import brief, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, ends, padded, safe
 from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
 
 WIDTH = 9
 """Cells of a figure in a list."""
 
 
-def sample_row(item: SampleItem, columns: Sequence[str], scales: "dict[str, Scale]", width: int) -> list[Line]:
+def sample_row(
+    item: SampleItem, columns: Sequence[str], scales: "dict[str, Scale]", mask: Mask, width: int
+) -> list[Line]:
     """Return a sample of a list: its figures, and the start of its response."""
     line: Line = [(" ", PLAIN)]
     for name in columns:
@@ -22,7 +25,7 @@ def sample_row(item: SampleItem, columns: Sequence[str], scales: "dict[str, Scal
         shown = signed(value) if name == "advantage" else brief(value)
         line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
     ink = GHOST if item.discarded else DIM
-    return [padded([*line, safe(preview(item.response), ink)], width)]
+    return [padded([*line, safe(preview(mask(item.response)), ink)], width)]
 
 
 def preview(response: str) -> str:

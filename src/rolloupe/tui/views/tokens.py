@@ -15,6 +15,7 @@ from rolloupe.query import TokenPage, TokenUpdate
 from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.figures import brief
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe, width_of
+from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.views.token_scale import TokenScale, scale_of
 
 UPDATE = "update"
@@ -56,8 +57,8 @@ class TokenSheet(NamedTuple):
         return scale_of(self.values(name), "symmetric" if name == UPDATE else tokens.kind_of(name).scale, name)
 
 
-def tokens_of(run: OpenRun, sample: Sample) -> TokenSheet | None:
-    """Return the tokens of a sample; None if its record holds none."""
+def tokens_of(run: OpenRun, sample: Sample, mask: Mask) -> TokenSheet | None:
+    """Return the tokens of a sample, masked; None if its record holds none."""
     (whole,) = query.with_group_advantages(run, [sample])
     loss = query.loss_of(run)
     page = query.token_page(whole, 0, None, loss)
@@ -69,7 +70,7 @@ def tokens_of(run: OpenRun, sample: Sample) -> TokenSheet | None:
         first = next((n for n, text in enumerate(strings) if text), 0)
     rule = query.usual_update(page.updates, loss)
     return TokenSheet(
-        page, first, list(_texts(page, first)), _roles(whole, page), _update(whole, rule, page), rule or ""
+        page, first, mask.tokens(list(_texts(page, first))), _roles(whole, page), _update(whole, rule, page), rule or ""
     )
 
 
@@ -132,7 +133,6 @@ def legend(tokens_: TokenSheet, name: str, scale: TokenScale, width: int) -> Lin
         [(f"{scale.kind}", DIM)],
         [safe(str(origin), DIM)] if origin else [],
         [(f"{tokens_.page.total:,} tokens", DIM)],
-        [("x next series  X choose  w worst  u update", DIM)],
     ]
     return cut(joined(parts), width)
 
