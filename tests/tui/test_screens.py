@@ -53,6 +53,37 @@ def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
     play(short_grpo, shared, scene)
 
 
+def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
+    rewards = [0.0, 1.0, 0.5, None] + [1.0] * 40
+    rows = [row(n, reward=reward, group_index=min(n // 4, 1)) for n, reward in enumerate(rewards)]
+    rows = [one | {"prompt": "first" if one["group_index"] == 0 else "second"} for one in rows]
+    run = write_run(tmp_path / "run", {0: rows, 3: rows[:4]})
+
+    async def scene(me: Driver) -> None:
+        await me.press("P", "V")
+        first, second = me.rows("list")
+        assert first.split() == ["0.50", "▁█▅·", "f*t"] and second.split() == ["1", "█" * 16, "second"]
+        assert "2 groups" in me.text and "reward@0.00" in str(me.pane("list").line_at(0))
+        await me.press("down")
+        assert me.shown == "train/0/1/4" and me.rollouts.side.list.cursor == 1
+        await me.press("p")
+        assert me.shown == "train/0/0/3" and me.rollouts.side.list.cursor == 0, "the group of the sample"
+        await me.press("N")
+        assert "1 group " in me.text and me.shown == "train/3/0/0"
+        await me.press("P", "4")
+        await me.type("reward")
+        await me.press("enter")
+        assert me.rows("list")[0].split()[0] == "1", "groups follow the order, too"
+        await me.press("V")
+        assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.shown.number
+
+    async def on_stage() -> None:
+        async with terminal(run, tmp_path, mask="irs") as me:
+            await scene(me)
+
+    asyncio.run(on_stage())
+
+
 def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("t")

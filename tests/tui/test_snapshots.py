@@ -19,7 +19,8 @@ FOLDER = Path(__file__).parent / "snapshots"
 SCENES = {
     "text": "g",
     "side": "tab",
-    "table": "escape s",
+    "groups": "V",
+    "table": "V escape s",
     "steps": "s 3",
     "sorts": "escape 4",
     "find": "escape f 9 enter",

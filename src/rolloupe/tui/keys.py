@@ -51,6 +51,7 @@ KEYS = (
     KeyHelp(("F",), "filter", "Filter the samples: reward < 0.1 and turns > 3", FIND, "F filter"),
     KeyHelp(("t",), "tokens", "Tokens of the sample", VIEW, "t tokens"),
     KeyHelp(("v",), "group", "Group side by side", VIEW, "v group"),
+    KeyHelp(("V",), "groups", "Groups in the list, with the reward of each answer; or samples", VIEW),
     KeyHelp(("m",), "metrics", "Metrics", VIEW, "m metrics"),
     KeyHelp(("E",), "evals", "Evaluations", VIEW, "E evals"),
     KeyHelp(("D",), "discarded", "Discarded samples only, or all", VIEW, "D discarded"),

@@ -10,7 +10,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import Catalogue, SampleItem, SamplePage, SplitSummary, StepSummary
+from rolloupe.query import Catalogue, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.wire.views.items import is_live
 
@@ -110,6 +110,11 @@ class Session:
             page = query.samples(self.run, wanted)
             self._pages.put(key, page)
         return page
+
+    def groups(self, place: ListPlace, number: int, around: SampleKey | None = None) -> GroupPage:
+        """Return the page of a list of groups that has group `number`, or the group of a sample. Raises as `page`."""
+        wanted = query.with_length(self.run, place.query(number // PAGE * PAGE, PAGE))
+        return query.groups_page(self.run, wanted, ["reward"], around)
 
     def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
         """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""

@@ -229,7 +229,7 @@ class Actions:
         """Do what was chosen in the left pane."""
         me, rows = self._me, event.rows.id
         if rows == "list":
-            me.go(me.place, event.number)
+            me.go_to_row(event.number)
         elif rows == "fields":
             me.fields.toggle(list(me.fields)[event.number])
             me.side.show_fields()
@@ -243,7 +243,7 @@ class Actions:
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Show the sample under the cursor of the list."""
         if event.rows.id == "list":
-            self._me.go(self._me.place, event.number)
+            self._me.go_to_row(event.number)
 
     def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
         """Go to the step under the mouse in the curve of the header."""
@@ -262,6 +262,13 @@ class Actions:
         me = self._me
         if me.shown.sample is not None:
             me.app.push_screen(GroupScreen(me, me.shown.sample.key), me.go_to)
+
+    def action_groups(self) -> None:
+        """List groups instead of samples, or samples again."""
+        me = self._me
+        me.show_groups(not me.side.samples.is_grouped)
+        me.set_class(True, "side-open")
+        me.side.list.focus()
 
     def action_tokens(self) -> None:
         """Show the tokens."""

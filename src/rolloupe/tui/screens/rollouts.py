@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from rolloupe.index import Library, OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import SamplePage
+from rolloupe.query import GroupPage, SamplePage
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.scales import Scale, scales_of
 from rolloupe.tui.keys import bindings
@@ -154,13 +154,43 @@ class Rollouts(Actions, Screen[None]):
         if is_new_list:
             self.side.samples.clear()
         self.show_text(keeps_place=is_same)
-        self.side.show_list(at.total, at.number)
+        self._show_row()
         self._show_places()
         self.tell("")
         self.finder.look()
         self._ask_bookmark()
         if isinstance(self.app.screen, TokensScreen):
             self.app.screen.show(at)
+
+    def _show_row(self) -> None:
+        """Put the cursor of the list on the sample, or on its group."""
+        at, session = self.shown, self.session
+        if not self.side.samples.is_grouped or at.sample is None:
+            self.side.show_list(at.total, at.number)
+            return
+        key = at.sample.key
+
+        def take(page: GroupPage) -> None:
+            self.side.samples.take(page)
+            names = [group.key for group in page.groups]
+            name = key.split, key.step, key.group
+            self.side.show_list(page.total, page.offset + (names.index(name) if name in names else 0))
+            self.side.list.refresh()
+
+        self.questions.ask("group row", lambda: session.groups(at.place, 0, key), take)
+
+    def show_groups(self, is_grouped: bool) -> None:
+        """List groups, or samples."""
+        self.side.samples.is_grouped = is_grouped
+        self.side.samples.clear()
+        self._show_row()
+
+    def go_to_row(self, number: int) -> None:
+        """Go to a sample of the list, or to the first one of a group."""
+        if not self.side.samples.is_grouped:
+            self.go(self.place, number)
+        elif (key := self.side.samples.first_of(number)) is not None:
+            self.go(self.place, 0, key)
 
     def _ask_bookmark(self) -> None:
         sample, run = self.shown.sample, self.session.run
@@ -281,12 +311,11 @@ class Rollouts(Actions, Screen[None]):
 
     def _want_page(self, number: int) -> None:
         place = self.place
-        self.questions.ask(
-            f"page {number}", lambda: self.session.page(place, number), lambda page: self._take_page(place, page)
-        )
+        read = self.session.groups if self.side.samples.is_grouped else self.session.page
+        self.questions.ask(f"page {number}", lambda: read(place, number), lambda page: self._take_page(place, page))
 
-    def _take_page(self, place: ListPlace, page: SamplePage) -> None:
-        if place == self.place:
+    def _take_page(self, place: ListPlace, page: SamplePage | GroupPage) -> None:
+        if place == self.place and isinstance(page, GroupPage) == self.side.samples.is_grouped:
             self.side.samples.take(page)
             self.side.list.refresh()
 
@@ -295,7 +324,7 @@ class Rollouts(Actions, Screen[None]):
         typed = self.place.where if self.place.where != self.shown.place.where else None
         self.place, self.number = self.shown.place, self.shown.number
         self._show_places()
-        self.side.list.go_to(self.number)
+        self._show_row()
         if typed is not None:
             self.action_filter(typed)
         self.tell(reason, is_alarm=True)
@@ -304,6 +333,7 @@ class Rollouts(Actions, Screen[None]):
         """Go to a sample."""
         is_new_split = place.split != self.place.split
         self.place, self.number = place, number
+        self.questions.forget("group row")
         self.questions.ask("sample", lambda: self.session.open(place, number, key), self.show)
         if is_new_split:
             self.ask_state()

@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from rolloupe.query import SamplePage
+from rolloupe.model import SampleKey
+from rolloupe.query import Group, GroupPage, SamplePage
+from rolloupe.tui.draw.figures import count
 from rolloupe.tui.draw.ink import DIM, STRONG, Line, ends
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import PAGE
 from rolloupe.tui.views.fields import Fields
-from rolloupe.tui.views.lists import Picker, field_row, picker_row, sample_row
+from rolloupe.tui.views.lists import STRIP, Picker, field_row, group_row, picker_row, sample_row
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -24,17 +26,18 @@ def short(name: str) -> str:
 
 
 class SampleRows:
-    """The rows of a list, by page; asks for the pages that come into view."""
+    """The rows of a list, samples or groups, by page; asks for the pages that come into view."""
 
     def __init__(self, want: Callable[[int], None]) -> None:
         self.columns: Sequence[str] = ("reward",)
         self.scales: dict[str, Scale] = {}
         self.mask = Mask()
-        self._pages: dict[int, SamplePage] = {}
+        self.is_grouped = False
+        self._pages: dict[int, SamplePage | GroupPage] = {}
         self._asked: set[int] = set()
         self._want = want
 
-    def take(self, page: SamplePage) -> None:
+    def take(self, page: SamplePage | GroupPage) -> None:
         """Keep a page."""
         self._pages[page.offset // PAGE] = page
 
@@ -52,11 +55,26 @@ class SampleRows:
                 self._want(number)
             return [[(" …", DIM)]]
         nth = number - page.offset
+        if isinstance(page, GroupPage):
+            return self._group_lines(page.groups, nth, width)
         return (
             sample_row(page.samples[nth], self.columns, self.scales, self.mask, width)
             if nth < len(page.samples)
             else [[]]
         )
+
+    def _group_lines(self, groups: Sequence[Group], nth: int, width: int) -> list[Line]:
+        if nth >= len(groups):
+            return [[]]
+        strip = min(STRIP, max(group.samples for group in groups))
+        return group_row(groups[nth], self.scales.get("reward", Scale()), self.mask, strip, width)
+
+    def first_of(self, number: int) -> SampleKey | None:
+        """Return the first sample of a group; None if its page is not there."""
+        page = self._pages.get(number // PAGE)
+        if not isinstance(page, GroupPage) or number - page.offset >= len(page.groups):
+            return None
+        return page.groups[number - page.offset].members[0]
 
 
 class Side(Vertical):
@@ -78,6 +96,8 @@ class Side(Vertical):
         yield RowList("fields", keeps_cursor=False)
 
     def _list_head(self, width: int) -> list[Line]:
+        if self.samples.is_grouped:
+            return [ends([("  reward of each answer", DIM)], [(f"{count(self._total, 'group')} ", DIM)], width)]
         names = [short(name) for name in self.samples.columns]
         return [ends([(f" {' '.join(f'{name:>7}' for name in names)}", DIM)], [(f"{self._total:,} ", DIM)], width)]
 

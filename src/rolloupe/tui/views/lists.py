@@ -1,12 +1,14 @@
 """The rows of the left pane: samples, groups, pickers and fields."""
 
 from collections.abc import Sequence
+from math import isnan
 from typing import NamedTuple
 
 from rolloupe.columns import KNOWN
-from rolloupe.query import SampleItem
+from rolloupe.query import Group, SampleItem
+from rolloupe.tui.draw.braille import BLOCKS
 from rolloupe.tui.draw.figures import brief, signed
-from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, ends, padded, safe
+from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, Piece, ends, padded, safe
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
@@ -26,6 +28,35 @@ def sample_row(
         line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
     ink = GHOST if item.discarded else DIM
     return [padded([*line, safe(preview(mask(item.response)), ink)], width)]
+
+
+STRIP = 16
+"""Cells of a strip, at most."""
+
+
+def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> list[Line]:
+    """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
+    rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
+    mean: Line = [(f" {brief(group.reward.mean):>7}", scale.ink(group.reward.mean)), (" ", PLAIN)]
+    prompt = " ".join(mask(group.prompt[:400]).split())
+    cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
+    return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, GHOST if group.discarded else DIM)], width)]
+
+
+def _spread(values: list[float | None], most: int) -> list[float | None]:
+    """Return all values in their order, or of too many some from the lowest to the highest."""
+    if len(values) <= most:
+        return values
+    ordered = sorted(values, key=lambda value: (value is None or isnan(value), value or 0.0))
+    return [ordered[round(n * (len(ordered) - 1) / (most - 1))] for n in range(most)]
+
+
+def _cell(value: float | None, scale: Scale) -> Piece:
+    """Return a cell of a strip: the higher the better, and coloured."""
+    place = scale.place(value)
+    if value is None or isnan(value):
+        return "·", GHOST
+    return BLOCKS[round(7 * place) if place is not None and scale.kind == "score" else 3], scale.ink(value)
 
 
 def preview(response: str) -> str:
