@@ -17,6 +17,8 @@ const EDGE: uPlot.Series = { stroke: "transparent", points: { show: false } };
 const AXIS_PX = 48;
 /** The second press of a double one comes within this time. */
 const DOUBLE_MS = 300;
+/** The radius of the dot at the last value. */
+const DOT_PX = 3;
 /** A shorter drag is a press. */
 const LEAST_DRAG_PX = 6;
 /** Room beside the last step: half of a short label. */
@@ -158,7 +160,7 @@ export function optionsOf({
         },
       ],
       drawAxes: [plainJoins],
-      draw: [mark(inks.mark, current), framing(drawn)],
+      draw: [mark(inks.mark, current), dot(inks), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
         (plot) => {
@@ -221,6 +223,28 @@ function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => bo
       else open(index);
     },
     cancel: () => clearTimeout(timer),
+  };
+}
+
+/** A dot at the last value, which the title of a chart of one line names: the firm line, an average, ends elsewhere. */
+function dot({ line, page, others }: Inks): (plot: uPlot) => void {
+  return (plot) => {
+    const values = plot.data[1] ?? [];
+    const at = values.findLastIndex((value) => typeof value === "number");
+    const value = values[at];
+    if (typeof value !== "number" || others.length > 0) return;
+    const [x, y] = [plot.valToPos(plot.data[0][at] ?? NaN, "x", true), plot.valToPos(value, "y", true)];
+    const { left, top, width, height } = plot.bbox;
+    if (!(x >= left - 1 && x <= left + width + 1 && y >= top && y <= top + height)) return;
+    plot.ctx.save();
+    plot.ctx.fillStyle = line;
+    plot.ctx.strokeStyle = page;
+    plot.ctx.lineWidth = devicePixelRatio;
+    plot.ctx.beginPath();
+    plot.ctx.arc(x, y, DOT_PX * devicePixelRatio, 0, 2 * Math.PI);
+    plot.ctx.fill();
+    plot.ctx.stroke();
+    plot.ctx.restore();
   };
 }
 

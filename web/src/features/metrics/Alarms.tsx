@@ -21,7 +21,7 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
   const looked = (reply?.rules ?? 0) - off.size;
   return (
     <>
-      <h2>Worth a look {alarms.length > 0 && <small>{figure(looked)} rules looked</small>}</h2>
+      <h2>Worth a look {alarms.length > 0 && <small>{figure(looked)} rules checked</small>}</h2>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply === null && loaded.error === null && (
         <p class={style["quiet"]} role="status">
@@ -29,7 +29,7 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
         </p>
       )}
       {reply !== null && alarms.length === 0 && (
-        <p class={style["quiet"]}>Nothing stands out: {figure(looked)} rules looked.</p>
+        <p class={style["quiet"]}>Nothing stands out: {figure(looked)} rules checked.</p>
       )}
       {alarms.length > 0 && (
         <ul class={style["alarms"]} aria-label="Alarms">
