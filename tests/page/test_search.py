@@ -27,7 +27,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         for step in range(steps):
             rows = [row(step, n, response=text_of(name, n)) for n in range(80)]
             (train / f"{step}.jsonl").write_bytes(lines(rows))
-    with viewing(folder, index_dir=tmp_path_factory.mktemp("index")) as viewer:
+    with viewing(folder, index_dir=tmp_path_factory.mktemp("index"), settled=True) as viewer:
         yield viewer
 
 
