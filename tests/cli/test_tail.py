@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rolloupe.cli.commands.terminal import tail as module
+from rolloupe.index import library
 from tests.cli.support import FORBIDDEN, rolloupe, row, write_run
 
 
@@ -59,3 +60,25 @@ def test_a_new_step_is_printed_once_it_is_whole(tmp_path: Path, monkeypatch: pyt
     records = rolloupe("tail", run, "--last", "0", "--count", "1", "--json").lines
     trainer.join()
     assert [(one["step"], one["samples"], one["best"]["reward"]) for one in records] == [(1, 3, 2.0)]
+
+
+def test_a_run_that_begins_meanwhile_and_an_evaluation_of_another_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where, name in ((module, "QUIET_S"), (module, "LOOK_S"), (library, "LOOK_S")):
+        monkeypatch.setattr(where, name, 0.05)
+    monkeypatch.setattr(library, "LOOK_SHARE", 0.0)
+    run = aged(write_run(tmp_path / "runs/first", {0: [row(0)]}))
+
+    def train() -> None:
+        time.sleep(0.3)
+        write_run(run, {0: [row(0)]}, "eval")
+        aged(write_run(tmp_path / "runs/second", {4: [row(0), row(1)]}))
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    records = rolloupe("tail", tmp_path / "runs", "--last", "0", "--count", "2", "--json").lines
+    trainer.join()
+    assert {(one["run"], one["split"], one["step"], one["samples"]) for one in records} == {
+        ("first", "eval/default", 0, 1), ("second", "train", 4, 2),
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, library
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.views.token_scale import scale_of
@@ -241,6 +241,37 @@ def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
         assert me.shown == "train/4/0/0"
 
     play(run, tmp_path, scene)
+
+
+def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LOOK_S", 0.05)
+
+    def write(name: str, steps: int) -> None:
+        rows = [
+            {"prompt": "p", "response": f"r{n}", "reward": 1.0, "step": step} for step in range(steps) for n in (0, 1)
+        ]
+        (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs" / name / "data.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+
+    write("task", 2)
+    write("other", 1)
+
+    async def scene(me: Driver) -> None:
+        await me.press("1")
+        await me.type("task")
+        await me.press("enter", "P", "n")
+        before = me.shown
+        assert before.startswith("train/0/") and "Sample 2 of 2" in me.text
+        write("eval_task", 1)
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            await me.settle()
+            if me.rollouts.state and len(me.rollouts.state.splits) == 2:
+                break
+        assert me.shown == before and "Sample 2 of 2" in me.text
+        assert "eval/task" in await me.press("2")
+
+    play(tmp_path / "runs", tmp_path, scene)
 
 
 def test_several_runs(tmp_path: Path) -> None:

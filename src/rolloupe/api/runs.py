@@ -1,6 +1,7 @@
 """The runs found at some paths."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, overload
@@ -22,23 +23,33 @@ class Runs(Run, Sequence[Run]):
     def __init__(self, library: "Library", *, wait: bool, state_dir: Path | None = None) -> None:
         super().__init__(lambda: self.only()._opened(), wait=wait, state_dir=state_dir)  # noqa: SLF001 - the same class
         self._library = library
-        self.runs: list[Run] = [_run(opened, wait=wait, state_dir=state_dir) for opened in library.runs]
+        self._new = partial(_run, wait=wait, state_dir=state_dir)
+        self._made: dict[OpenRun, Run] = {}
         self.notes = library.notes
         self.index_dir: Path = library.index_dir
 
+    @property
+    def runs(self) -> list[Run]:
+        """The runs; more of them if some have begun since, and they are followed."""
+        made = self._made
+        self._made = {one: made[one] if one in made else self._new(one) for one in self._library.runs}
+        return list(self._made.values())
+
     def only(self) -> Run:
         """Return the only run. Raises `NotFound` if there are no runs, or several, which it names."""
-        if len(self.runs) == 1:
-            return self.runs[0]
-        if not self.runs:
+        runs = self.runs
+        if len(runs) == 1:
+            return runs[0]
+        if not runs:
             notes = "".join(f"; {note.path}: {note.reason}" for note in self.notes[:3])
             raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
-        names = ", ".join(run.id for run in self.runs[:20]) + (", ..." if len(self.runs) > 20 else "")
-        raise NotFound(f"there are {len(self.runs)} runs; choose one with .run(ID) or .runs[N]: {names}")
+        names = ", ".join(run.id for run in runs[:20]) + (", ..." if len(runs) > 20 else "")
+        raise NotFound(f"there are {len(runs)} runs; choose one with .run(ID) or .runs[N]: {names}")
 
     def run(self, id: str) -> Run:
         """Return the run with this id. Raises `NotFound`, which names the runs."""
-        return self.runs[self._library.runs.index(self._library.run(id))]
+        opened = self._library.run(id)
+        return next(run for run in self.runs if run.id == opened.id)
 
     def index_bytes(self) -> int:
         """Size of the index on disk, in bytes."""

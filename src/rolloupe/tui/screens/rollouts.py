@@ -96,7 +96,7 @@ class Rollouts(Actions, Screen[None]):
     def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
         """Show a run from a sample on, then ask for the rest."""
         if self.library is None:
-            library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else None)
+            library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else self._hear_of_runs())
             self.set_interval(AGE_S, self._grow_older)
         self.library, self.opened, self.mask = library, session, mask
         self.side.samples.mask = mask
@@ -266,6 +266,23 @@ class Rollouts(Actions, Screen[None]):
         if self.opened is not None and run is self.opened.run and not self._is_due:
             self._is_due = True
             self.app.call_later(self.set_timer, REST_S, self._look_again)
+
+    def _hear_of_runs(self) -> None:
+        """A thread of the index tells that a run is there, or was opened again, as when its first evaluation begins."""
+        self.app.call_later(self._change_run)
+
+    def _change_run(self) -> None:
+        library, before, at = self.library, self.session.run, self.shown
+        run = next((one for one in library.runs if one.id == before.id), before) if library is not None else before
+        if library is None or run is before:
+            return
+        session = Session(run)
+
+        def read() -> SampleAt:
+            session.wait_for_samples()
+            return session.open(at.place, at.number, at.sample.key if at.sample else None)
+
+        self.questions.ask("run", read, lambda now: self.begin(library, session, now, self.mask), is_slow=True)
 
     def _look_again(self) -> None:
         self._is_due = False

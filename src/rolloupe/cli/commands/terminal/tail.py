@@ -86,12 +86,18 @@ def _followed(place: options.RunPaths) -> "Iterator[Runs]":
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
-    """Yield steps as they become whole, for ever; first the last ones of each split."""
+    """Yield steps as they become whole, for ever; first the last ones of each split. Runs may begin meanwhile.
+
+    A run that was opened since is left out until what it has by then is indexed.
+    """
     seen: Seen = {}
     printed: set[tuple[str, str, int]] = set()
+    ready: set[Run] = set()
     is_first = True
     while True:
-        for run in options.chosen(runs, run_id):
+        chosen = options.chosen(runs, run_id)
+        ready |= {run for run in chosen if run not in ready and run.wait(0)}
+        for run in (run for run in chosen if run in ready):
             for name in (one.name for one in run.splits() if split is None or _is_asked(one.name, split)):
                 summaries = run.steps(name)
                 if is_first:
