@@ -11,6 +11,7 @@ from benchmarks.terminal import Screen
 from rich.cells import cell_len
 
 from rolloupe.tui.draw.wrap import MOST, wrapped
+from rolloupe.tui.views.tokens import rows_of, shown_text
 from tests.cli.support import row, write_run
 from tests.tui.support import terminal
 
@@ -74,6 +75,13 @@ def test_nothing_hostile_reaches_the_terminal(hostile: Path, tmp_path: Path) -> 
     for evil in ("\x1b]52", "\x1b[31m", "ZXZpbA==\x07", "\x9b", "\x90", "\u202e", "\u2066", "\udc9b", "\x7f"):
         assert evil not in text, evil
     assert copied.count(b"\x1b]52;c;") == 1, "the id, and nothing else, is copied"
+
+
+def test_odd_tokens_fill_no_line_without_end() -> None:
+    assert max(stop - start for start, stop in rows_of(["\u0301"] * 5000 + [""] * 5000, 40)) == 40
+    assert [rows_of(["ab", "x" * 5_000_000, "cd"], 40), len(shown_text("x" * 5_000_000))] == [
+        [(0, 1), (1, 2), (2, 3)], 201,
+    ]  # fmt: skip
 
 
 def test_marks_without_a_width_neither_hang_nor_fill_a_line() -> None:

@@ -23,6 +23,8 @@ UPDATE = "update"
 
 EFFECTS = ("not in the loss", "pushed up", "pushed down", "advantage 0", "taken out by the rule", "unknown")
 CARD_LINES = 5
+LONGEST = 200
+"""Letters of a token that are shown."""
 FIRST = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
 """Series to begin with, as far as a sample has them."""
 
@@ -99,7 +101,8 @@ def _roles(sample: Sample, page: TokenPage) -> list[str]:
 
 
 def shown_text(text: str) -> str:
-    """Return a token on one line: its line breaks become signs."""
+    """Return a token on one line, at most `LONGEST` letters of it: its line breaks become signs."""
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return visible_line(text.replace("\r\n", "↵").replace("\n", "↵").replace("\t", "→"))
 
 
@@ -108,7 +111,8 @@ def rows_of(texts: Sequence[str], width: int) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
     start = used = 0
     for n, text in enumerate(texts):
-        cells = len(text) if text.isascii() else cell_len(shown_text(text))
+        cells = len(text) if len(text) <= LONGEST and text.isascii() else cell_len(shown_text(text))
+        cells = max(1, cells)  # marks without a width would else fill a line without end
         if used and used + cells > width:
             rows.append((start, n))
             start, used = n, 0
@@ -143,7 +147,7 @@ def card(tokens_: TokenSheet, number: int, name: str, width: int) -> list[Line]:
     text = tokens_.texts[number - tokens_.first]
     head: list[Line] = [
         [(" token ", DIM), (f"{number:,}", STRONG), (f" of {page.total:,}", DIM)],
-        [safe(repr(text), ACCENT)],
+        [safe(repr(text[:LONGEST]), ACCENT)],
         [("id ", DIM), (str(page.ids[number]), PLAIN)] if page.ids is not None else [],
         [safe(tokens_.roles[number], DIM)],
     ]
