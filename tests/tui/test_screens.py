@@ -282,6 +282,8 @@ def test_several_runs(tmp_path: Path) -> None:
             assert me.shown == "train/1/0/0" and "two" in await me.press("1")
             await me.press("down", "enter")
             assert me.shown == "train/2/0/0" and me.lines[0].split()[0] == "two"
+            beside = next(line for line in (await me.press("m")).splitlines() if "│" not in line and " one " in line)
+            assert beside.split()[-3:] == ["step", "1", "0"], "the same curve of the other run"
 
     asyncio.run(on_stage())
 

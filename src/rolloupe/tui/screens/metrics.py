@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
 POINTS, SPARK, HEIGHT, AXIS = 2000, 12, 12, 9
+OTHERS = 5
+"""Other runs beside the chart, at most."""
 
 
 class MetricsScreen(BackScreen[int]):
@@ -29,6 +31,8 @@ class MetricsScreen(BackScreen[int]):
         self._entries: list[CurveEntry] | None = None
         self._curves: dict[int, Curve] = {}
         self._asked: set[int] = set()
+        self._others: dict[int, list[tuple[str, Curve]]] = {}
+        """The same curve of the other open runs, by the number of the curve."""
         self._at = -1
         """The chosen point of the chart; -1 for the last."""
 
@@ -82,6 +86,25 @@ class MetricsScreen(BackScreen[int]):
             self.rows.refresh()
             self.redraw("chart")
 
+    def _of_others(self, number: int, entry: CurveEntry) -> list[tuple[str, Curve]]:
+        """Return the same curve of other runs, or ask for it."""
+        if number not in self._others:
+            self._others[number] = []
+            library, own = self.rollouts.library, self.session.run
+            runs = [run for run in library.runs if run.id != own.id][:OTHERS] if library is not None else []
+
+            def read() -> list[tuple[str, Curve]]:
+                found = [(run.info.name, query.curves(run, [entry.query], most=POINTS)[0]) for run in runs]
+                return [(name, curve) for name, curve in found if len(curve.steps)]
+
+            def keep(curves: list[tuple[str, Curve]]) -> None:
+                self._others[number] = curves
+                self.redraw("chart")
+
+            if runs:
+                self.questions.ask(f"others {number}", read, keep)
+        return self._others[number]
+
     def _row(self, number: int, width: int) -> list[Line]:
         assert self._entries is not None
         entry, curve = self._entries[number], self._curve(number)
@@ -106,12 +129,15 @@ class MetricsScreen(BackScreen[int]):
         plot = max(8, width - AXIS - 2)
         low, high = bounds(values)
         cell = place_of(at, len(values), min(len(values), 2 * plot)) * plot // max(1, min(len(values), 2 * plot))
-        rows = chart(values, plot, HEIGHT)
-        body = [_chart_row(row, cell, _label(nth, low, high)) for nth, row in enumerate(rows)]
+        others = self._of_others(self.rows.cursor, entry)
+        height = HEIGHT - len(others)
+        rows = chart(values, plot, height)
+        body = [_chart_row(row, cell, _label(nth, low, high, height)) for nth, row in enumerate(rows)]
         here = f"step {steps[at]}  {brief(values[at])}"
         foot = ends([(" " * AXIS + f"{steps[0]}", DIM)], [(f"{steps[-1]} ", DIM)], width)
         about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
-        return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, about]
+        beside = [_other_row(name, one, steps[at], width) for name, one in others]
+        return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, *beside, about]
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Show a curve."""
@@ -143,9 +169,19 @@ def _values(curve: Curve | None) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in curve.values.tolist()]
 
 
-def _label(nth: int, low: float, high: float) -> str:
+def _other_row(name: str, curve: Curve, step: int, width: int) -> Line:
+    """Return another run's curve: its name, its shape, and its value at a step or at the last one before."""
+    values = _values(curve)
+    nth = int(np.searchsorted(curve.steps, step, side="right")) - 1
+    here = f"step {curve.steps[nth]}  {brief(values[nth])} " if nth >= 0 else "not begun "
+    return ends(
+        [(" ", PLAIN), safe(name, STRONG)], [(f"{sparkline(values, SPARK):{SPARK}}  ", DIM), (here, DIM)], width
+    )
+
+
+def _label(nth: int, low: float, high: float, height: int) -> str:
     """Return what a line of the chart has on its axis."""
-    value = {0: high, HEIGHT // 2: (low + high) / 2, HEIGHT - 1: low}.get(nth)
+    value = {0: high, height // 2: (low + high) / 2, height - 1: low}.get(nth)
     return "" if value is None else brief(value)
 
 
