@@ -227,6 +227,7 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     heading = page.get_by_role("button", name=f"{HOSTILE} n", exact=True)
     heading.click()
     expect(rows.first).to_contain_text("train/1/3/15")
+    expect(heading).to_be_focused()  # no row takes the focus from it
     page.get_by_role("button", name=f"{HOSTILE} n", exact=True).click()
     expect(rows.first).to_contain_text("train/1/0/0")
     page.get_by_role("separator", name=f"Width of {HOSTILE} n", exact=True).press("ArrowRight")

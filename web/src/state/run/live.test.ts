@@ -1,5 +1,5 @@
 import { createSession } from "../session";
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { expect, it, vi } from "vitest";
 import * as api from "../../api";
 import type { GroupsReply, StepsReply } from "../../api/types.gen";
@@ -93,6 +93,19 @@ it("tells nobody of a step that has another stamp and says what it said", async 
   expect(session.live.isStale.value).toBe(false);
   await settled();
   expect([session.live.isStale.value, session.list.now.value?.stamp]).toEqual([false, 7]);
+});
+
+it("says so all the while that a step which is known to have changed changes again", async () => {
+  vi.mocked(api.getGroups).mockResolvedValue(reply(3, 7));
+  shown(1, 6, 4);
+  await settled();
+  const states: boolean[] = [];
+  const end = effect(() => void states.push(session.live.isStale.value));
+  vi.mocked(api.getGroups).mockResolvedValue(reply(2, 9));
+  (session.steps.reply as { value: StepsReply }).value = { ...STEPS, stamps: [9, 8] };
+  await settled();
+  end();
+  expect(states).toEqual([true]);
 });
 
 it("counts what came since the list was loaded", () => {

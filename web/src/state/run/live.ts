@@ -49,14 +49,20 @@ export class LiveStore extends Store {
       return null;
     if (list.scope.step === null || this.newSamples.value > 0) return null;
     const stamp = reply.stamps[reply.steps.indexOf(list.scope.step)] ?? 0; // without such a step, that of its list
-    return stamp === list.stamp ? null : `${list.key}\n${stamp}`;
+    return stamp === list.stamp ? null : `${list.key}\n${list.stamp}\n${stamp}`;
   });
 
-  /** Of the restamped steps, the current one, if it differs from the shown one. */
+  /** The list as it was loaded: the same text until it is loaded again. */
+  readonly #loaded = computed(() => `${this.session.list.now.value?.key}\n${this.session.list.now.value?.stamp}`);
+
+  /** The last list that was found to differ from its step. */
   readonly #changed = signal("");
 
-  /** True if the samples of this step differ from those in the list: the files were rewritten, or shrank. */
-  readonly isStale = computed(() => this.#restamped.value !== null && this.#restamped.value === this.#changed.value);
+  /**
+   * True if the samples of this step differ from those in the list: the files were rewritten, or shrank. It stays while
+   * a later change is compared, so that the button does not go from under a pointer.
+   */
+  readonly isStale = computed(() => this.#restamped.value !== null && this.#loaded.value === this.#changed.value);
 
   /** The number of new steps since the reader went to the newest one, or to this split. */
   readonly newSteps = computed(() => {
@@ -101,13 +107,17 @@ export class LiveStore extends Store {
    */
   startConfirming(): void {
     let isLooking = false;
+    let compared = "";
     const look = async (): Promise<void> => {
       const what = this.#restamped.peek();
-      if (isLooking || what === null || what === this.#changed.peek()) return;
+      if (isLooking || what === null || what === compared) return;
       isLooking = true;
       const isKept = await this.session.sample.isSame().catch(() => false);
       if (isKept) await this.session.list.confirm().catch(() => undefined);
-      if (this.#restamped.peek() === what) this.#changed.value = what;
+      if (this.#restamped.peek() === what) {
+        compared = what;
+        this.#changed.value = this.#loaded.peek();
+      }
       isLooking = false;
       if (this.#restamped.peek() !== what) setTimeout(() => void look(), RELOAD_MS);
     };

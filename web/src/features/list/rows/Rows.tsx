@@ -37,6 +37,9 @@ export function Rows() {
   );
 }
 
+/** Moving the focus scrolls nothing. */
+const STAY = { preventScroll: true };
+
 function Drawn({ list }: { list: Listing }) {
   const session = useSession();
   const scroller = useRef<HTMLDivElement>(null);
@@ -65,22 +68,23 @@ function Drawn({ list }: { list: Listing }) {
     return () => observer.disconnect();
   }, [session, isAlone, mode]);
 
-  // The chosen sample comes into view when the choice or the list changes; never while the reader scrolls.
+  // The chosen sample comes into view when the choice or the list changes; never while the reader scrolls. It takes the
+  // focus of another row, but never that of the table's head.
   const hasFocus = useRef(false);
   useEffect(() => {
     if (here === null) return;
     drawn.reveal(here);
     if (!hasFocus.current) return;
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>('[aria-current="true"]')?.focus({ preventScroll: true }),
-    );
+    requestAnimationFrame(() => {
+      if (hasFocus.current) rows.current?.querySelector<HTMLElement>('[aria-current="true"]')?.focus(STAY);
+    });
     // Only when the row or the list changes: the page leaves the reader's own scrolling alone.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [here, list.key, rowPx]);
 
   // A row that has the focus may be scrolled away: the next key is the list's all the same.
   useLayoutEffect(() => {
-    if (hasFocus.current && document.activeElement === document.body) rows.current?.focus({ preventScroll: true });
+    if (hasFocus.current && document.activeElement === document.body) rows.current?.focus(STAY);
   });
 
   const first = drawn.rows[0]?.index ?? 0;
@@ -107,8 +111,6 @@ function Drawn({ list }: { list: Listing }) {
       ref={scroller}
       data-scroll="list"
       onKeyDown={onKeyDown}
-      onFocusCapture={() => (hasFocus.current = true)}
-      onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
       role="presentation"
       style={{ "--strip": `${session.strips.now.value.strips[0]?.px ?? 0}px` }}
     >
@@ -121,6 +123,8 @@ function Drawn({ list }: { list: Listing }) {
         style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }}
         aria-label={mode === "groups" ? "Groups" : "Samples"}
         aria-busy={isLoading}
+        onFocusCapture={() => (hasFocus.current = true)}
+        onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
       >
         {drawn.rows.map(({ index, top }) => {
           const box = `transform: translateY(${top}px); height: ${rowPx}px`;

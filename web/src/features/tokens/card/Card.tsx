@@ -19,6 +19,8 @@ import style from "./Card.module.css";
 const GAP_PX = 6;
 /** More rows take two columns. */
 const ROWS = 10;
+/** Text that comes into view is laid out a frame later, which may move a token below its card again. */
+const SETTLE_FRAMES = 4;
 
 interface Props {
   tokens: TokenSample;
@@ -43,22 +45,26 @@ export function Card({ tokens, elementOf, scroller }: Props) {
     const [element, pane] = [card.current, scroller.current];
     if (element === null || pane === null || at === null) return undefined;
     let frame = 0;
-    const place = (isNew: boolean): void => {
+    let frames = matchMedia(NARROW).matches ? SETTLE_FRAMES : 1;
+    const place = (): void => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => put(element, elementOf(at.token), pane, isNew));
+      frame = requestAnimationFrame(() => {
+        put(element, elementOf(at.token), pane, frames > 0);
+        frames -= 1;
+        if (frames > 0) place();
+      });
     };
-    place(true);
-    const resized = (): void => place(false);
+    place();
     const moved = (): void => {
       if (at.by === "pointer") look.current.value = null;
-      else place(false);
+      else place();
     };
     addEventListener("scroll", moved, { capture: true, passive: true });
-    addEventListener("resize", resized);
+    addEventListener("resize", place);
     return () => {
       cancelAnimationFrame(frame);
       removeEventListener("scroll", moved, { capture: true });
-      removeEventListener("resize", resized);
+      removeEventListener("resize", place);
     };
   });
   if (at === null) return null;
@@ -174,12 +180,12 @@ function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Ma
  * pane. On a narrow screen the card has a place of its own, and a token that it would cover moves to the middle of the
  * rest.
  */
-function put(card: HTMLElement, token: HTMLElement | null, pane: HTMLElement, isNew: boolean): void {
+function put(card: HTMLElement, token: HTMLElement | null, pane: HTMLElement, mayMove: boolean): void {
   const box = token?.getClientRects()[0];
   if (matchMedia(NARROW).matches) {
     card.style.left = card.style.top = card.style.visibility = "";
     const [top, bottom] = [pane.closest("main")?.getBoundingClientRect().top ?? 0, card.getBoundingClientRect().top];
-    if (isNew && box !== undefined && (box.bottom > bottom - GAP_PX || box.top < top))
+    if (mayMove && box !== undefined && (box.bottom > bottom - GAP_PX || box.top < top))
       pane.closest("main")?.scrollBy(0, box.top - (top + bottom) / 2);
     return;
   }
