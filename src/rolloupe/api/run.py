@@ -375,6 +375,7 @@ class Run:
         group: str | None = None,
         kl_weight: float | None = None,
         weights: str | None = None,
+        against: str | None = None,
         **thresholds: float,
     ) -> "GroupedUpdate":
         """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
@@ -392,17 +393,20 @@ class Run:
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.
             weights: `token_mean`, or `sequence_mean`, which counts every sample alike.
+            against: another rule, with the run's thresholds if it is the run's own, else the usual ones, and with the
+                same KL penalty. `differing` then has, by sample, how many tokens the two treat differently.
             thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them; else the run's, or the usual ones.
         """
         run = self._ready()
         loss = queries.loss_of(run)
         choice = queries.choice_of(loss, rule, thresholds, kl_weight)
+        other = None if against is None else queries.choice_of(loss, against, kl_weight=choice.kl_weight)
         aggregation = queries.aggregation_of(weights or (loss and loss.aggregation) or "token_mean")
         split = split or self._first_split()
         queries.in_known_scope(run, sample_query(split=split, step=step, group=group))
         samples = queries.whole(run, split, step, group)
         inputs = queries.update_inputs(queries.with_group_advantages(run, samples))
-        return queries.grouped_update(inputs, choice, aggregation)
+        return queries.grouped_update(inputs, choice, aggregation, other)
 
     def worst_tokens(
         self,

@@ -49,7 +49,8 @@ separators = st.sampled_from([", ", ",", " , ", ",\t"])
 def flat(draw: st.DrawFn, elements: st.SearchStrategy[str] = numbers) -> str:
     """The text of an array."""
     opening = draw(st.sampled_from(["[", "[ "]))
-    return opening + draw(separators).join(draw(st.lists(elements, max_size=6))) + "]"
+    some = draw(st.lists(elements, max_size=6) | st.builds(lambda one, count: [one] * count, elements, st.integers(2, 6)))
+    return opening + draw(separators).join(some) + draw(st.sampled_from(["]", "]", ", ]"]))
 
 
 texts = st.sampled_from(['"logprobs": [1, 2]', '\\"logprobs": [1, 2]', "plain", '"', "]", '["values":[1]'])
@@ -128,6 +129,16 @@ def test_an_array_of_numbers_is_cut_and_loses_no_bit(values: list[float]) -> Non
     assert isinstance(record["logprobs"], np.ndarray)
     assert record["logprobs"].tobytes() == np.array([float(value) for value in values]).tobytes()
     assert list(record) == ["a", "logprobs", "reward"]
+
+
+def test_an_array_of_one_value_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cutter, read = Cutter(parse, any_key), list[int]()
+    plain = cutter._read
+    monkeypatch.setattr(cutter, "_read", lambda data: (read.append(len(data)), plain(data))[1])
+    record = cutter.parse(json.dumps({"a": [0.1] * 1_000, "b": [0] * 999 + [1], "c": [math.nan] * 5}).encode())
+    assert [record[key].tolist() for key in "ab"] == [[0.1] * 1_000, [0.0] * 999 + [1.0]]
+    assert np.isnan(record["c"]).tolist() == [True] * 5
+    assert read[0] == len("[0.1]") and len(read) == 3
 
 
 @pytest.mark.parametrize(

@@ -178,3 +178,20 @@ def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path
             run.update(step, "nothing", split="train")
         with pytest.raises(BadQuery, match="no threshold"):
             run.update(step, "ppo", split="train", hihg=1.0)
+
+
+def test_two_rules_side_by_side_differ_in_the_tokens_that_only_one_takes_out(tmp_path: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:
+        (step, *_) = runs.steps()
+        found = runs.update(step.step, "reinforce", against="dppo", kl_weight=0.0)
+        alone = runs.update(step.step, "reinforce", kl_weight=0.0)
+        assert alone.differing == {} and found.whole == alone.whole
+        for key, push in found.by_sample.items():
+            one, other = (
+                token_update(runs.sample(key), UpdateChoice(rule)).effects
+                for rule in ("reinforce", "dppo")
+            )
+            assert found.differing[key] == int((one != other).sum()) <= push.tokens
+        assert sum(found.differing.values())
+        with pytest.raises(BadQuery, match="grppo"):
+            runs.update(step.step, "ppo", against="grppo")

@@ -41,6 +41,7 @@ _MARK = secrets.token_hex(16)
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
+_COMMA = b", "
 
 
 class Word(NamedTuple):
@@ -132,6 +133,9 @@ class Cutter:
 
     def _values(self, data: bytes) -> Floats | list[Any] | None:
         """Read a flat array: as float64, shape (T,), or as a list if it holds anything but such numbers."""
+        if count := _repetitions(data):
+            one = self._values(data[: data.find(_COMMA)] + b"]")
+            return np.repeat(one, count) if isinstance(one, np.ndarray) else one and one * count
         words = [word for word in _WORDS if word.name[0] in data]
         try:
             return self._read_words(data, words) if words else self._read(data)
@@ -148,6 +152,16 @@ class Cutter:
             values[values == number] = word.value
             values[values == -number] = -word.value
         return values
+
+
+def _repetitions(data: bytes) -> int:
+    """How often an array repeats its first element, if it holds nothing else, such as one advantage; 0 otherwise."""
+    first, comma, rest = data[1:-1].partition(_COMMA)
+    if not comma or not rest.startswith(first):
+        return 0
+    unit = comma + first
+    further = 1 + len(rest) // len(unit)
+    return 1 + further if comma + rest == unit * further else 0
 
 
 def _reader() -> Callable[[bytes], Floats]:
