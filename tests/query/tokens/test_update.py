@@ -187,10 +187,7 @@ def test_two_rules_side_by_side_differ_in_the_tokens_that_only_one_takes_out(tmp
         alone = runs.update(step.step, "reinforce", kl_weight=0.0)
         assert alone.differing == {} and found.whole == alone.whole
         for key, push in found.by_sample.items():
-            one, other = (
-                token_update(runs.sample(key), UpdateChoice(rule)).effects
-                for rule in ("reinforce", "dppo")
-            )
+            one, other = (token_update(runs.sample(key), UpdateChoice(rule)).effects for rule in ("reinforce", "dppo"))
             assert found.differing[key] == int((one != other).sum()) <= push.tokens
         assert sum(found.differing.values())
         with pytest.raises(BadQuery, match="grppo"):
