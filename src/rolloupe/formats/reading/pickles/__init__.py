@@ -1,0 +1,40 @@
+"""Pickles, and the `.pt` files that PyTorch makes of them, read as data: nothing is imported, called or built.
+
+A machine of ours follows the opcodes. A name that a pickle imports stays a name; a call of a name becomes plain data if
+the name is one of a few whose meaning is known (a tensor, an `OrderedDict`, a NumPy array), and a marker otherwise. So
+no pickle can do more than describe data. Its size in steps, memory and time is bounded. PyTorch is not needed.
+"""
+
+from rolloupe.formats.reading.pickles.json_values import as_json
+from rolloupe.formats.reading.pickles.machine import interpret
+from rolloupe.formats.reading.pickles.torch_files import TorchFile, torch_file
+from rolloupe.formats.reading.pickles.values import (
+    ArrayValue,
+    Blob,
+    Name,
+    NumberList,
+    Opaque,
+    StorageRef,
+    Tensor,
+    floats_of,
+    simple,
+)
+from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
+
+__all__ = [
+    "ArrayValue",
+    "Blob",
+    "Name",
+    "NumberList",
+    "Opaque",
+    "StorageRef",
+    "Tensor",
+    "TorchFile",
+    "UnreadablePickle",
+    "Window",
+    "as_json",
+    "floats_of",
+    "interpret",
+    "simple",
+    "torch_file",
+]

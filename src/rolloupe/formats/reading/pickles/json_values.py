@@ -1,0 +1,96 @@
+"""Values of a pickle as JSON has them, for a record: every text is valid, every key a text, every array a list.
+
+What JSON lacks is named: a marker becomes an object with the name of what was not called, a long array its type and
+shape. Values that contain themselves, or that are nested or repeated beyond bounds, become a word.
+"""
+
+from typing import Any
+
+from rolloupe import text
+from rolloupe.formats.reading.fields import MAX_DEPTH, TOO_DEEP
+from rolloupe.formats.reading.pickles.values import ArrayValue, Blob, Name, NumberList, Opaque, StorageRef, Tensor
+from rolloupe.formats.reading.pickles.window import UnreadablePickle
+
+MAX_VALUES = 2**20
+"""Most values in one record: a pickle may repeat an object without writing it again."""
+
+MANY = 2**12
+"""Longer arrays are named by their type and shape, unless all values are wanted."""
+
+NOT_CALLED = "not called"
+"""The key of a marker's name."""
+
+TOO_MANY = "(more values than are shown: see the file)"
+
+
+def as_json(value: Any, *, most: int = MANY) -> Any:
+    """Return a value as JSON has it, arrays up to a length of `most` as lists. Raises `UnreadablePickle`."""
+    return _Converter(most).of(value, 0)
+
+
+class _Converter:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left = MAX_VALUES
+
+    def of(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            return TOO_MANY
+        if depth > MAX_DEPTH:
+            return TOO_DEEP
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str | Blob | bytes | bytearray | Name | complex):
+            return _text_of(value)
+        if isinstance(value, dict):
+            return {_key_of(key): self.of(member, depth + 1) for key, member in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.of(member, depth + 1) for member in value]
+        if isinstance(value, NumberList | Tensor | ArrayValue) and getattr(value, "state", None) is None:
+            return self._numbers(value, depth)
+        if isinstance(value, StorageRef):
+            return f"(a storage of {value.kind})"
+        return self._marker(value, depth)
+
+    def _numbers(self, value: NumberList | Tensor | ArrayValue, depth: int) -> Any:
+        if isinstance(value, NumberList) and value.array() is None:
+            return [self.of(member, depth + 1) for member in value.values()]
+        count = len(value) if isinstance(value, NumberList) else value.size
+        self._left -= count if count <= self._most else 0
+        try:
+            found = value.array() if count <= self._most and self._left >= 0 else None
+        except UnreadablePickle as error:
+            return f"({error})"
+        if found is None:
+            return f"({_type_of(value)}: {count:,} values)"
+        return self.of(found.tolist(), depth) if found.dtype.kind in "cSU" else found.tolist()
+
+    def _marker(self, value: Any, depth: int) -> dict[str, Any]:
+        if isinstance(value, ArrayValue):
+            value = Opaque("numpy.ndarray", (), value.state)
+        assert isinstance(value, Opaque)
+        found: dict[str, Any] = {NOT_CALLED: _text_of(value.name)}
+        for key, part in (("arguments", value.arguments), ("state", value.state), ("items", value.items)):
+            if part not in ((), None, []):
+                found[key] = self.of(part, depth + 1)
+        return found
+
+
+def _type_of(value: NumberList | Tensor | ArrayValue) -> str:
+    if isinstance(value, NumberList):
+        return "list"
+    kind = value.kind if isinstance(value, Tensor) else value.type_text
+    return f"{kind}[{', '.join(map(str, value.shape))}]"
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, Blob):
+        value = value.value()
+    if isinstance(value, bytes | bytearray):
+        value = bytes(value).decode("utf-8", "replace")
+    return text.clean(value if isinstance(value, str) else str(value))
+
+
+def _key_of(key: Any) -> str:
+    return f"({key.name})" if isinstance(key, Opaque) else _text_of(key)

@@ -1,0 +1,222 @@
+"""PyTorch's `.pt` files: an archive of a pickle and the storages of its tensors, or the older form without one.
+
+Source: `torch/serialization.py`. Members are stored, not packed, so each is a range of bytes of the file: the pickle is
+read block by block, a storage only as far as somebody asks for its values.
+"""
+
+import io
+import os
+import struct
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from rolloupe.formats.reading.pickles.constructors import storage_type
+from rolloupe.formats.reading.pickles.machine import interpret
+from rolloupe.formats.reading.pickles.tensor_types import width_of
+from rolloupe.formats.reading.pickles.values import Order, StorageRef
+from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
+from rolloupe.lru import Lru
+from rolloupe.model import Location
+from rolloupe.storage import open_file
+
+MAX_MEMBERS = 2**17
+MAX_DIRECTORY_BYTES = 2**25
+KEPT_FILES = 64
+KEPT_BYTES = 2**26
+"""Memory for files that were read, by an estimate from their members and the sizes of their pickles."""
+
+BYTES_OF_MEMBER = 2**10
+TREE_SHARE = 4
+MAGIC = 0x1950A86A20F9469CFC6C
+LEGACY: Final = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
+ZIP: Final = b"PK\x03\x04"
+FIRST_BYTES = 2**12
+
+_LOCAL = struct.Struct("<26x2H")
+"""Of the header before a member: the lengths of its name and its extra field."""
+
+Stamp = tuple[int, int, int]
+
+
+class TorchFile(NamedTuple):
+    """What a file held when it was read."""
+
+    root: Any
+    """What it describes: plain data, and the values of `values`."""
+    stamp: Stamp
+
+
+class _Member(NamedTuple):
+    header: int
+    size: int
+
+
+_files: Lru[Location, TorchFile] = Lru(KEPT_FILES, KEPT_BYTES, least=1)
+
+
+def torch_file(location: Location) -> TorchFile:
+    """Read a `.pt` file, of which some stay in memory. Raises OSError and `UnreadablePickle`."""
+    with open_file(location) as file:
+        stamp = stamp_of(file)
+        known = _files.get(location)
+        if known is not None and known.stamp == stamp:
+            return known
+        reader = _FileReader(location, stamp)
+        start = file.read(len(LEGACY))
+        if start.startswith(ZIP):
+            root, kept_bytes = _from_archive(file, reader)
+        elif start == LEGACY:
+            root, kept_bytes = _from_sequence(reader), stamp[1] // TREE_SHARE
+        else:
+            raise UnreadablePickle("neither an archive of PyTorch nor its older form")
+    found = TorchFile(root, stamp)
+    _files.put(location, found, min(KEPT_BYTES, kept_bytes))
+    return found
+
+
+def stamp_of(file: BinaryIO) -> Stamp:
+    """Return what changes when a file is written."""
+    state = os.fstat(file.fileno())
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+class _FileReader:
+    """Reads ranges of a file, as long as it does not change."""
+
+    def __init__(self, location: Location, stamp: Stamp) -> None:
+        self._location, self._stamp = location, stamp
+        self.size = stamp[1]
+
+    def read(self, start: int, count: int) -> bytes:
+        """See `Read`."""
+        try:
+            with open_file(self._location, 0) as file:
+                if stamp_of(file) != self._stamp:
+                    raise UnreadablePickle("the file has changed since it was opened")
+                file.seek(start)
+                return _all_of(file, count)
+        except OSError as error:
+            raise UnreadablePickle(f"could not be read: {error.strerror or error}") from None
+
+    def below(self, start: int, size: int, at: int, count: int) -> bytes:
+        """Return bytes of a member."""
+        return self.read(start + at, max(0, min(count, size - at)))
+
+
+def _all_of(file: BinaryIO, count: int) -> bytes:
+    blocks = []
+    while count > 0 and (data := file.read(count)):
+        blocks.append(data)
+        count -= len(data)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+class _Frugal(io.BufferedReader):
+    """A file that refuses to read a directory larger than any that PyTorch writes."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, MAX_DIRECTORY_BYTES + 1))
+        if len(data) > MAX_DIRECTORY_BYTES:
+            raise UnreadablePickle(f"a directory of more than {MAX_DIRECTORY_BYTES >> 20} MiB: not read")
+        return data
+
+
+def _from_archive(file: BinaryIO, reader: _FileReader) -> tuple[Any, int]:
+    """What an archive describes, and the memory that this takes, about. Raises `UnreadablePickle`."""
+    members = _members(file)
+    pickle = next((name for name in members if name == "data.pkl" or name.endswith("/data.pkl")), None)
+    if pickle is None:
+        raise UnreadablePickle("an archive without data.pkl, so not one that PyTorch wrote")
+    folder = pickle.removesuffix("data.pkl")
+    order: Order = ">" if _content(reader, members.get(f"{folder}byteorder")) == b"big" else "<"
+
+    def storage(key: Any) -> StorageRef:
+        kind, name, _, count = _described(key)
+        member = members.get(f"{folder}data/{name}")
+        if member is None or count * width_of(kind) > member.size:
+            raise TypeError
+        return StorageRef(_lazily(reader, member), member.size, kind, order)
+
+    member = members[pickle]
+    start = _start_of(reader, member)
+    root = interpret(Window(partial(reader.below, start, member.size), member.size), storage)
+    return root, BYTES_OF_MEMBER * len(members) + member.size // TREE_SHARE
+
+
+def _members(file: BinaryIO) -> dict[str, _Member]:
+    """The members of an archive by name: where the header of each is, and its size."""
+    try:
+        with _Frugal(io.FileIO(os.dup(file.fileno()))) as sparing, zipfile.ZipFile(sparing) as archive:
+            listed = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, LookupError, struct.error, EOFError) as error:
+        raise UnreadablePickle(f"cut off, still being written, or damaged ({error})") from None
+    if len(listed) > MAX_MEMBERS:
+        raise UnreadablePickle(f"an archive of {len(listed):,} members: not read")
+    if any(one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size for one in listed):
+        raise UnreadablePickle("an archive with packed members, which PyTorch never writes: not read")
+    return {one.filename: _Member(one.header_offset, one.file_size) for one in listed}
+
+
+def _start_of(reader: _FileReader, member: _Member) -> int:
+    header = reader.read(member.header, _LOCAL.size)
+    if len(header) < _LOCAL.size or not header.startswith(ZIP) or not 0 <= member.header < reader.size:
+        raise UnreadablePickle("damaged: a member is not where the directory says")
+    return member.header + _LOCAL.size + int(sum(_LOCAL.unpack(header)))
+
+
+def _content(reader: _FileReader, member: _Member | None) -> bytes:
+    return b"" if member is None else reader.read(_start_of(reader, member), min(member.size, FIRST_BYTES))
+
+
+def _lazily(reader: _FileReader, member: _Member) -> Callable[[int, int], bytes]:
+    """Reads a storage; where it begins is looked up with the first values."""
+    return lambda at, count: reader.below(_start_of(reader, member), member.size, at, count)
+
+
+def _described(key: Any) -> tuple[str, str, str, int]:
+    """The type, the name, the device and the number of values of a storage. Raises TypeError."""
+    if not isinstance(key, tuple) or len(key) < 5 or key[0] != "storage":
+        raise TypeError
+    _, kind, name, device, count = key[:5]
+    if not isinstance(name, str) or type(count) is not int or count < 0:
+        raise TypeError
+    return storage_type(kind), name, str(device), count
+
+
+def _from_sequence(reader: _FileReader) -> Any:
+    """The older form: pickles of a magic number, a version, the system, the data and the names of its storages.
+
+    The storages follow, each after the number of its values.
+    """
+    window = Window(reader.read, reader.size)
+    places: dict[str, int] = {}
+    kinds: dict[str, str] = {}
+    waiting: dict[str, StorageRef] = {}
+
+    def read(name: str, at: int, count: int) -> bytes:
+        start = places.get(name, reader.size)
+        return reader.below(start, waiting[name].size_bytes, at, count)
+
+    def storage(key: Any) -> StorageRef:
+        kind, name, _, count = _described(key)
+        if len(key) > 5 and key[5] is not None:  # a view of another storage
+            raise TypeError
+        kinds[name] = kind
+        return waiting.setdefault(name, StorageRef(partial(read, name), count * width_of(kind), kind, order))
+
+    if interpret(window) != MAGIC:
+        raise UnreadablePickle("damaged: its magic number is another")
+    _version, system = interpret(window), interpret(window)
+    order: Order = ">" if isinstance(system, dict) and system.get("little_endian") is False else "<"
+    root = interpret(window, storage)
+    for name in list(interpret(window)):
+        if not isinstance(name, str) or name not in waiting:
+            raise UnreadablePickle("damaged: it names a storage that no tensor has")
+        (count,) = struct.unpack("<q", window.take(8))
+        if count * width_of(kinds[name]) != waiting[name].size_bytes:
+            raise UnreadablePickle("damaged: a storage has another length than its tensor says")
+        places[name] = window.skip(waiting[name].size_bytes)
+    return root
