@@ -23,6 +23,7 @@ BUILT_IN: Final = {
     "prime_rl": "prime_rl.exports:PrimeRL",
     "prime_rl_traces": "prime_rl.traces:PrimeRLTraces",
     "relax": "relax:Relax",
+    "slime": "slime.format:Slime",
     "rl_logging_board": "rl_logging_board:RLLoggingBoard",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",

@@ -1,5 +1,6 @@
 """Files that no format reads: what they are, why no format reads them, and how to get readable ones."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -8,6 +9,7 @@ from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
 
 _NO_FORMAT = "no format of this version reads them"
@@ -17,7 +19,8 @@ _NEVER = (
 _KINDS: dict[str, str] = {
     ending: reason
     for endings, reason in (
-        (".pt .pth .ckpt", f"PyTorch pickles: {_NEVER}"),
+        (".pt", f"PyTorch pickles, and no dumps of samples that Rolloupe reads as data: {_NEVER}"),
+        (".pth .ckpt", f"PyTorch pickles: {_NEVER}"),
         (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
         (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
         (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
@@ -59,6 +62,9 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
+_NUMBERED_DUMP = re.compile(r"[0-9_]+\.pt")
+_TRAIN_DATA = "train data of slime or miles, which holds no texts. Next: open it with rollout_data/ beside its folder"
+
 _ELSEWHERE = "responses_create_params"
 """The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
 
@@ -91,6 +97,8 @@ def reason_for(name: str, location: Location) -> str | None:
     """Say why one file is not read; None for an unknown kind."""
     if plain_name(name).endswith(JSONL):
         return _of_lines(location)
+    if _NUMBERED_DUMP.fullmatch(name) and kind_of(location) == TRAIN:
+        return _TRAIN_DATA
     return _KINDS.get(_ending(name))
 
 

@@ -2,7 +2,7 @@
 
 Frameworks name their settings differently; a setting that is missing has the framework's default. Sources: verl's
 `actor` configuration and `core_algos.py`, TRL's `GRPOConfig`, the loss functions of Tinker's API, prime-rl's
-`trainer/rl/loss.py`.
+`trainer/rl/loss.py`, the arguments and `ppo_utils.py` of slime and miles.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ OF_VERL: dict[str, Aggregation] = {
 def run_loss_of(config: Settings) -> RunLoss | None:
     """Return the loss that a configuration names; None if it names none that Rolloupe knows."""
     for settings in _objects(config):
-        for read in (_verl, _trl, _tinker, _prime_rl, _plain):
+        for read in (_verl, _trl, _tinker, _prime_rl, _slime, _plain):
             if (loss := read(settings)) is not None:
                 return loss
     return None
@@ -121,6 +121,28 @@ def _prime_rl(settings: Settings) -> RunLoss | None:
         thresholds = {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}
         return _loss("ipo", thresholds, 0.0, "token_mean", "loss")
     return None
+
+
+def _slime(settings: Settings) -> RunLoss | None:
+    """Arguments of slime and miles. A KL of another type than k3 is left out."""
+    estimator = settings.get("advantage_estimator")
+    low = fields.number(settings.get("eps_clip"))
+    if not isinstance(estimator, str) or low is None or settings.get("loss_type", "policy_loss") != "policy_loss":
+        return None
+    high = _number(settings, "eps_clip_high", low)
+    is_k3 = settings.get("use_kl_loss") is True and settings.get("kl_loss_type") in ("k3", "low_var_kl")
+    kl_weight = _number(settings, "kl_loss_coef", 0.0) if is_k3 else 0.0
+    is_by_token = settings.get("calculate_per_token_loss") is True
+    aggregation: Aggregation = "token_mean" if is_by_token else "sequence_mean"
+    read_from = "advantage_estimator, eps_clip, eps_clip_high, calculate_per_token_loss"
+    if estimator == "cispo":  # which as published has no lower bound; with one, it is another rule
+        return _loss("cispo", {"high": high}, kl_weight, aggregation, read_from) if low >= 1 else None
+    thresholds = {"low": low, "high": high}
+    if estimator == "gspo":
+        return _loss("gspo", thresholds, kl_weight, aggregation, read_from)
+    if (dual := fields.number(settings.get("eps_clip_c"))) is not None:
+        thresholds["dual"] = dual
+    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, aggregation, read_from)
 
 
 def _plain(settings: Settings) -> RunLoss | None:

@@ -6,7 +6,7 @@ no pickle can do more than describe data. Its size in steps, memory and time is 
 """
 
 from rolloupe.formats.reading.pickles.json_values import as_json
-from rolloupe.formats.reading.pickles.machine import interpret
+from rolloupe.formats.reading.pickles.machine import beginning, interpret
 from rolloupe.formats.reading.pickles.torch_files import TorchFile, torch_file
 from rolloupe.formats.reading.pickles.values import (
     ArrayValue,
@@ -33,6 +33,7 @@ __all__ = [
     "UnreadablePickle",
     "Window",
     "as_json",
+    "beginning",
     "floats_of",
     "interpret",
     "simple",

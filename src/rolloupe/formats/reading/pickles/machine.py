@@ -32,6 +32,9 @@ MAX_DIGITS = 2_400
 STOP = ord(".")
 FREE_OPCODES = 256
 
+_DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error)
+"""What damaged opcodes cause."""
+
 Persistent = Callable[[Any], Any]
 """Returns what a persistent id stands for. Raises TypeError for an unknown kind."""
 
@@ -45,9 +48,21 @@ def interpret(window: Window, persistent: Persistent | None = None) -> Any:
         raise
     except MemoryError:
         raise UnreadablePickle("too large for the memory") from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error) as error:
+    except _DAMAGE as error:
         reason = f"not a pickle, or damaged before byte {window.place:,} ({type(error).__name__})"
         raise UnreadablePickle(reason) from None
+
+
+def beginning(window: Window, most: int = 2**17) -> list[Any]:
+    """Return the values that a pickle has described before its bytes, or so many steps, end: what it begins with.
+
+    Of a whole pickle these are the one value that it describes.
+    """
+    machine = Machine(window, None)
+    try:
+        return [machine.run(most)]
+    except (UnreadablePickle, MemoryError, *_DAMAGE):
+        return machine.stack
 
 
 class Machine:
@@ -62,10 +77,10 @@ class Machine:
         self._kept_bytes = 0
         self._ends_s = time.monotonic() + MAX_SECONDS
 
-    def run(self) -> Any:
+    def run(self, most: int | None = None) -> Any:
         """Follow the opcodes to the last one, and return the value on top of the stack."""
-        window = self.window
-        for step in range(MAX_STEPS):
+        window, most = self.window, MAX_STEPS if most is None else most
+        for step in range(most):
             if not step % STEPS_BETWEEN_LOOKS:
                 self.look_at_clock()
             code = window.byte()
@@ -75,7 +90,7 @@ class Machine:
             if action is None:
                 raise UnreadablePickle(f"not a pickle, or damaged: no opcode at byte {window.place - 1:,}")
             action(self)
-        raise UnreadablePickle(f"more than {MAX_STEPS:,} steps: not read")
+        raise UnreadablePickle(f"more than {most:,} steps: not read")
 
     def look_at_clock(self) -> None:
         """Raise `UnreadablePickle` if the time is over."""

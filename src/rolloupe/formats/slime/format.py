@@ -1,0 +1,325 @@
+"""slime: dumps of samples for debugging, a file of PyTorch for each step, and dumps of the trainer's data beside them.
+
+Sources: `slime/observability/rollout_data_utils.py` and `train_data_utils.py` of slime, as of August 2026, and the
+older `train_dump_utils.py`.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from rolloupe import tokens
+from rolloupe.formats.base import Format, changed
+from rolloupe.formats.reading.files import alone, folders, links_of
+from rolloupe.formats.reading.pickles import UnreadablePickle, as_json, torch_file
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.slime.layout import (
+    ENDING,
+    ROLLOUTS,
+    TRAIN_DATA,
+    DumpFile,
+    dump_of,
+    dumps_in,
+    sample_dumps_in,
+    train_files_in,
+)
+from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
+from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of, series_of, uid_of
+from rolloupe.formats.slime.train_rows import TrainRow, joined, rows_of, series_of_rows
+from rolloupe.model import (
+    Annotation,
+    Location,
+    Locator,
+    Problem,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleRow,
+    Scanned,
+    Source,
+)
+from rolloupe.storage import is_file, path_state
+from rolloupe.tokenizer import find_tokenizer
+
+LOOKS = 3
+"""Dumps to look into, the newest, before a folder counts as none: one may be unfinished."""
+
+EVAL = "eval/default"
+"""A dump holds the samples of all data sets of an evaluation, and names none."""
+
+MAX_RAW_VALUES = 2**20
+
+
+class Slime(Format):
+    """Debug dumps of slime."""
+
+    name = "slime"
+    title = "slime"
+    endings = ENDING
+    kind: ClassVar[str] = SLIME
+    """Which dumps it reads, as `kind_of` calls them."""
+
+    recognises = (
+        "Files of PyTorch (`.pt`), in `rollout_data/` or directly in a folder, that hold `rollout_id` and `samples` "
+        "with `tokens`, `response`, `response_length`, `group_index` and `status`."
+    )
+    layout = (
+        "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt` and `train_data/{id}.pt`, or `train_data/{id}_{rank}.pt`, "
+        "as `--dump-details` writes them; open the folder around them, `rollout_data/`, one file, or a folder of files "
+        "that `--save-debug-rollout-data` wrote. The files are pickles: they are read as data, and nothing in them is "
+        "run ([how](security.md))."
+    )
+    identity = (
+        "step = `rollout_id`, else the number in the file's name; group = `group_index`, else a hash of the prompt; "
+        "index = `index`, with a number for later siblings that share it, else the position. Split `train`, or "
+        "`eval/default` for files named `eval_`. The trainer's rows are joined by `rollout_position`, else by "
+        "`sample_index` if one sample alone has it; those that cannot be joined are counted as problems."
+    )
+    reads = (
+        ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
+        (
+            "`reward`",
+            "a number; of an object `score`, else `reward`, else its only number; its other parts as in Relax",
+        ),
+        ("`tokens`, `response_length`", "token ids, and the numbers of tokens"),
+        (
+            "`rollout_log_probs`, `loss_mask`, `teacher_log_probs`",
+            "token series `logprobs`, `loss_mask`, `teacher_logprobs`",
+        ),
+        ("`status`, `label`, `remove_sample`", "status; ground truth; discarded"),
+        (
+            "`log_probs`, `ref_log_probs`, `entropy`, `advantages`, `returns`, `values`, `kl` of the train data",
+            (
+                "token series; `log_probs`, those before the update, are called `old_logprobs`. The advantage of a "
+                "sample is the mean over its mask"
+            ),
+        ),
+        ("`raw_reward`, `rewards` of the train data", "sample metrics `raw_reward` and `normalized_reward`"),
+        ("numbers and short texts of `metadata`", "sample metrics and tags `metadata.NAME`"),
+        ("the last of `weight_versions`", "sample metric `weight_version`"),
+        ("`tokenizer/`", "makes texts of token ids"),
+        ("any other number", "sample metric"),
+        ("any other key", "extra; an object of a class is named, with its data, and never made"),
+    )
+    limits = (
+        "The files name no data set of an evaluation and hold no configuration. Without `train_data/` there are no "
+        "advantages. Pieces of responses that older versions wrote with context parallelism are left out."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if is_file(path):
+            fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
+            return [self._run(path, path.stem, f"one dump of {self.title}", [path], "")] if fits else []
+        inner = path / ROLLOUTS
+        found = dumps_in(str(inner), links)
+        if self._fits(found, forced=forced):
+            reason = f"{_files(len(found))} of samples in {ROLLOUTS}/"
+            if train := train_files_in(str(path), links):
+                reason += f", {len(train)} of train data in {TRAIN_DATA}/"
+            return [self._run(path, _name_of(path), reason, [inner], links)]
+        found = dumps_in(str(path), links)
+        if path.name != TRAIN_DATA and self._fits(found, forced=forced):
+            return [self._run(path, _name_of(path), f"{_files(len(found))} of PyTorch with samples", [path], links)]
+        return []
+
+    def _fits(self, dumps: Sequence[DumpFile], *, forced: bool) -> bool:
+        kinds = [kind_of(one.location) for one in dumps[-1 : -1 - LOOKS : -1]]
+        return any(kind == self.kind or (forced and kind not in ("", TRAIN)) for kind in kinds)
+
+    def _run(self, path: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
+        found = tuple(RunPart(str(part)) for part in parts)
+        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=found, link_root=links)
+
+    def run_around(self, path: Path) -> Path | None:
+        """See `Format`: the folder around `rollout_data/`, which also holds the train data."""
+        if path.name != ROLLOUTS or is_file(path):
+            return None
+        around = path.parent
+        has_more = any(one.name == TRAIN_DATA for one in folders(str(around), str(around)))
+        return around if has_more and self.detect(around) else None
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = [
+            _source(run, one.location, step=one.step, split=EVAL if one.is_eval else "train")
+            for part in run.parts
+            for one in _dumps_of(part, links_of(run))
+        ]
+        steps = {source.step: source.location for source in found if source.split == "train"}
+        for train in train_files_in(run.root, links_of(run)) if not is_file(run.root) else []:
+            depends = _state_of(steps[train.step]) if train.step in steps else ""
+            found.append(_source(run, train.location, step=train.step, annotates=True, depends=depends))
+        return found
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`. A dump is scanned whole."""
+        if start or stop <= start:
+            return
+        try:
+            yield from self._annotations(run, source) if source.annotates else self._rows(run, source)
+        except (OSError, UnreadablePickle, Unusable) as error:
+            yield Problem(
+                source=source.name, reason=_reason(error), start=0, transient=isinstance(error, UnreadablePickle)
+            )
+
+    def _rows(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
+        dump = Dump(torch_file(source.location).root)
+        for position in range(len(dump.samples)):
+            try:
+                yield self.row(run, source, dump, position)
+            except (Unusable, UnreadablePickle) as error:
+                reason = str(error)
+            except Exception as error:  # a defect must not cost the samples after it
+                reason = self.failure(error)
+            else:
+                continue
+            yield Problem(source=source.name, reason=f"sample {position}: {reason}")
+
+    def row(self, run: RunInfo, source: Source, dump: Dump, position: int) -> SampleRow:
+        """Return the row of a sample. Raises `Unusable` and `UnreadablePickle`."""
+        step = dump.step if dump.step is not None else source.step
+        row = row_of(dump, position, source.split or "train", step or 0)
+        if key := run.reading.reward_key:
+            row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
+        return row
+
+    def _annotations(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
+        rows = rows_of(torch_file(source.location).root)
+        dump = self._dump_of_step(run, source.step)
+        if dump is None:
+            yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
+            return
+        found = joined(rows, dump)
+        step = dump.step if dump.step is not None else (source.step or 0)
+        for number, position, row in found.rows:
+            yield _annotation(row, uid_of(step, position), number, position)
+        for reason, count in found.lost.items():
+            which = "1 row has" if count == 1 else f"{count} rows have"
+            yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
+
+    def _dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+        for part in run.parts:
+            for one in _dumps_of(part, links_of(run)):
+                if one.step == step and not one.is_eval:
+                    with contextlib.suppress(OSError, UnreadablePickle, Unusable):
+                        return Dump(torch_file(one.location).root)
+        return None
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`. Adds what the trainer made of the sample."""
+        try:
+            dump, row = self._read(run, source, locator)
+            sample = sample_of(dump, row, locator)
+            if row.uid:
+                self.add_train_rows(run, source, dump, sample)
+        except UnreadablePickle as error:
+            raise changed(source, locator.start, str(error)) from None
+        tokens.hide_masked(sample.series)
+        return sample
+
+    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Dump, SampleRow]:
+        reason = "it has no such sample"
+        try:
+            dump = Dump(torch_file(source.location).root)
+            if locator.part == PART and 0 <= locator.start < len(dump.samples):
+                return dump, self.row(run, source, dump, locator.start)
+        except (OSError, UnreadablePickle, Unusable) as error:
+            reason = _reason(error)
+        raise changed(source, locator.start, reason)
+
+    def add_train_rows(self, run: RunInfo, source: Source, dump: Dump, sample: Sample) -> None:
+        """Add to a sample what the trainer's dumps of its step say about it. Raises `UnreadablePickle`."""
+        rows: list[TrainRow] = []
+        for location in _train_files(run, source.step):
+            try:
+                found = joined(rows_of(torch_file(location).root), dump)
+            except (OSError, UnreadablePickle, Unusable) as error:
+                sample.notes.append(f"{os.path.basename(location.path)}: {_reason(error)}")
+                continue
+            rows += [row for _, position, row in found.rows if position == sample.row.start]
+        for row in rows:
+            sample.row.metrics = sample.row.metrics | row.metrics(sample.row.start)
+            sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
+        own = {one.name for one in sample.series}
+        for name, values in series_of_rows(rows):
+            if name not in own and (series := series_of(name, values, len(sample.token_ids))) is not None:
+                sample.series.append(series)
+        if lost := {name for row in rows for name in row.names()} - {one.name for one in sample.series}:
+            sample.notes.append(
+                f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
+            )
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. Returns the sample as JSON, whatever JSON lacks named: in the file it is a part of a pickle."""
+        try:
+            record = Dump(torch_file(source.location).root).samples[locator.start]
+            shown = as_json(record, most=MAX_RAW_VALUES)
+        except (OSError, UnreadablePickle, Unusable, IndexError) as error:
+            raise changed(source, locator.start, _reason(error)) from None
+        return json.dumps(shown, ensure_ascii=False).encode()
+
+    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+        """See `Format`: slime and miles save the tokenizer with `--dump-details`."""
+        found = find_tokenizer(Location(os.path.join(run.root, "tokenizer"), links_of(run)))
+        return [found] if found else []
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _name_of(folder: Path) -> str:
+    """The nearest folder with a name of its own."""
+    for one in (folder, *folder.parents):
+        if one.name and one.name not in (ROLLOUTS, "dump_details", "debug"):
+            return one.name
+    return folder.name or str(folder)
+
+
+def _dumps_of(part: RunPart, links: str) -> list[DumpFile]:
+    if is_file(part.path):
+        return [dump_of(Location(part.path, links))]
+    return dumps_in(part.path, links) if os.path.basename(part.path) == ROLLOUTS else sample_dumps_in(part.path, links)
+
+
+def _train_files(run: RunInfo, step: int | None) -> list[Location]:
+    found = [] if is_file(run.root) else train_files_in(run.root, links_of(run))
+    return [one.location for one in found if one.step == step]
+
+
+def _source(run: RunInfo, location: Location, **facts: object) -> Source:
+    name = os.path.basename(location.path) if location.path == run.root else os.path.relpath(location.path, run.root)
+    return replace(Source(path=location.path, name=name, root=location.root), **facts)
+
+
+def _state_of(location: Location) -> str:
+    """What changes when a file is written."""
+    try:
+        state = path_state(location.path)
+    except OSError:
+        return ""
+    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
+
+
+def _annotation(row: TrainRow, uid: str, number: int, position: int) -> Annotation:
+    return Annotation(
+        uid=uid,
+        start=number,
+        length=1,
+        advantage=row.advantage(),
+        metrics=row.metrics(position),
+        series=tuple(row.names()),
+    )
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"could not be read: {error.strerror}"
+    return str(error)

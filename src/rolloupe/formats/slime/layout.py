@@ -1,0 +1,59 @@
+"""Where dumps of samples lie, and what their names say: `rollout_data/12.pt`, `eval_12.pt`, `debug_12.pt`."""
+
+import os
+import re
+from typing import Final, NamedTuple
+
+from rolloupe.formats.reading.files import files
+from rolloupe.formats.slime.peek import kind_of
+from rolloupe.model import Location
+
+ROLLOUTS: Final = "rollout_data"
+TRAIN_DATA: Final = "train_data"
+ENDING: Final = (".pt",)
+
+_NAME = re.compile(r"(?:.*?(?P<eval>(?<![A-Za-z])eval_))?(?:.*\D)?(?P<step>\d{1,15})\.pt", re.DOTALL)
+_TRAIN = re.compile(r"(?P<step>\d{1,15})(?:_(?P<rank>\d{1,9}))?\.pt")
+
+
+class DumpFile(NamedTuple):
+    """A dump of the samples of a step; the step is None if the name holds no number."""
+
+    location: Location
+    step: int | None
+    is_eval: bool
+
+
+class TrainFile(NamedTuple):
+    """What the trainer made of the samples of a step, on all ranks or on one."""
+
+    location: Location
+    step: int
+    rank: int
+
+
+def dump_of(location: Location) -> DumpFile:
+    """Return what the name of a dump says."""
+    match = _NAME.fullmatch(os.path.basename(location.path))
+    return DumpFile(location, int(match["step"]) if match else None, bool(match and match["eval"]))
+
+
+def dumps_in(folder: str, links: str) -> list[DumpFile]:
+    """List the dumps of a folder in the order of steps, evaluations behind the train files."""
+    found = [dump_of(entry.location) for entry in files(folder, links, ENDING)]
+    return sorted(found, key=lambda one: (one.is_eval, -1 if one.step is None else one.step, one.location.path))
+
+
+def sample_dumps_in(folder: str, links: str) -> list[DumpFile]:
+    """List the dumps of a folder that also holds other files of PyTorch: those whose beginnings are samples."""
+    return [one for one in dumps_in(folder, links) if kind_of(one.location) not in ("", "train")]
+
+
+def train_files_in(root: str, links: str) -> list[TrainFile]:
+    """List the dumps of train data of a run, in the order of steps and ranks."""
+    found = [
+        TrainFile(entry.location, int(match["step"]), int(match["rank"] or 0))
+        for entry in files(os.path.join(root, TRAIN_DATA), links, ENDING)
+        if (match := _TRAIN.fullmatch(entry.name))
+    ]
+    return sorted(found, key=lambda one: (one.step, one.rank, one.location.path))

@@ -1,0 +1,228 @@
+"""Samples of a dump: the fields of slime's `Sample.to_dict`, which miles and Relax share, as rows and whole samples.
+
+Source: `utils/types.py` of slime and miles. Fields were added over time: each is read if it is there.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.pickles import NumberList, Tensor, as_json, floats_of, simple
+from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.model import Locator, Sample, SampleRow, TokenSeries, Turn
+
+PART: Final = "samples"
+"""Names the list of a dump in which a locator counts."""
+
+SERIES: Final = {
+    "loss_mask": "loss_mask", "rollout_log_probs": "logprobs", "teacher_log_probs": "teacher_logprobs",
+    "opd_reverse_kl": "opd_reverse_kl",
+}  # fmt: skip
+"""Lists with a number for each token of the response, and the names of their series."""
+
+REMOVED: Final = "remove_sample"
+_PLACED: Final = frozenset((
+    *SERIES, "group_index", "index", "prompt", "tokens", "response", "response_length", "label", "reward", "status",
+    "decoded_tokens", REMOVED,
+))  # fmt: skip
+_EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
+
+
+class Dump:
+    """The samples of one dump, and their names, which are unique within it."""
+
+    def __init__(self, root: Any) -> None:
+        """Raises `Unusable` for a root that holds no samples."""
+        samples = root.get("samples") if isinstance(root, dict) else None
+        if not isinstance(samples, list):
+            raise Unusable("a file of PyTorch without samples")
+        self.samples: list[Any] = samples
+        self.step = fields.integer(simple(root.get("rollout_id")))
+        self._names: list[tuple[str, str]] = []
+
+    def names(self) -> list[tuple[str, str]]:
+        """Return group and index of each sample. Of siblings that share an index, later ones get a number."""
+        if not self._names:
+            seen: Counter[tuple[str, str]] = Counter()
+            for position, record in enumerate(self.samples):
+                own = _own_name(record, position)
+                self._names.append((own[0], f"{own[1]}-{seen[own]}" if seen[own] else own[1]))
+                seen[own] += 1
+        return self._names
+
+
+def _own_name(record: object, position: int) -> tuple[str, str]:
+    if not isinstance(record, dict):
+        return "", str(position)
+    group = fields.name(simple(record.get("group_index")))
+    index = fields.name(simple(record.get("index")))
+    return group or fields.digest(fields.joined(as_json(record.get("prompt")))), index or str(position)
+
+
+def uid_of(step: int, position: int) -> str:
+    """Return the name by which the trainer's rows about a sample find it: its position in the dump of its step."""
+    return f"{step}:{position}"
+
+
+def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
+    """Return a sample as a row. Raises `Unusable` and `UnreadablePickle`."""
+    record = dump.samples[position]
+    if not isinstance(record, dict) or record.keys().isdisjoint(("tokens", "response")):
+        raise Unusable("an object without tokens or response is no sample")
+    group, index = dump.names()[position]
+    reward = fields.reward(_json(record, "reward"))
+    status, status_raw = fields.status(simple(record.get("status")))
+    total, response = _counts(record)
+    metadata = _metadata(record)
+    return SampleRow(
+        split=split,
+        step=step,
+        group=group,
+        index=index,
+        ordinal=position,
+        start=position,
+        length=0,
+        part=PART,
+        reward=reward.value,
+        status=status,
+        status_raw=status_raw,
+        prompt_tokens=None if total is None else max(0, total - (response or 0)),
+        response_tokens=response,
+        total_tokens=total,
+        uid=uid_of(step, position) if split == "train" else "",
+        discarded=REMOVED if simple(record.get(REMOVED)) is True else "",
+        turns=fields.count(metadata.get("rollout_turns")) or 1,
+        metrics=_metrics(record, metadata) | reward.metrics,
+        tags=_tags(metadata) | reward.tags,
+        has_series=any(_is_list(record.get(key)) for key in SERIES),
+        prompt=fields.joined(_json(record, "prompt")),
+        response=fields.joined(_json(record, "response"), thoughts=True),
+    )
+
+
+def _json(record: Record, key: str) -> Any:
+    return as_json(simple(record.get(key)))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | NumberList | Tensor)
+
+
+def _counts(record: Record) -> tuple[int | None, int | None]:
+    """The numbers of all tokens and of those of the response."""
+    found = record.get("tokens")
+    total = len(found) if isinstance(found, list | NumberList) else found.size if isinstance(found, Tensor) else None
+    response = fields.count(simple(record.get("response_length")))
+    return total or None, response
+
+
+def _metadata(record: Record) -> Record:
+    found = record.get("metadata")
+    pairs: list[tuple[object, Any]] = [*found.items()] if isinstance(found, dict) else []
+    return {key: simple(value) for key, value in pairs if isinstance(key, str)}
+
+
+def _metrics(record: Record, metadata: Record) -> dict[str, float]:
+    found = {
+        key: number for key, value in _named(record) if key not in _PLACED and (number := _number(value)) is not None
+    }
+    found |= {f"metadata.{key}": number for key, value in metadata.items() if (number := _number(value)) is not None}
+    versions = record.get("weight_versions")
+    newest = simple(versions[-1]) if isinstance(versions, list) and versions else None
+    if (version := fields.integer(newest)) is not None:
+        found["weight_version"] = float(version)
+    names = fields.MetricNames()
+    return {names[name]: number for name, number in found.items()}
+
+
+def _named(record: Record) -> list[tuple[str, Any]]:
+    """The members of a record whose keys are texts: a pickle may have others."""
+    pairs: list[tuple[object, Any]] = [*record.items()]
+    return [(as_json(key), value) for key, value in pairs if isinstance(key, str)]
+
+
+def _number(value: Any) -> float | None:
+    return fields.number(simple(value)) if not isinstance(value, bool) else None
+
+
+def _tags(metadata: Record) -> dict[str, str]:
+    return {f"metadata.{key}": short for key, value in metadata.items() if (short := fields.tag(as_json(value)))}
+
+
+def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
+    """Return a whole sample without what the trainer made of it. Raises `UnreadablePickle`."""
+    record = dump.samples[row.start]
+    prompt, response = _json(record, "prompt"), _json(record, "response")
+    ids = ids_of(record.get("tokens"))
+    strings = record.get("decoded_tokens")
+    shown = [fields.as_text(one) for one in as_json(strings)] if isinstance(strings, list) else []
+    return Sample(
+        key=row.key,
+        row=row,
+        locator=locator,
+        turns=fields.prompt_turns(prompt) + fields.response_turns(response),
+        prompt_text=row.prompt,
+        response_text=row.response,
+        prompt_messages=fields.chat(prompt),
+        response_messages=fields.chat(response),
+        label=fields.as_text(_json(record, "label")),
+        token_ids=ids,
+        token_strings=shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else [],
+        series=[
+            series
+            for key, name in SERIES.items()
+            if (series := series_of(name, floats_of(record.get(key)), len(ids))) is not None
+        ],
+        extra=_extra(record, row),
+    )
+
+
+def ids_of(value: Any) -> list[int]:
+    """Return token ids; -1 for one that is not an id. Raises `UnreadablePickle`."""
+    found = floats_of(value)
+    if found is None:
+        return []
+    is_id = np.isfinite(found) & (np.abs(found) < fields.MAX_STEP)
+    ids: list[int] = np.where(is_id, found, -1).astype(np.int64).tolist()
+    return ids
+
+
+def series_of(name: str, values: tokens.Floats | None, total: int) -> TokenSeries | None:
+    """Return the series of the last tokens of a sample; None without values."""
+    if values is None or not len(values):
+        return None
+    shown = values[max(0, len(values) - total) :] if total else values
+    return TokenSeries(name=name, values=tokens.packed(shown), offset=max(0, total - len(shown)))
+
+
+def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+    """What neither the row nor the sample shows."""
+    found: dict[str, Any] = {}
+    for name, value in _named(record):
+        if name in _PLACED and not _is_odd(name, value):
+            continue
+        shown = as_json(value)
+        if name not in row.metrics and not any(shown is one or shown == one for one in _EMPTY):
+            found[name] = shown
+    return found
+
+
+def _is_odd(key: str, value: Any) -> bool:
+    """Whether a value has a type for which its place in a sample has no room."""
+    if key == "reward":
+        return not fields.is_shown_reward(as_json(simple(value)))
+    if key in SERIES:
+        return value is not None and not _is_list(value)
+    return False
+
+
+def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:
+    """Return the turns of a recorded conversation: those before its first assistant's are the prompt's."""
+    first = next((n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "assistant"), 0)
+    if isinstance(prompt, list) and len(messages) > len(prompt) and list(messages[: len(prompt)]) == prompt:
+        first = len(prompt)
+    return fields.prompt_turns(list(messages[:first])) + fields.response_turns(list(messages[first:]))

@@ -1,0 +1,171 @@
+"""What the trainer made of samples: logprobs, advantages, ... of each, from its dumps, joined with the samples.
+
+Sources: `_build_dump_payload` of slime (`format_version` 2: a list of samples) and `save_debug_train_data` of slime and
+miles (one file for each rank: a dict of columns). A row names its sample by `rollout_position`, its position in the
+dump of samples, or else by `sample_index`, which tells nothing where several samples share it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.pickles import NumberList, floats_of, simple
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.slime.samples import Dump
+from rolloupe.formats.slime.shards import Shard, whole_response
+
+MASK: Final = "loss_masks"
+SERIES: Final = {
+    MASK: "loss_mask", "rollout_log_probs": "logprobs", "log_probs": "old_logprobs", "ref_log_probs": "ref_logprobs",
+    "teacher_log_probs": "teacher_logprobs", "advantages": "advantages", "returns": "returns", "values": "values",
+    "kl": "kl", "entropy": "entropy", "ref_entropy": "ref_entropy", "opd_reverse_kl": "opd_reverse_kl",
+}  # fmt: skip
+"""Columns with a number for each token of the response, and the names of their series.
+
+`log_probs` are those of the policy before its update, with which the loss compares.
+"""
+
+
+class TrainRow(NamedTuple):
+    """The trainer's row about one sample. Columns are read when asked for."""
+
+    column: Callable[[str], Any]
+    position: int | None
+    """The position of the sample in the dump of samples."""
+    sample_index: int | None
+    raw_reward: Sequence[Any]
+    """The rewards of the whole batch before they were normalised, by position."""
+    shard: Shard
+
+    def floats(self, key: str) -> tokens.Floats | None:
+        """Return a column of numbers, shape (T,); None without it. Raises `UnreadablePickle`."""
+        return floats_of(self.column(key))
+
+    @property
+    def lengths(self) -> tuple[int | None, int | None]:
+        """The numbers of all tokens and of those of the response."""
+        total, response = (fields.count(simple(self.column(key))) for key in ("total_lengths", "response_lengths"))
+        return total, response
+
+    def names(self) -> list[str]:
+        """The names of its series."""
+        return [name for key, name in SERIES.items() if self.column(key) is not None]
+
+    def metrics(self, position: int) -> dict[str, float]:
+        """The rewards before and after they were normalised."""
+        raw = self.raw_reward[position] if position < len(self.raw_reward) else None
+        found = {
+            "raw_reward": fields.number(simple(raw)),
+            "normalized_reward": fields.number(simple(self.column("rewards"))),
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def advantage(self) -> float | None:
+        """The mean advantage over the tokens that are trained on: of most estimators, all have the same."""
+        values, mask = self.floats("advantages"), self.floats(MASK)
+        if values is None or not len(values):
+            return None
+        counted = mask if mask is not None and len(mask) == len(values) else None
+        return tokens.nan_mean(tokens.under_mask(values, counted))
+
+
+class JoinedRows(NamedTuple):
+    """The rows that belong to samples, each with its sample's position, and how many belong to none, by the reason."""
+
+    rows: list[tuple[int, int, TrainRow]]
+    """The row's number in its file, the position of its sample, and the row."""
+    lost: Counter[str]
+
+
+def rows_of(root: Any) -> list[TrainRow]:
+    """Return the rows of a dump. Raises `Unusable` for a file that is none."""
+    if not isinstance(root, dict):
+        raise Unusable("no train data of slime or miles")
+    shard = Shard.of(root)
+    if isinstance(samples := root.get("samples"), list):
+        raw = _list(root.get("raw_reward"))
+        return [_row_of(partial(one.get), raw, shard) for one in samples if isinstance(one, dict)]
+    columns = root.get("rollout_data")
+    if not isinstance(columns, dict):
+        raise Unusable("train data without samples or columns")
+    raw, count = _list(columns.get("raw_reward")), len(_list(columns.get("response_lengths")))
+    lists = {key: _list(value) for key, value in columns.items() if isinstance(value, list | NumberList | tuple)}
+    lists = {key: value for key, value in lists.items() if len(value) >= count}
+    names = {"sample_index": "sample_indices", "rollout_position": "partition"}
+    return [_row_of(partial(_at, lists, names, row), raw, shard) for row in range(count)]
+
+
+def _list(value: Any) -> Sequence[Any]:
+    if isinstance(value, NumberList):
+        return value.values()
+    return value if isinstance(value, list | tuple) else []
+
+
+def _at(columns: dict[str, Sequence[Any]], names: dict[str, str], row: int, key: str) -> Any:
+    found = columns.get(names.get(key, key))
+    return None if found is None else found[row]
+
+
+def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> TrainRow:
+    position, index = (fields.integer(simple(column(key))) for key in ("rollout_position", "sample_index"))
+    return TrainRow(column, position, index, raw, shard)
+
+
+def joined(rows: Sequence[TrainRow], dump: Dump) -> JoinedRows:
+    """Join the rows of a file with the samples of the dump of the same step."""
+    by_index = _positions(dump)
+    found: list[tuple[int, int, TrainRow]] = []
+    lost: Counter[str] = Counter()
+    for number, row in enumerate(rows):
+        position, reason = _position_of(row, dump, by_index)
+        if position is None:
+            lost[reason] += 1
+        else:
+            found.append((number, position, row))
+    return JoinedRows(found, lost)
+
+
+def _positions(dump: Dump) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for position, record in enumerate(dump.samples):
+        if isinstance(record, dict) and (index := fields.integer(simple(record.get("index")))) is not None:
+            found.setdefault(index, []).append(position)
+    return found
+
+
+def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> tuple[int | None, str]:
+    """The position of a row's sample; None with the reason why it has none."""
+    if row.position is not None:
+        places = [row.position] if 0 <= row.position < len(dump.samples) else []
+        name = "a rollout_position that no sample has"
+    elif row.sample_index is not None:
+        places, name = by_index.get(row.sample_index, []), "a sample_index that no sample has"
+    else:
+        return None, "neither rollout_position nor sample_index"
+    if len(places) > 1:
+        return None, "a sample_index that several samples share, and no rollout_position"
+    if not places:
+        return None, name
+    record = dump.samples[places[0]]
+    length = fields.count(simple(record.get("response_length"))) if isinstance(record, dict) else None
+    if length is not None and row.lengths[1] not in (None, length):
+        return None, "another length than their sample"
+    return places[0], ""
+
+
+def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Floats]]:
+    """Yield the series of one sample, from the rows of all ranks that have it. Raises `UnreadablePickle`.
+
+    Ranks hold the same values, or values that others lack, or, with context parallelism, pieces of the response.
+    """
+    for key, name in SERIES.items():
+        pieces = [(row.shard, values, row.lengths) for row in rows if (values := row.floats(key)) is not None]
+        if not pieces:
+            continue
+        if (values := whole_response(pieces)) is not None and not np.isnan(values).all():
+            yield name, values
