@@ -24,6 +24,7 @@ BUILT_IN: Final = {
     "prime_rl_traces": "prime_rl.traces:PrimeRLTraces",
     "relax": "relax:Relax",
     "slime": "slime.format:Slime",
+    "miles": "slime.miles:Miles",
     "rl_logging_board": "rl_logging_board:RLLoggingBoard",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",

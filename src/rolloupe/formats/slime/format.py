@@ -9,15 +9,16 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.files import alone, folders, links_of
+from rolloupe.formats.reading.files import alone, files, folders, links_of
 from rolloupe.formats.reading.pickles import UnreadablePickle, as_json, torch_file
 from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime.layout import (
     ENDING,
     ROLLOUTS,
@@ -36,6 +37,7 @@ from rolloupe.model import (
     Location,
     Locator,
     Problem,
+    RunFile,
     RunInfo,
     RunPart,
     Sample,
@@ -80,7 +82,7 @@ class Slime(Format):
         "`eval/default` for files named `eval_`. The trainer's rows are joined by `rollout_position`, else by "
         "`sample_index` if one sample alone has it; those that cannot be joined are counted as problems."
     )
-    reads = (
+    reads: ClassVar[tuple[tuple[str, str], ...]] = (
         ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
         (
             "`reward`",
@@ -154,7 +156,7 @@ class Slime(Format):
         ]
         steps = {source.step: source.location for source in found if source.split == "train"}
         for train in train_files_in(run.root, links_of(run)) if not is_file(run.root) else []:
-            depends = _state_of(steps[train.step]) if train.step in steps else ""
+            depends = state_of(steps[train.step]) if train.step in steps else ""
             found.append(_source(run, train.location, step=train.step, annotates=True, depends=depends))
         return found
 
@@ -163,14 +165,17 @@ class Slime(Format):
         if start or stop <= start:
             return
         try:
-            yield from self._annotations(run, source) if source.annotates else self._rows(run, source)
+            root = torch_file(source.location).root
+            yield from (
+                self._annotations(run, source, root) if source.annotates else self.rows_in(run, source, Dump(root))
+            )
         except (OSError, UnreadablePickle, Unusable) as error:
             yield Problem(
                 source=source.name, reason=_reason(error), start=0, transient=isinstance(error, UnreadablePickle)
             )
 
-    def _rows(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
-        dump = Dump(torch_file(source.location).root)
+    def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
+        """Yield the rows and the problems of a dump."""
         for position in range(len(dump.samples)):
             try:
                 yield self.row(run, source, dump, position)
@@ -190,8 +195,8 @@ class Slime(Format):
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row
 
-    def _annotations(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
-        rows = rows_of(torch_file(source.location).root)
+    def _annotations(self, run: RunInfo, source: Source, root: Any) -> Iterator[Scanned]:
+        rows = rows_of(root)
         dump = self._dump_of_step(run, source.step)
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
@@ -270,6 +275,20 @@ class Slime(Format):
         found = find_tokenizer(Location(os.path.join(run.root, "tokenizer"), links_of(run)))
         return [found] if found else []
 
+    def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
+        """Return the folders beside the dumps that belong to the run, and what they hold."""
+        return [("tokenizer", "tokenizer")]
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `Format`."""
+        if is_file(run.root):
+            return []
+        return described_files(
+            (entry.path, f"{folder}/{entry.name}", what)
+            for folder, what in self.places(run)
+            for entry in files(os.path.join(run.root, folder), links_of(run), ("",))
+        )
+
 
 def _files(count: int) -> str:
     return f"{count} file{'' if count == 1 else 's'}"
@@ -299,8 +318,8 @@ def _source(run: RunInfo, location: Location, **facts: object) -> Source:
     return replace(Source(path=location.path, name=name, root=location.root), **facts)
 
 
-def _state_of(location: Location) -> str:
-    """What changes when a file is written."""
+def state_of(location: Location) -> str:
+    """Return what changes when a file is written."""
     try:
         state = path_state(location.path)
     except OSError:

@@ -220,9 +220,14 @@ def _is_odd(key: str, value: Any) -> bool:
     return False
 
 
-def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:
-    """Return the turns of a recorded conversation: those before its first assistant's are the prompt's."""
-    first = next((n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "assistant"), 0)
+def first_answer(messages: Sequence[Any], prompt: Any) -> int:
+    """Return where in a recorded conversation the response begins: behind the prompt, else with the first answer."""
     if isinstance(prompt, list) and len(messages) > len(prompt) and list(messages[: len(prompt)]) == prompt:
-        first = len(prompt)
+        return len(prompt)
+    return next((n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "assistant"), 0)
+
+
+def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:
+    """Return the turns of a recorded conversation."""
+    first = first_answer(messages, prompt)
     return fields.prompt_turns(list(messages[:first])) + fields.response_turns(list(messages[first:]))

@@ -1,0 +1,182 @@
+"""miles, a relative of slime: its dumps, with the conversations and the metrics that it writes beside them.
+
+Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard/store.py` of miles, as of August 2026.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from msgspec.structs import replace
+
+from rolloupe.formats.prime_rl.annotations import about
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import file_of, files, folders, links_of
+from rolloupe.formats.reading.pickles import as_json, simple
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.slime.format import Slime, state_of
+from rolloupe.formats.slime.peek import MILES
+from rolloupe.formats.slime.samples import Dump, first_answer, turns_from
+from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.storage import is_file
+
+CONVERSATIONS = "trajectory"
+COLUMNS = "dashboard_columns"
+DASHBOARD = "dashboard"
+METRICS = "metrics.jsonl"
+META = "meta.json"
+
+
+class Miles(Slime):
+    """Debug dumps of miles."""
+
+    name = "miles"
+    title = "miles"
+    kind = MILES
+
+    recognises = (
+        "Files of PyTorch as slime writes them, with a `metadata` beside `samples`, or with `adapter`, `reward_spec`, "
+        "`routing_key` or `rollout_indexer_topk` in the samples."
+    )
+    layout = (
+        "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt`, `train_data/{id}_{rank}.pt`, `trajectory/{id}.jsonl`, "
+        "`dashboard/`, `tokenizer/`, as `--dump-details` writes them. `dashboard_columns/` repeats what the dumps "
+        "hold, and `dashboard/cache/` belongs to the viewer of miles: neither is a source."
+    )
+    identity = (
+        "as slime's. The trainer's rows are joined by `sample_indices`, over all ranks: copies that ranks hold count "
+        "once, and pieces that they hold with context parallelism are put together. A conversation belongs to the "
+        "sample with its `sample_index`."
+    )
+    reads = (
+        *Slime.reads,
+        ("`messages` of `trajectory/`", "the turns of the sample, with tool calls and thoughts"),
+        ("`dashboard/metrics.jsonl`", "metrics by step; those that count by `train/step` stand at that count"),
+        ("`args` of `dashboard/meta.json`", "the configuration, and the rule of the update as far as it says it"),
+    )
+    limits = (
+        "Only samples whose messages were recorded have a conversation. Pieces of responses are put together for the "
+        "`thd` layout, and for dumps that say which rank holds which. Streams about machines are not read."
+    )
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. The rows of a dump depend on the conversations of its step."""
+        return [
+            source if source.annotates else replace(source, depends=_state_of_conversations(run, source))
+            for source in super().sources(run)
+        ]
+
+    def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
+        """See `Slime`."""
+        messages = _all_messages(run, source, dump)
+        for row in super().rows_in(run, source, dump):
+            if isinstance(row, SampleRow) and (found := messages.get(row.start)) is not None:
+                _add_messages(row, found, as_json(dump.samples[row.start].get("prompt")))
+            yield row
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        sample = super().load(run, source, locator)
+        self._add_conversation(run, source, sample)
+        return sample
+
+    def _add_conversation(self, run: RunInfo, source: Source, sample: Sample) -> None:
+        location = _conversations(run, source)
+        if location is None or "-" in sample.row.index:
+            return
+        records, notes = about(location, "sample_index", sample.row.index)
+        sample.notes += notes
+        found = [messages for one in records if (messages := _messages_of(one)) is not None]
+        if len(found) == 1:
+            prompt = sample.prompt_messages if sample.prompt_messages is not None else sample.prompt_text
+            sample.turns = turns_from(found[0], prompt)
+            _add_messages(sample.row, found[0], prompt)
+            sample.response_messages = sample.row.messages
+        elif found:
+            sample.notes.append(f"{len(found)} conversations have its sample_index: none is shown")
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `Format`."""
+        records = chain.from_iterable(map(trainer.records, _metrics_files(run)))
+        return trainer.merged_metrics(_flat(record) for record in records)
+
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        return [
+            Source(path=path, name=os.path.relpath(path, run.root), root=root) for path, root in _metrics_files(run)
+        ]
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        meta = trainer.read_json(file_of(_folder(run, DASHBOARD), META, links_of(run)))
+        args = meta.get("args") if isinstance(meta, dict) else None
+        return args if isinstance(args, dict) else {}
+
+    def places(self, run: RunInfo) -> list[tuple[str, str]]:
+        """See `Slime`."""
+        found = [(CONVERSATIONS, "conversations"), (COLUMNS, "columns of tokens"), (DASHBOARD, "metrics")]
+        for one in folders(_folder(run, DASHBOARD), links_of(run)):
+            what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(one.name, "what machines did")
+            found.append((f"{DASHBOARD}/{one.name}", what))
+        return [*super().places(run), *found]
+
+
+def _folder(run: RunInfo, name: str) -> str:
+    return os.path.join(run.root, name)
+
+
+def _conversations(run: RunInfo, source: Source) -> Location | None:
+    """The file with the conversations of a dump's samples; None without one."""
+    if is_file(run.root) or source.step is None:
+        return None
+    name = f"{'' if source.split == 'train' else 'eval_'}{source.step}.jsonl"
+    return file_of(_folder(run, CONVERSATIONS), name, links_of(run))
+
+
+def _state_of_conversations(run: RunInfo, source: Source) -> str:
+    location = _conversations(run, source)
+    return "" if location is None else state_of(location)
+
+
+def _messages_of(record: Record) -> list[Any] | None:
+    found = fields.messages(record.get("messages"))
+    return found if found is not None and fields.is_messages(found) else None
+
+
+def _all_messages(run: RunInfo, source: Source, dump: Dump) -> dict[int, list[Any]]:
+    """The conversations of a dump's samples by position, where one sample and one conversation share an index."""
+    by_index: dict[str, list[list[Any]]] = {}
+    for record in trainer.records(_conversations(run, source)):
+        index, messages = fields.name(record.get("sample_index")), _messages_of(record)
+        if index is not None and messages is not None:
+            by_index.setdefault(index, []).append(messages)
+    found = {}
+    for position, (_, index) in enumerate(dump.names()):
+        own = by_index.get(index, []) if isinstance(dump.samples[position], dict) else []
+        if len(own) == 1 and fields.name(simple(dump.samples[position].get("index"))) == index:
+            found[position] = own[0]
+    return found
+
+
+def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
+    """Give a row the messages of its conversation that answer the prompt, and the number of its turns."""
+    first = first_answer(messages, prompt)
+    row.messages = messages[first:]
+    row.turns = sum(one.get("role") == "assistant" for one in row.messages) or 1
+
+
+def _metrics_files(run: RunInfo) -> list[Location]:
+    if is_file(run.root):
+        return []
+    links, folder = links_of(run), _folder(run, DASHBOARD)
+    whole = file_of(folder, METRICS, links)
+    by_hour = [one.location for one in files(os.path.join(folder, "metrics"), links)]
+    return [*([whole] if whole else []), *by_hour]
+
+
+def _flat(record: Record) -> Record:
+    values = record.get("metrics")
+    found = {**(values if isinstance(values, dict) else {}), "step": record.get("step")}
+    return found if found["step"] is not None else found | {"time": record.get("ts")}
