@@ -1,20 +1,27 @@
-"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one sample per line, every generation of keys.
+"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one sample per line, every generation of keys; debug dumps.
 
 Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and later. Relax added keys without a
 version number: every known key is read if present, and a line only has to be an object.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, References, step_of
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.formats.slime.layout import DumpFile
+from rolloupe.formats.slime.relax_dumps import SUFFIX, RelaxDumps, add_tokens, dump_beside, state_of_dump
+from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import is_file
+from rolloupe.tokens import SampleTokens
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
 RESULT = "rollout_result"
@@ -45,6 +52,7 @@ _PLACED = {
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 
+_DUMPS = RelaxDumps()
 _NAMES = ("rollout_id", "sample_index", "group_index")
 _SUMS = ("total_length", "total_token_count")
 
@@ -54,14 +62,17 @@ class Relax(JsonlFormat):
 
     name = "relax"
     title = "Relax"
+    endings = (SUFFIX,)
     recognises = (
         "Files named `{number}.jsonl` below `train/` or `eval/` whose rows hold `rollout_id` and `sample_index` (or, "
-        "named and placed so, `sample_index` and `response`)."
+        "named and placed so, `sample_index` and `response`). Files of PyTorch as slime writes them, with "
+        "`decoded_tokens` in the samples."
     )
     layout = (
         "`rollout_result/{train,eval}/{rollout_id}.jsonl`; open that folder, a folder above it, `train/` or `eval/` "
         "alone, one file, or any flat folder of `{step}.jsonl` files with these keys. `reward_terminal_traces/` holds "
-        "no samples and is left out."
+        "no samples and is left out. Debug dumps (`--save-debug-rollout-data`) are a run of their own or, in a folder "
+        "beside `rollout_result/`, add token ids, strings and logprobs to its samples: open the folder above both."
     )
     identity = (
         "step = `rollout_id`, else the file's number; group = `group_index`, else a hash of the prompt; index = "
@@ -92,19 +103,31 @@ class Relax(JsonlFormat):
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
     )
     limits = (
-        "The files hold no token ids, logprobs, advantages or images. `.pt` dumps (`--save-debug-rollout-data`) are "
-        "pickles and are not read."
+        "The lines hold no token ids, logprobs, advantages or images. The dumps hold token ids, strings and logprobs; "
+        "a line and a dumped sample are one where their texts are equal."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
+        if path.name.endswith(SUFFIX):
+            return _DUMPS.detect(path, forced=forced, link_root=link_root)
         if is_file(path):
             return self._one_file(path, forced=forced)
         links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
             if run := self._result_folder(folder, links, forced=forced):
                 return [run]
-        return self._flat_folder(path, links, forced=forced)
+        return self._flat_folder(path, links, forced=forced) or _DUMPS.detect(path, forced=forced, link_root=links)
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """See `Format`: dumps become a part of the run with lines that lies beside their folder."""
+        dumps = [run for run in runs if _is_of_dumps(run)]
+        found = []
+        for run in [one for one in runs if one not in dumps]:
+            beside = [one for one in dumps if _lie_together(one, run)]
+            dumps = [one for one in dumps if one not in beside]
+            found.append(replace(run, parts=run.parts + tuple(part for one in beside for part in one.parts)))
+        return found + dumps
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
         if not forced and not _fits([look(alone(path))], placed=False):
@@ -144,8 +167,16 @@ class Relax(JsonlFormat):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. `Source.split` is `train`, `eval` (the row names the data set) or None."""
+        if _is_of_dumps(run):
+            return _DUMPS.sources(run)
+        found = self._lines(run)
+        return [replace(one, depends=state_of_dump(_dump_of(run, one.step, one.split))) for one in found]
+
+    def _lines(self, run: RunInfo) -> list[Source]:
         found = []
         for part in run.parts:
+            if _holds_dumps(part, run):
+                continue
             named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
             listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
             for path, root in listed:
@@ -154,6 +185,45 @@ class Relax(JsonlFormat):
                 step = fields.integer(stem(file.name))
                 found.append(Source(path=path, name=name, root=root, split=part.split, step=step))
         return found
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        reader = _DUMPS.scan if source.path.endswith(SUFFIX) else super().scan
+        return reader(run, source, start, stop)
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        reader = _DUMPS.load if source.path.endswith(SUFFIX) else super().load
+        return reader(run, source, locator)
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `Format`."""
+        return None if source.path.endswith(SUFFIX) else super().load_texts(run, source, locator)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`."""
+        return (_DUMPS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
+
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
+        """See `Format`."""
+        reader = _DUMPS.token_arrays if source.path.endswith(SUFFIX) else super().token_arrays
+        return reader(run, source, places, annotations)
+
+    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`: a sample has token series if a dump of its step lies beside the lines."""
+        found = super().rows_of(run, source, record, start, length)
+        for row in found if source.depends else ():
+            if isinstance(row, SampleRow):
+                row.has_series = True
+        return found
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
+        """See `JsonlFormat`: add the tokens of the debug dump of its step."""
+        dump = _dump_of(run, sample.row.step, sample.row.split.partition("/")[0])
+        if dump is not None:
+            add_tokens(dump, sample)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
@@ -209,6 +279,30 @@ class Relax(JsonlFormat):
             extra=_extra(record, row),
             facts=_facts(record),
         )
+
+
+def _holds_dumps(part: RunPart, run: RunInfo) -> bool:
+    """Return whether a part of a run is a debug dump, or a folder of them."""
+    if is_file(part.path):
+        return part.path.endswith(SUFFIX)
+    links = links_of(run)
+    return part.split is None and bool(files(part.path, links, (SUFFIX,))) and not _numbered(part.path, links)
+
+
+def _is_of_dumps(run: RunInfo) -> bool:
+    return all(_holds_dumps(part, run) for part in run.parts)
+
+
+def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
+    """Return whether dumps lie beside the lines of a run, or below the same folder."""
+    around = Path(run.root).parent if Path(run.root).name == RESULT else Path(run.root)
+    return dumps.link_root == run.link_root and around in Path(dumps.root).parents
+
+
+def _dump_of(run: RunInfo, step: int | None, split: str | None) -> DumpFile | None:
+    """The dump of a step, if the run has dumps beside its lines."""
+    parts = tuple(part for part in run.parts if _holds_dumps(part, run))
+    return dump_beside(run, parts, step, is_eval=split == "eval") if parts else None
 
 
 def _numbered(folder: str, link_root: str) -> list[Location]:

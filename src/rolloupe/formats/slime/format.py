@@ -152,7 +152,7 @@ class Slime(Format):
         found = [
             _source(run, one.location, step=one.step, split=EVAL if one.is_eval else "train")
             for part in run.parts
-            for one in _dumps_of(part, links_of(run))
+            for one in dumps_of(part, links_of(run))
         ]
         steps = {source.step: source.location for source in found if source.split == "train"}
         for train in train_files_in(run.root, links_of(run)) if not is_file(run.root) else []:
@@ -211,7 +211,7 @@ class Slime(Format):
 
     def _dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         for part in run.parts:
-            for one in _dumps_of(part, links_of(run)):
+            for one in dumps_of(part, links_of(run)):
                 if one.step == step and not one.is_eval:
                     with contextlib.suppress(OSError, UnreadablePickle, Unusable):
                         return Dump(torch_file(one.location).root)
@@ -302,7 +302,8 @@ def _name_of(folder: Path) -> str:
     return folder.name or str(folder)
 
 
-def _dumps_of(part: RunPart, links: str) -> list[DumpFile]:
+def dumps_of(part: RunPart, links: str) -> list[DumpFile]:
+    """List the dumps of samples in a part of a run."""
     if is_file(part.path):
         return [dump_of(Location(part.path, links))]
     return dumps_in(part.path, links) if os.path.basename(part.path) == ROLLOUTS else sample_dumps_in(part.path, links)

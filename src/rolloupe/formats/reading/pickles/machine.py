@@ -185,7 +185,7 @@ _pushes(b"I", lambda machine: _decimal_or_flag(machine.window.line()))
 _pushes(b"L", lambda machine: _decimal(machine.window.line().rstrip(b"L")))
 _pushes(b"F", lambda machine: float(machine.window.line()))
 _pushes(b"S", lambda machine: _quoted(machine.window.line()))
-_pushes(b"V", lambda machine: machine.window.line().decode("raw-unicode-escape"))
+_pushes(b"V", lambda machine: codecs.raw_unicode_escape_decode(machine.window.line())[0])
 _pushes(b"}", lambda _: {})
 _pushes(b"\x8f", lambda _: set())
 
