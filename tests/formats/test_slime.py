@@ -1,9 +1,11 @@
 """slime's dumps of samples, joined with those of the trainer's data."""
 
 import json
+import re
 import shutil
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from tests.formats.reading.pickles.support import Call, StorageKey, archive, dum
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
 
 EXAMPLE = Path(__file__).parents[1] / "data/slime/dump_details"
+DOCS = Path(__file__).parents[2] / "docs/frameworks"
 FLOATS = ("loss_masks", "rollout_log_probs", "log_probs", "ref_log_probs", "advantages", "entropy")
 
 
@@ -252,6 +255,16 @@ def test_a_folder_of_dumps_with_names_of_ones_own_is_a_run(tmp_path: Path) -> No
     assert [(row.split, row.step) for row in found] == [*[("train", 3)] * 2, *[("train", 12)] * 2, ("eval/default", 12)]
 
 
+def test_older_samples_without_a_group_are_grouped_by_their_prompts(tmp_path: Path) -> None:
+    old = [record(n, prompt=f"{n // 2}?") for n in range(4)]
+    for one in old:
+        del one["group_index"], one["metadata"], one["loss_mask"]
+    dump(tmp_path / "run/rollout_data/0.pt", *old)
+    found = rows(only_run(tmp_path / "run"))
+    assert [row.index for row in found] == ["0", "1", "2", "3"]
+    assert found[0].group == found[1].group != found[2].group == found[3].group
+
+
 def test_train_data_alone_is_no_run(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE / "train_data", tmp_path / "train_data")
     assert discover([tmp_path]).runs == []
@@ -332,3 +345,17 @@ def test_a_sample_of_a_file_that_was_replaced_is_not_shown(tmp_path: Path) -> No
     dump(path, record(0))
     with pytest.raises(SourceChanged):
         by_name("slime").load(run, by_name("slime").sources(run)[0], locator)
+
+
+def test_the_hook_of_the_page_records_evaluations_by_their_data_sets(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "slime.md").read_text(encoding="utf-8"), re.DOTALL)
+    hook: dict[str, Any] = {}
+    exec(code, hook)
+    values_ = {**record(0), "status": SimpleNamespace(value="truncated"), "get_reward_value": lambda _: 0.25}
+    data = {name: {"samples": [SimpleNamespace(**values_)]} for name in ("aime", "gsm8k")}
+    assert hook["log_eval"](3, SimpleNamespace(save=str(tmp_path)), data, None) is False
+    (run,) = rolloupe.open(tmp_path / "evals", index_dir=tmp_path / "index").runs
+    for split in ("eval/aime", "eval/gsm8k"):
+        assert [(step.step, step.reward.mean) for step in run.steps(split=split)] == [(3, 0.25)]
+    sample = run.sample("eval/aime/3/0/0")
+    assert (sample.row.status, series(sample)["logprobs"]) == ("truncated", [-0.5, -0.25, -0.125])

@@ -62,7 +62,7 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
-_NUMBERED_DUMP = re.compile(r"[0-9_]+\.pt")
+_TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
 _TRAIN_DATA = "train data of slime or miles, which holds no texts. Next: open it with rollout_data/ beside its folder"
 
 _ELSEWHERE = "responses_create_params"
@@ -97,7 +97,7 @@ def reason_for(name: str, location: Location) -> str | None:
     """Say why one file is not read; None for an unknown kind."""
     if plain_name(name).endswith(JSONL):
         return _of_lines(location)
-    if _NUMBERED_DUMP.fullmatch(name) and kind_of(location) == TRAIN:
+    if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
         return _TRAIN_DATA
     return _KINDS.get(_ending(name))
 

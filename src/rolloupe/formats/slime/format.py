@@ -26,6 +26,7 @@ from rolloupe.formats.slime.layout import (
     DumpFile,
     dump_of,
     dumps_in,
+    may_hold_dumps,
     sample_dumps_in,
     train_files_in,
 )
@@ -68,7 +69,7 @@ class Slime(Format):
 
     recognises = (
         "Files of PyTorch (`.pt`), in `rollout_data/` or directly in a folder, that hold `rollout_id` and `samples` "
-        "with `tokens`, `response`, `response_length`, `group_index` and `status`."
+        "with `tokens`, `response`, `response_length` and `status`."
     )
     layout = (
         "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt` and `train_data/{id}.pt`, or `train_data/{id}_{rank}.pt`, "
@@ -119,6 +120,8 @@ class Slime(Format):
         if is_file(path):
             fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
             return [self._run(path, path.stem, f"one dump of {self.title}", [path], "")] if fits else []
+        if not may_hold_dumps(str(path), links):
+            return []
         inner = path / ROLLOUTS
         found = dumps_in(str(inner), links)
         if self._fits(found, forced=forced):
@@ -277,7 +280,7 @@ class Slime(Format):
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
         """Return the folders beside the dumps that belong to the run, and what they hold."""
-        return [("tokenizer", "tokenizer")]
+        return [("tokenizer", "tokenizer"), ("processor", "processor of images")]
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `Format`."""

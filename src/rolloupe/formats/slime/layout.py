@@ -4,7 +4,7 @@ import os
 import re
 from typing import Final, NamedTuple
 
-from rolloupe.formats.reading.files import files
+from rolloupe.formats.reading.files import entries, files
 from rolloupe.formats.slime.peek import kind_of
 from rolloupe.model import Location
 
@@ -36,6 +36,15 @@ def dump_of(location: Location) -> DumpFile:
     """Return what the name of a dump says."""
     match = _NAME.fullmatch(os.path.basename(location.path))
     return DumpFile(location, int(match["step"]) if match else None, bool(match and match["eval"]))
+
+
+def may_hold_dumps(folder: str, links: str) -> bool:
+    """Return whether the names in a folder leave room for dumps: nearly all folders have none."""
+    try:
+        listed = entries(folder, links)
+    except OSError:
+        return False
+    return any(one.name.endswith(ENDING) or (one.is_folder and one.name == ROLLOUTS) for one in listed)
 
 
 def dumps_in(folder: str, links: str) -> list[DumpFile]:

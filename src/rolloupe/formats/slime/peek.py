@@ -24,7 +24,7 @@ RELAX: Final = "relax"
 TRAIN: Final = "train"
 """What the trainer made of samples: numbers, and no texts."""
 
-OF_SAMPLE: Final = frozenset(("tokens", "response", "response_length", "group_index", "status"))
+OF_SAMPLE: Final = frozenset(("tokens", "response", "response_length", "status"))
 OF_MILES: Final = frozenset(("rollout_indexer_topk", "adapter", "reward_spec", "routing_key"))
 OF_RELAX: Final = frozenset(("decoded_tokens",))
 OF_TRAIN: Final = frozenset(("tokens", "response_lengths", "total_lengths"))
