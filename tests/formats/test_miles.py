@@ -14,7 +14,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.slime.shards import offsets
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow
 from tests.formats.support import items, mean_reward, only_run, rows, samples
-from tests.formats.test_slime import annotations, problems, record, series, train, train_dump, write
+from tests.formats.test_slime import annotations, loaded, problems, record, series, train, train_dump, write
 from tests.formats.test_slime import dump as slime_dump
 
 EXAMPLE = Path(__file__).parents[1] / "data/miles/demo_dump_details"
@@ -174,5 +174,4 @@ def test_a_dump_that_is_being_written_is_a_passing_problem(tmp_path: Path) -> No
 def test_each_part_of_a_run_may_be_missing(tmp_path: Path, gone: str) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "run", ignore=shutil.ignore_patterns(gone))
     run = only_run(tmp_path / "run")
-    assert run.format == "miles" and problems(run) == [] and len(samples(run)) == 112
-    assert len(rows(run)) == 112
+    assert run.format == "miles" and len(rows(run)) == 112 and loaded(run).token_ids

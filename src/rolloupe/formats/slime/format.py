@@ -26,9 +26,11 @@ from rolloupe.formats.slime.layout import (
     DumpFile,
     dump_of,
     dumps_in,
+    dumps_of,
     may_hold_dumps,
-    sample_dumps_in,
+    state_of,
     train_files_in,
+    train_files_of,
 )
 from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of, series_of, uid_of
@@ -46,7 +48,7 @@ from rolloupe.model import (
     Scanned,
     Source,
 )
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import is_file
 from rolloupe.tokenizer import find_tokenizer
 
 LOOKS = 3
@@ -245,7 +247,7 @@ class Slime(Format):
     def add_train_rows(self, run: RunInfo, source: Source, dump: Dump, sample: Sample) -> None:
         """Add to a sample what the trainer's dumps of its step say about it. Raises `UnreadablePickle`."""
         rows: list[TrainRow] = []
-        for location in _train_files(run, source.step):
+        for location in train_files_of(run, source.step):
             try:
                 found = joined(rows_of(torch_file(location).root), dump)
             except (OSError, UnreadablePickle, Unusable) as error:
@@ -305,30 +307,9 @@ def _name_of(folder: Path) -> str:
     return folder.name or str(folder)
 
 
-def dumps_of(part: RunPart, links: str) -> list[DumpFile]:
-    """List the dumps of samples in a part of a run."""
-    if is_file(part.path):
-        return [dump_of(Location(part.path, links))]
-    return dumps_in(part.path, links) if os.path.basename(part.path) == ROLLOUTS else sample_dumps_in(part.path, links)
-
-
-def _train_files(run: RunInfo, step: int | None) -> list[Location]:
-    found = [] if is_file(run.root) else train_files_in(run.root, links_of(run))
-    return [one.location for one in found if one.step == step]
-
-
 def _source(run: RunInfo, location: Location, **facts: object) -> Source:
     name = os.path.basename(location.path) if location.path == run.root else os.path.relpath(location.path, run.root)
     return replace(Source(path=location.path, name=name, root=location.root), **facts)
-
-
-def state_of(location: Location) -> str:
-    """Return what changes when a file is written."""
-    try:
-        state = path_state(location.path)
-    except OSError:
-        return ""
-    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
 
 
 def _annotation(row: TrainRow, uid: str, number: int, position: int) -> Annotation:

@@ -4,9 +4,10 @@ import os
 import re
 from typing import Final, NamedTuple
 
-from rolloupe.formats.reading.files import entries, files
-from rolloupe.formats.slime.peek import kind_of
-from rolloupe.model import Location
+from rolloupe.formats.reading.files import entries, files, links_of
+from rolloupe.formats.slime.peek import TRAIN, kind_of
+from rolloupe.model import Location, RunInfo, RunPart
+from rolloupe.storage import is_file, path_state
 
 ROLLOUTS: Final = "rollout_data"
 TRAIN_DATA: Final = "train_data"
@@ -55,7 +56,7 @@ def dumps_in(folder: str, links: str) -> list[DumpFile]:
 
 def sample_dumps_in(folder: str, links: str) -> list[DumpFile]:
     """List the dumps of a folder that also holds other files of PyTorch: those whose beginnings are samples."""
-    return [one for one in dumps_in(folder, links) if kind_of(one.location) not in ("", "train")]
+    return [one for one in dumps_in(folder, links) if kind_of(one.location) not in ("", TRAIN)]
 
 
 def train_files_in(root: str, links: str) -> list[TrainFile]:
@@ -66,3 +67,25 @@ def train_files_in(root: str, links: str) -> list[TrainFile]:
         if (match := _TRAIN.fullmatch(entry.name))
     ]
     return sorted(found, key=lambda one: (one.step, one.rank, one.location.path))
+
+
+def dumps_of(part: RunPart, links: str) -> list[DumpFile]:
+    """List the dumps of samples in a part of a run."""
+    if is_file(part.path):
+        return [dump_of(Location(part.path, links))]
+    return dumps_in(part.path, links) if os.path.basename(part.path) == ROLLOUTS else sample_dumps_in(part.path, links)
+
+
+def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
+    """List the dumps of train data of a step."""
+    found = [] if is_file(run.root) else train_files_in(run.root, links_of(run))
+    return [one.location for one in found if one.step == step]
+
+
+def state_of(location: Location) -> str:
+    """Return what changes when a file is written."""
+    try:
+        state = path_state(location.path)
+    except OSError:
+        return ""
+    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"

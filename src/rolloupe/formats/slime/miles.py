@@ -16,7 +16,8 @@ from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, links_of
 from rolloupe.formats.reading.pickles import as_json, simple
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.slime.format import Slime, state_of
+from rolloupe.formats.slime.format import Slime
+from rolloupe.formats.slime.layout import state_of
 from rolloupe.formats.slime.peek import MILES
 from rolloupe.formats.slime.samples import Dump, first_answer, turns_from
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Scanned, Source

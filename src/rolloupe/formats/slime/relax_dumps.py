@@ -9,8 +9,8 @@ from typing import Final
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.pickles import UnreadablePickle, torch_file
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.formats.slime.format import Slime, dumps_of, state_of
-from rolloupe.formats.slime.layout import DumpFile
+from rolloupe.formats.slime.format import Slime
+from rolloupe.formats.slime.layout import DumpFile, dumps_of, state_of
 from rolloupe.formats.slime.peek import RELAX
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
 from rolloupe.model import Locator, RunInfo, RunPart, Sample
