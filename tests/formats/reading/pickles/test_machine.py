@@ -25,6 +25,7 @@ from rolloupe.formats.reading.pickles import (
     Opaque,
     UnreadablePickle,
     as_json,
+    constructors,
     floats_of,
     json_values,
     machine,
@@ -93,6 +94,11 @@ def test_a_list_of_numbers_may_grow_later() -> None:
     data = pickle.dumps({"a": numbers, "b": numbers}, 2)
     assert read(data) == {"a": [1, 2, 3], "b": [1, 2, 3]}
     assert read(b"](K\x01K\x02eX\x01\x00\x00\x00xa(K\x03e.") == [1, 2, "x", 3]
+
+
+def test_texts_of_python_2_are_read() -> None:
+    assert read(rb"S'a\x41\n\'\\ \d'" + b"\n.") == "aA\n'\\ d"
+    assert read(b"U\x02\xe9!.") == "é!" and read(b"V\\u20ac\n.") == "€"
 
 
 def test_the_same_object_is_the_same_again() -> None:
@@ -312,6 +318,9 @@ LARGE = {
     "doubled tuples as a key": b"}N" + b"2\x86" * 200 + b"Ns.",
     "a huge integer": b"\x8b\xff\xff\xff\x7f" + b"\xff" * 100,
     "a negative length": b"\x8b\xff\xff\xff\xff.",
+    "a negative length of a text": b"T\xff\xff\xff\xff" * 1000 + b".",
+    "a type that was never one": dumps(Call("numpy.core.multiarray.scalar", Call("numpy.dtype", ("x",), state="<"), 1)),
+    "a number of a device that is deep": _nested(b"", b"\x85")[:-1] + b"0ctorch\ndevice\n(X\x01\x00\x00\x00a]tR.",
     "a huge text": b"X\xff\xff\xff\xffabc.",
     "a text of eighteen exabytes": b"\x8d\xff\xff\xff\xff\xff\xff\xff\xffabc.",
     "huge bytes": b"\x8e\xff\xff\xff\xff\xff\xff\xff\x7fabc.",
@@ -349,12 +358,21 @@ def test_values_that_repeat_without_end_are_cut(monkeypatch: pytest.MonkeyPatch)
     assert "more values than are shown" in shown and len(shown) < 2**23
 
 
-def test_keys_that_collide_end_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "MAX_SECONDS", 0.3)
-    prime = 2**61 - 1
-    keys = b"".join(pickle.dumps(prime * n, 2)[2:-1] + b"N" for n in range(1, 60_000))
+SAME_HASH = [(2**61 - 1) * number for number in range(1, 40_000)]
+COLLIDING = {
+    "dict": b"}(" + b"".join(pickle.dumps(one, 2)[2:-1] + b"N" for one in SAME_HASH) + b"u.",
+    "set": b"\x8f(" + b"".join(pickle.dumps(one, 2)[2:-1] for one in SAME_HASH) + b"\x90.",
+    "frozenset": b"(" + b"".join(pickle.dumps(one, 2)[2:-1] for one in SAME_HASH) + b"\x91.",
+    "call of a set": dumps(Call("builtins.set", SAME_HASH)),
+    "call of a dict": dumps(Call("collections.OrderedDict", [(one, None) for one in SAME_HASH])),
+}
+
+
+@pytest.mark.parametrize("name", COLLIDING)
+def test_keys_that_collide_end_by_the_clock(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(constructors, "MAX_SECONDS_OF_KEYS", 0.2)
     began_s = time.monotonic()
-    assert "takes more than" in raised(lambda: read(b"}(" + keys + b"u."))
+    assert "very long to tell apart" in raised(lambda: read(COLLIDING[name]))
     assert time.monotonic() - began_s < 10
 
 

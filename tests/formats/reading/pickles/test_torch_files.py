@@ -94,6 +94,7 @@ ODD = {
     "shapes of texts": Call("torch._utils._rebuild_tensor_v2", KEY, 0, ("a",), (1,), False, None),
     "another number of strides": Call("torch._utils._rebuild_tensor_v2", KEY, 0, (1,), (1, 1), False, None),
     "a conjugate": Call("torch._utils._rebuild_tensor_v2", KEY, 0, (1,), (1,), False, None, {"conj": True}),
+    "no values in too many dimensions": tensor(KEY, (0, 2**39, 2**39), (1, 1, 1)),
     "sparse": Call("torch._utils._rebuild_sparse_tensor", 1, (tensor(KEY, (1,), (1,)),)),
 }
 

@@ -5,18 +5,32 @@ arguments raises `TypeError` or `ValueError`: the call then becomes a marker.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, Final
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from rolloupe.formats.reading.pickles.tensor_types import STORAGES, STORED_AS
-from rolloupe.formats.reading.pickles.values import ArrayValue, Blob, Name, NumberList, Opaque, StorageRef, Tensor
+from rolloupe.formats.reading.pickles.values import (
+    ArrayValue,
+    Blob,
+    Name,
+    NumberList,
+    NumpyType,
+    Opaque,
+    StorageRef,
+    Tensor,
+)
+from rolloupe.formats.reading.pickles.window import UnreadablePickle
 
 MAX_DIMENSIONS = 32
 MAX_KEY_PARTS = 64
+MAX_SECONDS_OF_KEYS = 10.0
+FREE_KEYS = 256
 PLAIN_TYPE = re.compile(r"[biufc][0-9]{1,2}|[SU][0-9]{1,5}")
 
+T = TypeVar("T")
 Constructor = Callable[..., Any]
 
 
@@ -44,10 +58,22 @@ def as_key(value: Any) -> Any:
     return value if is_flat else Opaque("key", (value,))
 
 
+def paced(items: Iterable[T]) -> Iterator[T]:
+    """Yield keys or members for a dict or a set, as long as putting them there does not take very long.
+
+    They may be chosen so that each takes longer than the one before. Raises `UnreadablePickle`.
+    """
+    ends_s = time.monotonic() + MAX_SECONDS_OF_KEYS
+    for number, one in enumerate(items):
+        if not number % FREE_KEYS and time.monotonic() > ends_s:
+            raise UnreadablePickle("its keys take very long to tell apart: not read")
+        yield one
+
+
 def _dict(pairs: Any = ()) -> dict[Any, Any]:
     if isinstance(pairs, dict):
         return dict(pairs)
-    return {as_key(key): value for key, value in pairs}
+    return {as_key(key): value for key, value in paced(_iterable(pairs))}
 
 
 def _list(values: Any = ()) -> list[Any]:
@@ -59,7 +85,7 @@ def _tuple(values: Any = ()) -> tuple[Any, ...]:
 
 
 def _set(values: Any = ()) -> set[Any]:
-    return {as_key(one) for one in _iterable(values)}
+    return {as_key(one) for one in paced(_iterable(values))}
 
 
 def _frozenset(values: Any = ()) -> frozenset[Any]:
@@ -99,7 +125,7 @@ def _complex(real: Any, imaginary: Any = 0.0) -> complex:
 
 def _text_of_one(value: Any, index: Any = None) -> str:
     """A device: `cuda` with its number."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or type(index) not in (int, type(None)):
         raise TypeError
     return value if index is None else f"{value}:{index}"
 
@@ -156,18 +182,18 @@ def _subclass(make: Any, _: Any, arguments: Any, *more: Any) -> Tensor:
     return TENSORS[make.name](*arguments)
 
 
-def _numpy_type(text: Any, *_: Any) -> Opaque:
+def _numpy_type(text: Any, *_: Any) -> NumpyType:
     """A NumPy type; a later step may give its order of bytes. Only types of plain numbers and texts are known."""
     if not isinstance(text, str) or not PLAIN_TYPE.fullmatch(text):
         raise TypeError
-    return Opaque("numpy.dtype", (np.dtype(text).newbyteorder("=").str.lstrip("<>=|"),), "<")
+    return NumpyType(np.dtype(text).newbyteorder("=").str.lstrip("<>=|"))
 
 
-def type_text_of(value: Any) -> str:
-    """Return NumPy's text of a type. Raises TypeError for anything else."""
-    if not (isinstance(value, Opaque) and value.name == "numpy.dtype" and isinstance(value.state, str)):
+def _text_of(kind: Any) -> str:
+    """NumPy's text of a type. Raises TypeError for anything else."""
+    if not isinstance(kind, NumpyType) or not kind.order:
         raise TypeError
-    return f"{value.state}{value.arguments[0]}"
+    return f"{kind.order}{kind.text}"
 
 
 def _numpy_array(*_: Any) -> ArrayValue:
@@ -178,13 +204,13 @@ def _numpy_buffer(data: Any, kind: Any, shape: Any, order: Any) -> ArrayValue:
     """An array in protocol 5."""
     if not isinstance(data, bytes | bytearray | Blob):
         raise TypeError
-    return ArrayValue(_lengths(shape), type_text_of(kind), order == "F", data)
+    return ArrayValue(_lengths(shape), _text_of(kind), order == "F", data)
 
 
 def _numpy_scalar(kind: Any, data: Any) -> Any:
     if isinstance(data, str):
         data = data.encode("latin-1")
-    return np.frombuffer(data, np.dtype(type_text_of(kind)), 1)[0].item()
+    return np.frombuffer(data, np.dtype(_text_of(kind)), 1)[0].item()
 
 
 OF_PYTHON: Final[dict[str, Constructor]] = {
@@ -234,16 +260,17 @@ def fill(target: Any, state: Any) -> None:
     """
     if isinstance(target, ArrayValue):
         _fill_array(target, state)
+    elif isinstance(target, NumpyType):
+        target.order = _order_of(state)
     elif isinstance(target, Opaque):
-        is_type = target.name == "numpy.dtype" and isinstance(target.state, str)
-        target.state = _order_of(state) if is_type else state
+        target.state = state
 
 
 def _fill_array(array: ArrayValue, state: Any) -> None:
     """Give an array its shape, type and bytes; one of other things, such as objects, keeps its state as it is."""
     try:
         _, shape, kind, is_fortran, data = state
-        lengths, type_text = _lengths(shape), type_text_of(kind)
+        lengths, type_text = _lengths(shape), _text_of(kind)
     except (TypeError, ValueError):
         data = None
     if isinstance(data, bytes | str | Blob):
@@ -252,8 +279,8 @@ def _fill_array(array: ArrayValue, state: Any) -> None:
         array.state = state
 
 
-def _order_of(state: Any) -> Any:
-    """The order of bytes that a state of a NumPy type gives; the state itself if it says more than that."""
-    if isinstance(state, tuple) and len(state) > 4 and state[1] in ("<", ">", "|", "=") and not any(state[2:5]):
-        return "<" if state[1] in "|=" else state[1]
-    return state
+def _order_of(state: Any) -> str:
+    """The order of bytes that a state of a NumPy type gives; empty if the state says more than that."""
+    if isinstance(state, tuple) and len(state) > 4 and state[1] in ("<", ">", "|", "=") and state[2:5] == (None,) * 3:
+        return "<" if state[1] in "|=" else str(state[1])
+    return ""

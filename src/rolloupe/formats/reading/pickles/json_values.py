@@ -8,7 +8,16 @@ from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.reading.fields import MAX_DEPTH, TOO_DEEP
-from rolloupe.formats.reading.pickles.values import ArrayValue, Blob, Name, NumberList, Opaque, StorageRef, Tensor
+from rolloupe.formats.reading.pickles.values import (
+    ArrayValue,
+    Blob,
+    Name,
+    NumberList,
+    NumpyType,
+    Opaque,
+    StorageRef,
+    Tensor,
+)
 from rolloupe.formats.reading.pickles.window import UnreadablePickle
 
 MAX_VALUES = 2**20
@@ -51,6 +60,8 @@ class _Converter:
             return self._numbers(value, depth)
         if isinstance(value, StorageRef):
             return f"(a storage of {value.kind})"
+        if isinstance(value, NumpyType):
+            return f"numpy.dtype({value.text})"
         return self._marker(value, depth)
 
     def _numbers(self, value: NumberList | Tensor | ArrayValue, depth: int) -> Any:

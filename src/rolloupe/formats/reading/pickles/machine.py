@@ -5,12 +5,13 @@ long texts and lists of numbers stay in the file, and no step takes longer for w
 """
 
 import codecs
+import re
 import struct
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from rolloupe.formats.reading.pickles.constructors import as_key, call, fill
+from rolloupe.formats.reading.pickles.constructors import as_key, call, fill, paced
 from rolloupe.formats.reading.pickles.number_runs import LIST_OF_NUMBERS, MAX_RUN_BYTES, RUN
 from rolloupe.formats.reading.pickles.values import Blob, Name, NumberList, Opaque
 from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
@@ -30,10 +31,12 @@ SHORT_BYTES = 2**10
 MAX_INTEGER_BYTES = 2**10
 MAX_DIGITS = 2_400
 STOP = ord(".")
-FREE_OPCODES = 256
 
 _DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error)
 """What damaged opcodes cause."""
+
+_ESCAPE = re.compile(r"\\(x([0-9a-fA-F]{2})|.)", re.DOTALL)
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 
 Persistent = Callable[[Any], Any]
 """Returns what a persistent id stands for. Raises TypeError for an unknown kind."""
@@ -215,9 +218,14 @@ def _decimal(line: bytes) -> int:
 
 
 def _quoted(line: bytes) -> str:
+    """A text of Python 2, as its `repr` wrote it."""
     if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
         raise ValueError("no text in quotes")
-    return codecs.escape_decode(line[1:-1])[0].decode("latin-1")
+    return _ESCAPE.sub(_unescaped, line[1:-1].decode("latin-1"))
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[2], 16)) if match[2] else _LETTERS.get(match[1], match[1])
 
 
 @_on(b"]")
@@ -283,9 +291,7 @@ def _put(machine: Machine, items: list[Any]) -> None:
         return
     if not isinstance(target, dict):
         raise TypeError("items for something that is no dict")
-    for number, (key, value) in enumerate(zip(items[::2], items[1::2], strict=True)):
-        if not number % FREE_OPCODES:  # keys may be chosen so that each takes longer than the one before
-            machine.look_at_clock()
+    for key, value in paced(zip(items[::2], items[1::2], strict=True)):
         target[as_key(key)] = value
 
 
@@ -295,15 +301,13 @@ def _add_items(machine: Machine) -> None:
     if isinstance(target, Opaque):
         target.extend(items)
         return
-    for number, one in enumerate(items):
-        if not number % FREE_OPCODES:
-            machine.look_at_clock()
+    for one in paced(items):
         target.add(as_key(one))
 
 
 _pushes(b"l", lambda machine: machine.items())
 _pushes(b"t", lambda machine: tuple(machine.items()))
-_pushes(b"\x91", lambda machine: frozenset(map(as_key, machine.items())))
+_pushes(b"\x91", lambda machine: frozenset(map(as_key, paced(machine.items()))))
 
 
 def _tuple_of(count: int) -> Action:

@@ -48,8 +48,11 @@ def read_view(tensor: Tensor) -> NDArray[Any]:
         raise UnreadablePickle("the file ends in the middle of a tensor")
     flat = np.frombuffer(data, stored).astype(native, copy=False)
     steps = [stride * stored.itemsize for stride in tensor.strides]
-    view = np.lib.stride_tricks.as_strided(flat, tensor.shape, steps, writeable=False) if tensor.size else flat
-    return _widened(view.reshape(tensor.shape), tensor.kind)
+    try:
+        view = np.lib.stride_tricks.as_strided(flat, tensor.shape, steps, writeable=False) if tensor.size else flat
+        return _widened(view.reshape(tensor.shape), tensor.kind)
+    except (ValueError, OverflowError) as error:
+        raise UnreadablePickle(f"a tensor that NumPy cannot hold: {error}") from None
 
 
 def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:

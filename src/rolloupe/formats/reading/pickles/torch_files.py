@@ -37,6 +37,10 @@ FIRST_BYTES = 2**12
 _LOCAL = struct.Struct("<26x2H")
 """Of the header before a member: the lengths of its name and its extra field."""
 
+_BAD_ARCHIVE = (
+    zipfile.BadZipFile, ValueError, LookupError, ArithmeticError, RuntimeError, struct.error, EOFError,
+)  # fmt: skip
+
 Stamp = tuple[int, int, int]
 
 
@@ -96,7 +100,7 @@ class _FileReader:
                 if stamp_of(file) != self._stamp:
                     raise UnreadablePickle("the file has changed since it was opened")
                 file.seek(start)
-                return _all_of(file, count)
+                return _all_of(file, min(count, self.size - start))
         except OSError as error:
             raise UnreadablePickle(f"could not be read: {error.strerror or error}") from None
 
@@ -151,7 +155,7 @@ def _members(file: BinaryIO) -> dict[str, _Member]:
     try:
         with _Frugal(io.FileIO(os.dup(file.fileno()))) as sparing, zipfile.ZipFile(sparing) as archive:
             listed = archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, LookupError, struct.error, EOFError) as error:
+    except _BAD_ARCHIVE as error:
         raise UnreadablePickle(f"cut off, still being written, or damaged ({error})") from None
     if len(listed) > MAX_MEMBERS:
         raise UnreadablePickle(f"an archive of {len(listed):,} members: not read")

@@ -183,6 +183,13 @@ class Tensor(Struct, frozen=True, eq=False):
         return read_view(self)
 
 
+class NumpyType(Struct, eq=False):
+    """A type of NumPy: its text without the order of bytes, which is empty if the type is an unusual one."""
+
+    text: str
+    order: str = "<"
+
+
 class ArrayValue(Struct, eq=False):
     """A NumPy array, whose bytes are decoded when asked for. A pickle describes it in two steps."""
 

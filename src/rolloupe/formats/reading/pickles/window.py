@@ -38,7 +38,7 @@ class Window:
 
     def look(self, count: int) -> None:
         """Have so many bytes behind the place in `data`, fewer at the end."""
-        if len(self.data) - self.at >= count:
+        if len(self.data) - self.at >= count or (self.data and self.base + len(self.data) >= self.size):
             return
         self.base += self.at
         wanted = min(max(count, BLOCK_BYTES), self.size - self.base)
@@ -53,7 +53,7 @@ class Window:
 
     def take(self, count: int) -> bytes:
         """Return the next bytes. Raises `UnreadablePickle` if there are fewer."""
-        if count > self.size - self.place:
+        if not 0 <= count <= self.size - self.place:
             raise UnreadablePickle(f"it ends at byte {self.size:,}, in the middle of a value")
         self.look(count)
         found = self.data[self.at : self.at + count]
