@@ -4,6 +4,7 @@ Source: `torch/serialization.py`. Members are stored, not packed, so each is a r
 read block by block, a storage only as far as somebody asks for its values.
 """
 
+import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8
 import io
 import os
 import struct
