@@ -169,14 +169,15 @@ class Relax(JsonlFormat):
         """See `Format`. `Source.split` is `train`, `eval` (the row names the data set) or None."""
         if _is_of_dumps(run):
             return _DUMPS.sources(run)
-        found = self._lines(run)
+        dumps = _dump_parts(run)
+        found = self._lines(run, [part for part in run.parts if part not in dumps])
+        if not dumps:
+            return found
         return [replace(one, depends=state_of_dump(_dump_of(run, one.step, one.split))) for one in found]
 
-    def _lines(self, run: RunInfo) -> list[Source]:
+    def _lines(self, run: RunInfo, parts: list[RunPart]) -> list[Source]:
         found = []
-        for part in run.parts:
-            if _holds_dumps(part, run):
-                continue
+        for part in parts:
             named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
             listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
             for path, root in listed:
@@ -281,16 +282,23 @@ class Relax(JsonlFormat):
         )
 
 
-def _holds_dumps(part: RunPart, run: RunInfo) -> bool:
-    """Return whether a part of a run is a debug dump, or a folder of them."""
-    if is_file(part.path):
-        return part.path.endswith(SUFFIX)
-    links = links_of(run)
-    return part.split is None and bool(files(part.path, links, (SUFFIX,))) and not _numbered(part.path, links)
+def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
+    """The parts of a run with lines that are debug dumps: `joined` put them behind the others."""
+    return tuple(
+        part
+        for number, part in enumerate(run.parts)
+        if part.split is None
+        and (part.path.endswith(SUFFIX) or (number > 0 and not plain_name(part.path).endswith(".jsonl")))
+    )
 
 
 def _is_of_dumps(run: RunInfo) -> bool:
-    return all(_holds_dumps(part, run) for part in run.parts)
+    """Return whether a run is debug dumps alone."""
+    first, links = run.parts[0], links_of(run)
+    if first.path.endswith(SUFFIX):
+        return len(_dump_parts(run)) == len(run.parts)
+    is_folder = first.split is None and len(run.parts) == 1 and not is_file(first.path)
+    return is_folder and bool(files(first.path, links, (SUFFIX,))) and not _numbered(first.path, links)
 
 
 def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
@@ -301,8 +309,7 @@ def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
 
 def _dump_of(run: RunInfo, step: int | None, split: str | None) -> DumpFile | None:
     """The dump of a step, if the run has dumps beside its lines."""
-    parts = tuple(part for part in run.parts if _holds_dumps(part, run))
-    return dump_beside(run, parts, step, is_eval=split == "eval") if parts else None
+    return dump_beside(run, _dump_parts(run), step, is_eval=split == "eval")
 
 
 def _numbered(folder: str, link_root: str) -> list[Location]:

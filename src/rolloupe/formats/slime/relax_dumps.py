@@ -10,10 +10,11 @@ from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.pickles import UnreadablePickle, torch_file
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.slime.format import Slime
-from rolloupe.formats.slime.layout import DumpFile, dumps_of, state_of
-from rolloupe.formats.slime.peek import RELAX
+from rolloupe.formats.slime.layout import DumpFile, dump_of, dumps_in, state_of
+from rolloupe.formats.slime.peek import RELAX, kind_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
-from rolloupe.model import Locator, RunInfo, RunPart, Sample
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample
+from rolloupe.storage import is_file
 from rolloupe.tokens import hide_masked
 
 SUFFIX: Final = ".pt"
@@ -30,8 +31,11 @@ class RelaxDumps(Slime):
 def dump_beside(run: RunInfo, parts: tuple[RunPart, ...], step: int | None, *, is_eval: bool) -> DumpFile | None:
     """Return the dump of a step, among those in some parts of a run."""
     for part in parts:
-        for one in dumps_of(part, links_of(run)):
-            if one.step == step and one.is_eval == is_eval:
+        listed = (
+            [dump_of(Location(part.path, links_of(run)))] if is_file(part.path) else dumps_in(part.path, links_of(run))
+        )
+        for one in listed:
+            if (one.step, one.is_eval) == (step, is_eval) and kind_of(one.location) == RELAX:
                 return one
     return None
 
