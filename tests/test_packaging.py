@@ -15,8 +15,8 @@ import pytest
 from rolloupe._version import __version__
 
 ROOT = Path(__file__).parents[1]
-MAX_WHEEL_BYTES = 3_000_000
-"""Three million is the limit for all that is planned; what there is today leaves room."""
+MAX_WHEEL_BYTES = 3_200_000
+"""Half of it is the demo. The formats that are planned take some 20,000 bytes each."""
 
 
 class Built(NamedTuple):
