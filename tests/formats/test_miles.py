@@ -175,3 +175,32 @@ def test_each_part_of_a_run_may_be_missing(tmp_path: Path, gone: str) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "run", ignore=shutil.ignore_patterns(gone))
     run = only_run(tmp_path / "run")
     assert run.format == "miles" and len(rows(run)) == 112 and loaded(run).token_ids
+
+
+def test_columns_stand_for_a_dump_that_is_missing(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "run")
+    whole = [one for one in samples(only_run(EXAMPLE)) if one.key.step == 0]
+    for name in ("0.pt", "eval_0.pt"):
+        (tmp_path / "run/rollout_data" / name).unlink()
+    run = only_run(tmp_path / "run")
+    assert problems(run) == [] and len(rows(run)) == 112
+    found = [one for one in samples(run) if one.key.step == 0]
+    assert [one.key.split for one in found] == [one.key.split for one in whole]
+    for one, dumped in zip(found, whole, strict=True):
+        assert (one.token_ids, one.key.index) == (dumped.token_ids, dumped.key.index)
+        ours, theirs = series(one), series(dumped)
+        assert ours.keys() == theirs.keys()
+        assert all(ours[name] == pytest.approx(theirs[name]) for name in ours)
+        assert one.row.reward is None and one.notes[0].startswith("the dump of its step is missing")
+    assert found[0].response_text.startswith(" t61 t45") and found[0].row.advantage == whole[0].row.advantage
+    assert [turn.role for turn in found[0].turns][2:] == ["assistant", "tool", "assistant"]
+    assert {one.uid for one in items(run) if isinstance(one, Annotation)} == {f"0:{n}" for n in range(32)}
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + b"\xff" * 400 + b"PAR1"])
+def test_damaged_columns_cost_no_other_step(tmp_path: Path, data: bytes) -> None:
+    dump(tmp_path / "run/rollout_data/0.pt", record(0))
+    (tmp_path / "run/dashboard_columns").mkdir()
+    (tmp_path / "run/dashboard_columns/rollout_1.parquet").write_bytes(data)
+    run = only_run(tmp_path / "run")
+    assert len(problems(run)) == 1 and len(samples(run)) == 1

@@ -202,7 +202,7 @@ class Slime(Format):
 
     def _annotations(self, run: RunInfo, source: Source, root: Any) -> Iterator[Scanned]:
         rows = rows_of(root)
-        dump = self._dump_of_step(run, source.step)
+        dump = self.dump_of_step(run, source.step)
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
             return
@@ -214,7 +214,8 @@ class Slime(Format):
             which = "1 row has" if count == 1 else f"{count} rows have"
             yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
 
-    def _dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+    def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+        """Return the samples of a step of training; None if none can be read."""
         for part in run.parts:
             for one in dumps_of(part, links_of(run)):
                 if one.step == step and not one.is_eval:
@@ -227,11 +228,9 @@ class Slime(Format):
         try:
             dump, row = self._read(run, source, locator)
             sample = sample_of(dump, row, locator)
-            if row.uid:
-                self.add_train_rows(run, source, dump, sample)
+            self.add_train_rows(run, source, dump, sample)
         except UnreadablePickle as error:
             raise changed(source, locator.start, str(error)) from None
-        tokens.hide_masked(sample.series)
         return sample
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Dump, SampleRow]:
@@ -245,17 +244,20 @@ class Slime(Format):
         raise changed(source, locator.start, reason)
 
     def add_train_rows(self, run: RunInfo, source: Source, dump: Dump, sample: Sample) -> None:
-        """Add to a sample what the trainer's dumps of its step say about it. Raises `UnreadablePickle`."""
+        """Add to a sample what the trainer's dumps of its step say, and hide what a mask hides.
+
+        Raises `UnreadablePickle`.
+        """
         rows: list[TrainRow] = []
-        for location in train_files_of(run, source.step):
+        for location in train_files_of(run, source.step) if sample.row.uid else ():
             try:
                 found = joined(rows_of(torch_file(location).root), dump)
             except (OSError, UnreadablePickle, Unusable) as error:
                 sample.notes.append(f"{os.path.basename(location.path)}: {_reason(error)}")
                 continue
-            rows += [row for _, position, row in found.rows if position == sample.row.start]
+            rows += [row for _, position, row in found.rows if position == sample.row.ordinal]
         for row in rows:
-            sample.row.metrics = sample.row.metrics | row.metrics(sample.row.start)
+            sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
             sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
         own = {one.name for one in sample.series}
         for name, values in series_of_rows(rows):
@@ -265,6 +267,7 @@ class Slime(Format):
             sample.notes.append(
                 f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
             )
+        tokens.hide_masked(sample.series)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the sample as JSON, whatever JSON lacks named: in the file it is a part of a pickle."""

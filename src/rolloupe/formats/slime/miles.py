@@ -4,7 +4,7 @@ Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any
 
@@ -16,15 +16,16 @@ from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, links_of
 from rolloupe.formats.reading.pickles import as_json, simple
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.slime.format import Slime
+from rolloupe.formats.slime.format import EVAL, Slime
 from rolloupe.formats.slime.layout import state_of
+from rolloupe.formats.slime.miles_columns import COLUMNS, SUFFIX, column_files_in, dump_of_columns
+from rolloupe.formats.slime.miles_columns import FOLDER as COLUMN_FOLDER
 from rolloupe.formats.slime.peek import MILES
 from rolloupe.formats.slime.samples import Dump, first_answer, turns_from
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
 
 CONVERSATIONS = "trajectory"
-COLUMNS = "dashboard_columns"
 DASHBOARD = "dashboard"
 METRICS = "metrics.jsonl"
 META = "meta.json"
@@ -43,8 +44,8 @@ class Miles(Slime):
     )
     layout = (
         "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt`, `train_data/{id}_{rank}.pt`, `trajectory/{id}.jsonl`, "
-        "`dashboard/`, `tokenizer/`, as `--dump-details` writes them. `dashboard_columns/` repeats what the dumps "
-        "hold, and `dashboard/cache/` belongs to the viewer of miles: neither is a source."
+        "`dashboard/`, `tokenizer/`, as `--dump-details` writes them. `dashboard_columns/` stands for a dump "
+        "that is missing; `dashboard/cache/` belongs to the viewer of miles and is no source."
     )
     identity = (
         "as slime's. The trainer's rows are joined by `sample_indices`, over all ranks: copies that ranks hold count "
@@ -54,6 +55,7 @@ class Miles(Slime):
     reads = (
         *Slime.reads,
         ("`messages` of `trajectory/`", "the turns of the sample, with tool calls and thoughts"),
+        ("`tokens`, `loss_mask`, `rollout_log_probs` of `dashboard_columns/`", "as of a dump, where that is missing"),
         ("`dashboard/metrics.jsonl`", "metrics by step; those that count by `train/step` stand at that count"),
         ("`args` of `dashboard/meta.json`", "the configuration, and the rule of the update as far as it says it"),
     )
@@ -64,10 +66,25 @@ class Miles(Slime):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. The rows of a dump depend on the conversations of its step."""
-        return [
+        found = [
             source if source.annotates else replace(source, depends=_state_of_conversations(run, source))
             for source in super().sources(run)
         ]
+        return found + _columns_without_dumps(run, {(one.step, one.split) for one in found})
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        if source.path.endswith(SUFFIX):
+            return COLUMNS.scan(run, source, 0, 2**62) if start == 0 < stop else iter(())
+        return super().scan(run, source, start, stop)
+
+    def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+        """See `Slime`: without a dump, the columns say which samples there are."""
+        found = super().dump_of_step(run, step)
+        if found is None and (columns := _columns_without_dumps(run, {(None, "")})):
+            source = next((one for one in columns if (one.step, one.split) == (step, "train")), None)
+            found = None if source is None else dump_of_columns(run, source)
+        return found
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
         """See `Slime`."""
@@ -79,9 +96,17 @@ class Miles(Slime):
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
-        sample = super().load(run, source, locator)
+        if not source.path.endswith(SUFFIX):
+            sample = super().load(run, source, locator)
+        else:
+            sample = COLUMNS.load(run, source, locator)
+            self.add_train_rows(run, source, dump_of_columns(run, source), sample)
         self._add_conversation(run, source, sample)
         return sample
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`."""
+        return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
 
     def _add_conversation(self, run: RunInfo, source: Source, sample: Sample) -> None:
         location = _conversations(run, source)
@@ -117,11 +142,22 @@ class Miles(Slime):
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
         """See `Slime`."""
-        found = [(CONVERSATIONS, "conversations"), (COLUMNS, "columns of tokens"), (DASHBOARD, "metrics")]
+        found = [(CONVERSATIONS, "conversations"), (COLUMN_FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
         for one in folders(_folder(run, DASHBOARD), links_of(run)):
             what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(one.name, "what machines did")
             found.append((f"{DASHBOARD}/{one.name}", what))
         return [*super().places(run), *found]
+
+
+def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:
+    """The columns whose samples no dump holds, as sources."""
+    found = []
+    for one in [] if is_file(run.root) else column_files_in(run):
+        split, (path, root) = EVAL if one.is_eval else "train", one.location
+        if (one.step, split) not in dumped:
+            name = os.path.relpath(path, run.root)
+            found.append(Source(path=path, name=name, root=root, step=one.step, split=split))
+    return found
 
 
 def _folder(run: RunInfo, name: str) -> str:

@@ -183,7 +183,7 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
 
 def ids_of(value: Any) -> list[int]:
     """Return token ids; -1 for one that is not an id. Raises `UnreadablePickle`."""
-    found = floats_of(value)
+    found = value if isinstance(value, np.ndarray) else floats_of(value)
     if found is None:
         return []
     is_id = np.isfinite(found) & (np.abs(found) < fields.MAX_STEP)
