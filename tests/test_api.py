@@ -51,7 +51,7 @@ def test_the_runs_are_a_sequence(many: Runs) -> None:
     assert [run.id for run in many] == [run.id for run in many.runs]
     assert sorted(run.id for run in many) == ["eval_poem_task", "gen_train_toy", "relax", "tiny_grpo", "verl_math"]
     assert (len(many), many[0], many[:2]) == (5, many.runs[0], many.runs[:2])
-    assert many.run("verl_math").format == "generic"
+    assert many.run("verl_math").format == "verl"
     assert many.runs[0] in many
     assert repr(many.run("relax")).startswith("<Run 'relax' (relax) at ")
     assert "relax" in repr(many)

@@ -83,7 +83,8 @@ def test_nothing_recognised_is_exit_code_one(tmp_path: Path) -> None:
 def test_files_of_other_tools(folder: str) -> None:
     done = rolloupe("doctor", Path(__file__).parents[1] / "data" / folder, "--json")
     assert done.code == 0
-    assert [run["format"] for run in done.json["runs"]] == ["generic"]
+    name = "verl" if folder == "generic/verl" else "generic"
+    assert [run["format"] for run in done.json["runs"]] == [name]
 
 
 def test_words_for_places_and_sizes() -> None:

@@ -39,7 +39,7 @@ def test_the_demo_holds_runs_of_three_formats(demo_runs: Path) -> None:
     found = discover([demo_runs])
     assert {(run.name, run.format) for run in found.runs} >= {
         ("relax", "relax"), ("eval_poem_task", "rl_logging_board"), ("gen_train_toy", "rl_logging_board"),
-        ("verl_math", "generic"),
+        ("verl_math", "verl"),
     }  # fmt: skip
     assert all(run.reason and Path(run.root).is_absolute() for run in found.runs)
 
@@ -320,7 +320,7 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match=r"native, telescope, .*, rl_logging_board, generic"):
+    with pytest.raises(NotRecognised, match=r"native, telescope, .*, rl_logging_board, verl, trl, ms_swift, generic"):
         discover([tmp_path], Reading(format="unheard_of"))
 
 

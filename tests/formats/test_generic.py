@@ -1,4 +1,4 @@
-"""Any JSON lines: rows of verl, SkyRL, AReaL and verifiers, and whatever a script may write."""
+"""Any JSON lines: rows of SkyRL, AReaL and verifiers, and whatever a script may write."""
 
 from collections import Counter
 from pathlib import Path
@@ -19,30 +19,6 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
     write(tmp_path / "run" / "data.jsonl", record)
     (sample,) = samples(only_run(tmp_path / "run"))
     return sample
-
-
-def test_verl_rows(demo_runs: Path) -> None:
-    run = only_run(DATA / "verl")
-    assert run.reason == "2 files of JSON lines, rows have input, output and score"
-    found = rows(run)
-    assert Counter(row.step for row in found) == {1: 16, 2: 16}
-    assert [mean_reward([row for row in found if row.step == step]) for step in (1, 2)] == [0.5, 0.625]
-    assert Counter(row.group for row in found if row.step == 1).most_common() == [
-        (row.group, 4) for row in found[:16:4]
-    ]
-    assert {(name, type(row.metrics["acc"])) for row in found for name in row.tags} == {
-        ("pred", float),
-        ("request_id", float),
-    }
-    assert all(sample.label for sample in samples(run))
-    assert len(rows(only_run(demo_runs / "verl_math"))) == 64
-
-
-def test_the_uid_of_verl_names_the_group_by_its_beginning() -> None:
-    found = rows(only_run(DATA / "verl_v1"))
-    assert len(found) == 16
-    assert sorted(Counter(row.group for row in found).values()) == [4, 4, 4, 4]
-    assert found[0].uid == f"{found[0].group}_0_0"
 
 
 def test_skyrl_evaluations_have_their_step_from_the_folder_and_their_split_from_the_file() -> None:

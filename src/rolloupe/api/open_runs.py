@@ -21,6 +21,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     *,
     format: str | None = None,
     fields: Mapping[str, str] | AnyPath | None = None,
+    group_by: str = "",
     reward_key: str = "",
     reward_range: tuple[float, float] | None = None,
     tokenizer: AnyPath = "",
@@ -40,6 +41,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
         format: read everything as this format, whatever its contents.
         fields: for rows with unusual keys: maps each role to a key, `{"prompt": "request.text"}`, or names a TOML file
             with such a mapping. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
+        group_by: the key of a row whose equal values make a group, instead of what the format knows or infers.
         reward_key: the sample metric, or the part of a reward object, that counts as the reward.
         reward_range: the lowest and the highest possible reward, for colours.
         tokenizer: what makes text of token ids, for runs that hold these alone: a `tokenizer.json`, a SentencePiece
@@ -64,7 +66,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     named = read_fields(Path(fields)) if isinstance(fields, str | PathLike) else checked_fields(fields or {})
     reading = Reading(
         format=format or "", follow_symlinks=follow_symlinks, fields=named,
-        reward_key=reward_key, reward_range=reward_range,
+        group_by=group_by, reward_key=reward_key, reward_range=reward_range,
         tokenizer=os.fspath(tokenizer), download_tokenizer=download_tokenizer,
         metrics=tuple(os.fspath(one) for one in metrics), metrics_step=metrics_step,
     )  # fmt: skip

@@ -141,6 +141,12 @@ def reading(command: F) -> F:
             help='For rows with unusual keys: a TOML file of lines such as  reward = "grade.total".',
         ),
         click.option(
+            "--group-by",
+            default="",
+            metavar="COLUMN",
+            help="Samples of a step with the same value of this key are a group, instead of what the format finds.",
+        ),
+        click.option(
             "--reward-key",
             default="",
             metavar="NAME",

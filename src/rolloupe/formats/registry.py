@@ -26,6 +26,9 @@ BUILT_IN: Final = {
     "slime": "slime.format:Slime",
     "miles": "slime.miles:Miles",
     "rl_logging_board": "rl_logging_board:RLLoggingBoard",
+    "verl": "verl:Verl",
+    "trl": "completions.trl:TRL",
+    "ms_swift": "completions.ms_swift:MsSwift",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -100,7 +100,7 @@ class FormatContract:
         (tmp_path / "empty").mkdir()
         for path in (tmp_path, *tmp_path.iterdir()):
             assert self.reader.detect(path) == []
-        formats = {"tiny_grpo": "native", "verl_math": "generic"}
+        formats = {"tiny_grpo": "native", "verl_math": "verl"}
         for run in discover([RUNS]).runs:
             folder = Path(run.root).relative_to(RUNS).parts[0]
             assert run.format == formats.get(folder, folder)

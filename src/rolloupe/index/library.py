@@ -165,6 +165,7 @@ class Library:
             info.reading, tokenizer="", download_tokenizer=False, metrics=(), metrics_step=""
         )
         reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
+        reading += [f"group by {asked.group_by}"] if asked.group_by else []
         decoder = info.tokenizer if by_name(info.format).decodes_ids else None
         digest = [f"tokenizer {decoder.digest}"] if decoder else []
         key = "\n".join([*_place(info), *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])

@@ -96,6 +96,7 @@ def view(
     format: str | None,
     follow_symlinks: bool,
     fields: tuple[tuple[str, str], ...],
+    group_by: str,
     reward_key: str,
     reward_range: tuple[float, float] | None,
     tokenizer: str,
@@ -113,8 +114,8 @@ def view(
     server listens only on this machine and requires a token, which the address contains. Ctrl-C stops it.
     """
     place = options.place_of(
-        paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,
-        reward_range=reward_range, tokenizer=tokenizer, download_tokenizer=download_tokenizer,
+        paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, group_by=group_by,
+        reward_key=reward_key, reward_range=reward_range, tokenizer=tokenizer, download_tokenizer=download_tokenizer,
         metrics=metrics, metrics_step=metrics_step,
     )  # fmt: skip
     if in_terminal:

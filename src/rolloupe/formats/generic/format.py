@@ -1,4 +1,4 @@
-"""Any JSON lines whose rows hold text and a score under usual names: verl, SkyRL, AReaL, verifiers, own scripts.
+"""Any JSON lines whose rows hold text and a score under usual names: SkyRL, AReaL, verifiers, own scripts.
 
 If a row lacks a step, group or split, names of files and folders, and equal prompts, supply it.
 """
@@ -6,50 +6,43 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 import re
 from pathlib import Path
 
-from rolloupe import tokens
-from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.generic.keys import (
     GROUPS,
     PROMPTS,
     RESPONSES,
     SCORES,
-    SERIES,
     STEPS,
-    Roles,
     has_sample,
-    is_aside,
-    may_be_sample,
     roles_of,
 )
+from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look, look_into
-from rolloupe.formats.reading.records import Record, References, Unusable, step_of
+from rolloupe.formats.reading.records import Record
 from rolloupe.formats.unreadable import is_foreign
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+from rolloupe.model import Location, RunInfo, RunPart, Source
 from rolloupe.storage import is_file
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
 
-_EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
+EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
 _SEPARATOR = re.compile(r"[_\-.\s]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
-_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
 
 def _listed(keys: tuple[str, ...]) -> str:
     return ", ".join(f"`{key}`" for key in keys)
 
 
-class Generic(JsonlFormat):
+class Generic(NamedRows, JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
     title = "JSON lines with text and a score"
-    series_in_samples = True
     takes_field_map = True
     recognises = (
         "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
@@ -146,79 +139,6 @@ class Generic(JsonlFormat):
         """See `JsonlFormat`."""
         return renamed(record, run.reading.fields) if run.reading.fields else record
 
-    def may_cut(self, key: str) -> bool:
-        """See `JsonlFormat`."""
-        return is_aside(key)
-
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `JsonlFormat`."""
-        if not may_be_sample(record):
-            raise Unusable("an object without a text or a score under a usual name is no sample")
-        roles = roles_of(record)
-        reward = _reward(roles, record)
-        status, status_raw = roles.status(record)
-        prompt_value, response_value = roles.texts(record)
-        prompt = fields.joined(prompt_value)
-        metrics, tags = roles.rest(record)
-        step = step_of(record.get(roles.step)) if roles.step else None
-        return SampleRow(
-            split=source.split or "train",
-            step=step if step is not None else (source.step or 0),
-            group=_group(roles, record) or fields.digest(prompt),
-            index=f"{stem(source.name)}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
-            reward=reward.value,
-            advantage=fields.number(record.get("advantage")),
-            status=status,
-            status_raw=status_raw,
-            turns=_turn_count(response_value),
-            prompt_tokens=roles.tokens(record, "prompt"),
-            response_tokens=roles.tokens(record, "response"),
-            total_tokens=roles.tokens(record, "total"),
-            env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
-            uid=fields.name(record.get("uid")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
-            metrics=metrics | reward.metrics,
-            tags=tags | reward.tags,
-            has_series=bool(_arrays(roles, record)),
-            prompt=prompt,
-            response=fields.joined(response_value, thoughts=True),
-            messages=fields.chat(response_value),
-        )
-
-    def references(self, record: Record) -> References:
-        """See `JsonlFormat`."""
-        label = roles_of(record).label
-        return References(fields.as_text(record.get(label)) if label else "", [])
-
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`."""
-        roles = roles_of(record)
-        prompt, response = roles.texts(record)
-        arrays = _arrays(roles, record)
-        series, notes = _series(arrays)
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(prompt) + fields.response_turns(response),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.messages(prompt),
-            response_messages=fields.chat(response),
-            label=self.references(record).label,
-            top_logprobs=alternatives_of(record.get("top_logprobs")),
-            series=series,
-            extra={
-                key: fields.showable(value)
-                for key, value in record.items()
-                if not roles.shows(key, value, row) or (key == roles.score and _is_left_out(value, arrays))
-            },
-            notes=notes,
-        )
-
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
     named = [entry for entry in folders(folder, link_root) if fields.step_of_folder(entry.name) is not None]
@@ -238,17 +158,18 @@ def _source(run: RunInfo, location: Location) -> Source:
 def _split(run: RunInfo, name: str) -> str:
     """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
     *above, file = stem(name).split("/")
-    words = [word for word in _words(file) if not _NO_NAME.fullmatch(word)]
-    if words and words[0] in _EVAL_WORDS:
+    words = [word for word in words_in(file) if not _NO_NAME.fullmatch(word)]
+    if words and words[0] in EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
-    folder = next((part for part in above if not _EVAL_WORDS.isdisjoint(_words(part))), "")
+    folder = next((part for part in above if not EVAL_WORDS.isdisjoint(words_in(part))), "")
     top = Path(run.root).name
-    if not folder and top.lower() in _EVAL_WORDS:
+    if not folder and top.lower() in EVAL_WORDS:
         folder = top
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 
-def _words(part: str) -> list[str]:
+def words_in(part: str) -> list[str]:
+    """Return the words in the name of a file or folder, in lower case."""
     return [word for word in _SEPARATOR.split(part.lower()) if word]
 
 
@@ -265,54 +186,3 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     if found:
         _with_samples.add(key)
     return found or not records
-
-
-def _reward(roles: Roles, record: Record) -> fields.Reward:
-    value = record.get(roles.score) if roles.score else None
-    if isinstance(value, list):
-        rewards = tokens.read_floats(value)
-        return fields.Reward(None if rewards is None else tokens.nan_sum(rewards), {}, {})
-    return fields.reward(value)
-
-
-def _group(roles: Roles, record: Record) -> str | None:
-    if roles.group:
-        return fields.name(record.get(roles.group))
-    uid = record.get("uid")
-    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
-    return fields.name(match["group"]) if match else None
-
-
-def _turn_count(response: object) -> int:
-    if not isinstance(response, list):
-        return 1
-    roles = [entry.get("role") for entry in response if isinstance(entry, dict)]
-    return max(1, roles.count("assistant")) if response else 0
-
-
-def _arrays(roles: Roles, record: Record) -> Record:
-    """What may be token series, by name."""
-    found = {key: record[key] for key in SERIES if tokens.length(record.get(key))}
-    scores = record[roles.score] if roles.score else None
-    count = tokens.length(scores)
-    if count and all(tokens.length(values) == count for values in found.values()):
-        found["token_rewards"] = scores
-    if "rollout_logprobs" in found and "trainer_logprobs" not in found:
-        renamed = {"rollout_logprobs": "logprobs", "logprobs": "trainer_logprobs"}
-        found = {renamed.get(name, name): values for name, values in found.items()}
-    return found
-
-
-def _is_left_out(scores: object, arrays: Record) -> bool:
-    return isinstance(scores, list) and all(scores is not values for values in arrays.values())
-
-
-def _series(lists: Record) -> tuple[list[TokenSeries], list[str]]:
-    """The token series, and a note if some are cut."""
-    read = ((name, tokens.read_floats(values)) for name, values in lists.items())
-    arrays = {name: values for name, values in read if values is not None}
-    length, notes = tokens.aligned({name: len(values) for name, values in arrays.items()})
-    found = [TokenSeries(name=name, values=tokens.packed(values[:length])) for name, values in arrays.items()]
-    for mask in tokens.MASKS:
-        tokens.hide_masked(found, (mask,))
-    return found, notes

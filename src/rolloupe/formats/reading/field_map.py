@@ -23,7 +23,7 @@ ROLES: Final[Mapping[str, str]] = {
 """A role, and the usual name that its field gets in a row."""
 
 MAX_BYTES = 2**20
-_MISSING = object()
+MISSING = object()
 
 
 def read_fields(path: Path) -> Fields:
@@ -52,11 +52,12 @@ def renamed(record: Record, fields: Fields) -> Record:
     """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
     mapped_keys = {key for _, key in fields}
-    found = {ROLES[role]: value for role, key in fields if (value := _at(record, key)) is not _MISSING}
+    found = {ROLES[role]: value for role, key in fields if (value := member(record, key)) is not MISSING}
     return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | found
 
 
-def _at(record: Record, key: str) -> Any:
+def member(record: Record, key: str) -> Any:
+    """Return the member of a row that a key names, `MISSING` without one: see the module."""
     if key in record:
         return record[key]
     value: Any = record
@@ -66,5 +67,5 @@ def _at(record: Record, key: str) -> Any:
         elif isinstance(value, list) and part.isascii() and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
-            return _MISSING
+            return MISSING
     return value

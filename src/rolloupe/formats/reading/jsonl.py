@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -269,7 +269,7 @@ class JsonlFormat(RecordFormat):
     """A format of JSON lines: a record is the object of a line, and a sample's place is its byte offset."""
 
     splittable = True
-    suffixes = JSONL
+    suffixes: ClassVar[tuple[str, ...]] = JSONL
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
         """See `RecordFormat`."""

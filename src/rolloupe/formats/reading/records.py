@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from rolloupe import text
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name
 from rolloupe.model import (
     Location,
@@ -149,6 +150,8 @@ class RecordFormat(Format):
                 continue
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
+            if run.reading.group_by:
+                row.group = _group_by(run.reading.group_by, record, row)
             if key := run.reading.reward_key:
                 row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return found
@@ -176,6 +179,14 @@ def step_of(value: object) -> int | None:
         shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
         raise Unusable(f"step {shown} is no integer")
     return found
+
+
+def _group_by(key: str, record: Record, row: SampleRow) -> str:
+    """The group that a column names, whatever the type of its value; all samples without a value are one group."""
+    value = member(record, key)
+    if value is MISSING:
+        value = row.tags.get(key, row.metrics.get(key))
+    return fields.name(value) or fields.digest(fields.as_text(value))
 
 
 def _name(run: RunInfo, path: str) -> str:

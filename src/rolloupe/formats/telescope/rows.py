@@ -67,6 +67,8 @@ def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, 
     row.metrics, row.tags = _metrics(facts), _tags(facts, kind_tables.kind)
     row.prompt, row.response = _prompt_text(turns), _joined(turns, "response")
     row.messages = [turn for turn in turns if turn.origin == "response"]
+    if key := run.reading.group_by:
+        row.group = fields.name(row.tags.get(key, row.metrics.get(key, row.env if key == "env" else None))) or row.group
     if key := run.reading.reward_key:
         row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
     return Sampled(row, facts, turns, texts)

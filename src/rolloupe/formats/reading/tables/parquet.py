@@ -23,7 +23,7 @@ from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
-from rolloupe.storage import file_state, open_file
+from rolloupe.storage import file_state, open_file, path_state
 
 MAX_COLUMNS = 4096
 FREE_ROWS = 2**14
@@ -212,3 +212,38 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"could not be read: {error.strerror}"
     return f"could not be read: {next(iter(str(error).splitlines()), type(error).__name__)[:200]}"
+
+
+def column_types(location: Location) -> dict[str, str]:
+    """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
+    try:
+        return _column_types(location, _stamp(location))
+    except _UNREADABLE:
+        return {}
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
+    groups = [group for group in _groups(location, stamp) if group.facts.rows]
+    schema = next(_batches(location, groups[0])).schema if groups else pa.schema([])
+    return {field.name: str(field.type) for field in schema}
+
+
+def leading_texts(location: Location, column: str) -> tuple[str, ...]:
+    """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
+    try:
+        state = path_state(location.path)
+        return _leading_texts(location, (state.st_ino, state.st_size, state.st_mtime_ns), column)
+    except _UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, ...]:
+    groups = [group for group in _groups(location, stamp) if group.facts.rows]
+    if not groups:
+        return ()
+    with open_file(location) as opened, pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
+        batches = file.iter_batches(groups[0].batch_rows, [groups[0].number], [column], use_threads=False)
+        rows = python_rows(next(batches), lambda _: False)
+        return tuple(fields.digest(fields.joined(record.get(column))) for record in rows)

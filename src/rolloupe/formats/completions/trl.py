@@ -1,0 +1,205 @@
+"""The completions that TRL's trainers log: a Parquet file for each log.
+
+Source: `GRPOTrainer.log` of TRL 1.7 to 1.16. The columns are step, prompt, completion, then a float for each reward
+function, then what `log_extra` was given, then the advantage. A call of `log` overwrites the file of its step.
+"""
+
+import os
+import re
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats.completions.reward_parts import RewardParts
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts
+from rolloupe.formats.reading.trackers.plain_yaml import plain_yaml
+from rolloupe.formats.reading.trainer_files import read_json, read_text
+from rolloupe.model import Location, RunInfo, RunPart, SampleRow, Source
+from rolloupe.storage import is_file, path_state
+
+FOLDER = "completions"
+EVAL = "eval/eval"
+MAX_COMPARED = 500
+"""Files of one run whose groups are compared to find evaluations."""
+
+_NAMED = re.compile(r"completions_[0-9]{1,15}\.parquet")
+_FLOATS = {"double", "float", "null"}
+
+
+class TRL(RewardParts, ParquetFormat):
+    """Completions of TRL."""
+
+    name = "trl"
+    title = "TRL"
+    recognises = (
+        "A folder with files `completions_{step}.parquet`, or with such a folder `completions/`, whose rows hold "
+        "`step`, `prompt` and `completion`; one file under any name with these and `advantage`."
+    )
+    layout = (
+        "`{output_dir}/completions/completions_{step:05d}.parquet`, which `log_completions=True` writes. "
+        "[frameworks/trl.md](frameworks/trl.md) has the switches."
+    )
+    identity = (
+        "step = `step`, else the file's number; group = a hash of the prompt, for TRL repeats a prompt in consecutive "
+        "rows; index = `{file}:{row}`. Split `train`, or `eval/eval` for a file that an evaluation has overwritten: "
+        "`trainer_state.json` has an evaluation at its step, or its groups have another size than those of most files."
+    )
+    reads = (
+        ("`prompt`, `completion`", "turns, whether texts or messages with tool calls"),
+        (
+            "the columns of floats right after `completion`: reward functions",
+            "sample metrics `reward.NAME`; the reward is their sum without weights, which a note says",
+        ),
+        ("`advantage`", "advantage"),
+        ("other columns, from `log_extra`", "numbers are sample metrics, short texts tags, others extra"),
+        ("`trainer_state.json`", "`log_history` as metrics"),
+        (
+            "`training_args.json`, `args.json`, `config.yaml`",
+            "configuration: of it the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
+        ),
+    )
+    limits = (
+        "The files hold no total reward, weights, token ids, logprobs, lengths or status, and only the last batch "
+        "before each log. A column of floats that `log_extra` wrote right behind the reward functions looks like one. "
+        "Of a run of more than 500 files, evaluations are known by `trainer_state.json` alone."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if is_file(path):
+            fitting = any(map(_is_whole, self.first_records([alone(path)])))
+            return [self._run(path, path.stem, path, "", "one file of TRL")] if forced or fitting else []
+        for folder in (path, path / FOLDER):
+            listed = _completions(str(folder), links)
+            if listed and (forced or any(map(self.fits, self.first_records([one.location for one in listed])))):
+                name = (path.parent if path.name == FOLDER else path).name
+                count = "one file" if len(listed) == 1 else f"{len(listed)} files"
+                return [self._run(path, name, folder, links, f"{count} named completions_{{step}}.parquet")]
+        return []
+
+    def _run(self, root: Path, name: str, part: Path, links: str, what: str) -> RunInfo:
+        reason = f"{what}; equal prompts of a step are inferred to be a group, rewards are sums without weights"
+        run = RunInfo(
+            name=name or root.name, root=str(root), format=self.name, reason=reason, parts=(RunPart(str(part)),),
+            link_root=links,
+        )  # fmt: skip
+        evals = sum(source.split == EVAL for source in self.sources(run))
+        if not evals:
+            return run
+        said = f"{reason}; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
+        return RunInfo(name=run.name, root=run.root, format=run.format, reason=said, parts=run.parts, link_root=links)
+
+    def fits(self, record: Record) -> bool:
+        """See `RecordFormat`."""
+        return {"step", "prompt", "completion"} <= record.keys()
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = []
+        for part in run.parts:
+            if is_file(part.path):
+                step = fields.step_in(Path(part.path).stem)
+                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run), step=step))
+                continue
+            listed = _completions(part.path, links_of(run))
+            evals = _evaluations(listed, _state_of(run))
+            prefix = "" if part.path == run.root else f"{FOLDER}/"
+            for one in listed:
+                split = EVAL if one.path in evals else None
+                step = fields.step_in(Path(one.name).stem)
+                found.append(
+                    Source(
+                        path=one.path, name=prefix + one.name, root=one.root, split=split, step=step,
+                        depends=split or "",
+                    )
+                )  # fmt: skip
+        return found
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`."""
+        return self.summed(super().row(source, record, start, length), _reward_columns(source.location), record)
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        for folder in _folders(run):
+            for name in ("training_args.json", "args.json"):
+                if isinstance(found := read_json(file_of(folder, name, folder)), dict):
+                    return found
+            if "loss_type" in (settings := plain_yaml(read_text(file_of(folder, "config.yaml", folder), 2**20))):
+                return settings
+        return {}
+
+
+def _is_whole(record: Record) -> bool:
+    return {"step", "prompt", "completion", "advantage"} <= record.keys()
+
+
+def _completions(folder: str, link_root: str) -> list[FolderEntry]:
+    listed = [one for one in files(folder, link_root, (".parquet",)) if _NAMED.fullmatch(one.name)]
+    return sorted(listed, key=lambda one: fields.step_in(Path(one.name).stem) or 0)
+
+
+def _reward_columns(location: Location) -> list[str]:
+    """The columns of floats between the completion and the first column of another kind."""
+    types = column_types(location)
+    names = list(types)
+    found = []
+    for name in names[names.index("completion") + 1 :] if "completion" in types else []:
+        if name == "advantage" or types[name] not in _FLOATS:
+            break
+        found.append(name)
+    return found
+
+
+def _folders(run: RunInfo) -> list[str]:
+    """The folder of the run, and the output folder where `completions/` itself was opened."""
+    folder = os.path.dirname(run.root) if is_file(run.root) else run.root
+    return [folder, *([os.path.dirname(folder)] if os.path.basename(folder) == FOLDER else [])]
+
+
+def _state_of(run: RunInfo) -> Location | None:
+    return next((one for folder in _folders(run) if (one := file_of(folder, "trainer_state.json", folder))), None)
+
+
+def _evaluations(listed: list[FolderEntry], state: Location | None) -> set[str]:
+    """The paths of the files that an evaluation has overwritten."""
+    steps = _steps_of(state) if state else frozenset()
+    evals = {one.path for one in listed if fields.step_in(Path(one.name).stem) in steps}
+    return evals | (_of_other_size(listed) if len(listed) <= MAX_COMPARED else set())
+
+
+def _steps_of(state: Location) -> frozenset[int | None]:
+    """The steps of evaluations in a trainer's history."""
+    stat = path_state(state.path)
+    return _steps_in(state, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _steps_in(state: Location, size: int, mtime_ns: int) -> frozenset[int | None]:  # noqa: ARG001
+    found = read_json(state)
+    history = found.get("log_history") if isinstance(found, dict) else None
+    return frozenset(
+        fields.integer(entry.get("step"))
+        for entry in (history if isinstance(history, list) else [])
+        if isinstance(entry, dict) and any(key.startswith("eval_") for key in entry)
+    )
+
+
+def _of_other_size(listed: list[FolderEntry]) -> set[str]:
+    """The files whose groups have another size than those of most files."""
+    sizes = {one.path: size for one in listed if (size := _group_size(one.location))}
+    counts = Counter(sizes.values()).most_common(1)
+    if not counts or counts[0][1] * 2 <= len(sizes):
+        return set()
+    return {path for path, size in sizes.items() if size != counts[0][0]}
+
+
+def _group_size(location: Location) -> int:
+    """The most frequent number of equal prompts at the beginning of a file."""
+    counts = Counter(Counter(leading_texts(location, "prompt")).values())
+    return counts.most_common(1)[0][0] if counts else 0

@@ -1,0 +1,267 @@
+"""The rollouts and validation samples of verl: a file of JSON lines a step.
+
+Source: verl's `_dump_generations`, and `_write_generations` of the trainers from 0.8 on. verl names the folders nowhere
+but in its configuration, and stores no group before the trainer of June 2026: its rows are interleaved, so that the
+samples of a prompt follow each other.
+"""
+
+import re
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rolloupe.formats.generic.format import EVAL_WORDS, words_in
+from rolloupe.formats.generic.keys import Roles
+from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trackers.plain_yaml import plain_yaml
+from rolloupe.formats.reading.trainer_files import read_text
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.storage import is_below, is_file
+
+OWN = ("input", "output", "score")
+SUFFIX = (".jsonl",)
+MAX_CONFIG_BYTES = 2**20
+
+_STEP = re.compile(r"(?:(?:global_?)?steps?_?)?[0-9]{1,15}", re.IGNORECASE)
+_NEUTRAL = {"rollout", "rollouts", "generation", "generations", "data", "dir", "dump", "dumps", "samples", "outputs"}
+_TRAIN = {"train", "training"}
+_AS_TEXT = re.compile(
+    r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
+)
+
+
+class Verl(NamedRows, JsonlFormat):
+    """Rollouts of verl."""
+
+    name = "verl"
+    title = "verl"
+    recognises = (
+        "Files named by a step (`12.jsonl`) whose rows hold `input`, `output` and `score`; of a file under another "
+        "name that a person names, rows with `step` as well."
+    )
+    layout = (
+        "`{trainer.rollout_data_dir}/{step}.jsonl`, one folder a run, and `{trainer.validation_data_dir}/{step}.jsonl` "
+        "beside it: a folder whose name has a word such as `val` or `test` is the evaluation of the run beside it. "
+        "Where both settings name one folder, files with the prompts of `0.jsonl` are evaluations. "
+        "[frameworks/verl.md](frameworks/verl.md) has the switches."
+    )
+    identity = (
+        "step = `step`, else the file's number; group = `uid` without its last two parts (episode, output), else a "
+        "hash of the prompt, for verl repeats a prompt in consecutive rows; index = `{file}:{byte offset}`. Split "
+        "`train`, or `eval/WORD` after the word in the name of the folder."
+    )
+    reads = (
+        ("`input`, `output`", "turns; lines `system`, `user`, `assistant` divide the prompt"),
+        ("`score`", "the reward: a number, NaN, or the text that `default=str` makes of one"),
+        ("`gts`", "ground truth"),
+        ("`uid`", "the sample's name; `request_id` is among its facts"),
+        ("any other number, such as `acc`", "sample metric"),
+        ("other short texts, such as `pred`", "tags"),
+        ("any other key", "extra"),
+        (
+            "`.hydra/config.yaml` or `config.yaml`, in the run's folder or up to two above",
+            (
+                "configuration: of it the update's rule (`clip_ratio`, `clip_ratio_low`, `clip_ratio_high`, "
+                "`clip_ratio_c`, `loss_agg_mode`, `kl_loss_coef`)"
+            ),
+        ),
+    )
+    limits = (
+        "The files hold no token ids, logprobs, advantages, lengths or status. Two prompts of a step with the same "
+        "text are one group; `--group-by COLUMN` makes others."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        one_file = is_file(path)
+        listed = [] if one_file else _of_steps(str(path), links)
+        places = [alone(path)] if one_file else [one.location for one in listed]
+        if forced and not places:
+            places = [one.location for one in files(str(path), links, SUFFIX)]
+        records = [record for _, seen in look_into(places) for record in seen.objects]
+        named = bool(listed) or _STEP.fullmatch(stem(path.name)) is not None
+        if not places or not (forced or any(_fits(record, named=named) for record in records)):
+            return []
+        what = "one file" if len(places) == 1 else f"{len(places)} files"
+        reason = f"{what} named by a step, rows have input, output and score; {_groups_of(records)}"
+        if not (one_file or _eval_word(path)) and len(_overwritten(listed)) not in (0, len(listed)):
+            reason += (
+                "; train and validation were written into this one folder, and the files with the prompts of step 0 "
+                "are evaluations, which took the place of the rollouts of their steps"
+            )
+        folder = path.parent if one_file else path
+        part = RunPart(str(path), f"eval/{word}" if (word := _eval_word(folder)) else None)
+        name = stem(path.name) if one_file else _name_of(path)
+        return [
+            RunInfo(
+                name=name, root=str(path), format=self.name, reason=reason, parts=(part,),
+                link_root="" if one_file else links,
+            )
+        ]  # fmt: skip
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """See `Format`: a validation folder is a part of the run beside it."""
+        joined = {run.root: run for run in runs}
+        for run in runs:
+            host = _host(run, runs)
+            if host is not None:
+                reason = f"{joined[host.root].reason}; {Path(run.root).name} beside it is its evaluation"
+                parts = (*joined[host.root].parts, *run.parts)
+                joined[host.root] = msgspec.structs.replace(joined[host.root], parts=parts, reason=reason)
+                del joined[run.root]
+        return list(joined.values())
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. A part beside the run's own folder is named after its folder."""
+        found = []
+        for part in run.parts:
+            if is_file(part.path):
+                place = Location(part.path, links_of(run))
+                found.append(_source(place, Path(part.path).name, part.split))
+                continue
+            links = links_of(run) if is_below(part.path, links_of(run)) else part.path
+            prefix = "" if part.path == run.root else f"{Path(part.path).name}/"
+            listed = _of_steps(part.path, links) or (files(part.path, links, SUFFIX) if run.reading.format else [])
+            evals = _overwritten(listed) if part.split is None else set()
+            found += [
+                _source(one.location, prefix + one.name, "eval/validation" if one.path in evals else part.split)
+                for one in listed
+            ]
+        return found
+
+    def roles(self, record: Record) -> Roles:
+        """See `NamedRows`: verl's own names, whatever other columns are called."""
+        found = super().roles(record)
+        prompt, response, score, step = (key if key in record else None for key in ("input", "output", "score", "step"))
+        label = "gts" if "gts" in record else found.label
+        return found._replace(
+            prompt=prompt, response=response, score=score, step=step, messages=None, group=None, label=label
+        )
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """See `RecordFormat`."""
+        score = record.get("score")
+        return record | {"score": _number_in(score)} if isinstance(score, str) else record
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`."""
+        row = super().row(source, record, start, length)
+        row.tags = {key: value for key, value in row.tags.items() if key != "request_id"}
+        return row
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        sample = super().sample(record, row, locator)
+        if name := fields.name(sample.extra.pop("request_id", None)):
+            sample.facts = {"request_id": name}
+        return sample
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        folder = Path(run.root).parent if is_file(run.root) else Path(run.root)
+        for above in (folder, *list(folder.parents)[:2]):
+            for place in (above / ".hydra", above):
+                found = plain_yaml(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
+                if "actor_rollout_ref" in found or "actor" in found:
+                    return found
+        return {}
+
+
+def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
+    """The files named by a step, in the order of steps."""
+    found = [one for one in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(one.name))]
+    return sorted(found, key=lambda one: fields.step_in(stem(one.name)) or 0)
+
+
+def _source(place: Location, name: str, split: str | None) -> Source:
+    step = fields.step_in(stem(Path(place.path).name))
+    return Source(path=place.path, name=name, root=place.root, split=split, step=step, depends=split or "")
+
+
+def _fits(record: Record, *, named: bool) -> bool:
+    return all(key in record for key in OWN) and "rollout_id" not in record and (named or "step" in record)
+
+
+def _groups_of(records: list[Record]) -> str:
+    if any("uid" in record for record in records):
+        return "groups are the beginnings of uid"
+    return "no group is stored: equal prompts of a step are inferred to be one"
+
+
+def _number_in(text: str) -> float | str:
+    """The number of which `default=str` made a text; any other text unchanged."""
+    match = _AS_TEXT.fullmatch(text.strip())
+    try:
+        return float(match["number"]) if match else text
+    except ValueError:
+        return text
+
+
+def _eval_word(folder: Path) -> str:
+    """The word for an evaluation in the name of a folder, or of that above one whose own name says nothing."""
+    for place in (folder, folder.parent):
+        words = words_in(place.name)
+        if word := next((word for word in words if word in EVAL_WORDS), ""):
+            return word
+        if not _NEUTRAL.issuperset(words):
+            return ""
+    return ""
+
+
+def _name_of(folder: Path) -> str:
+    """The nearest folder whose name says something."""
+    silent = _NEUTRAL | _TRAIN | EVAL_WORDS
+    places = (folder, *folder.parents)
+    return next((one.name for one in places if one.name and not silent.issuperset(words_in(one.name))), folder.name)
+
+
+def _subject(folder: str) -> tuple[str, ...]:
+    """The words that a train folder and its validation folder share."""
+    path = Path(folder)
+    return (str(path.parent), *(w for w in words_in(path.name) if w not in _NEUTRAL | _TRAIN | EVAL_WORDS))
+
+
+def _host(run: RunInfo, runs: list[RunInfo]) -> RunInfo | None:
+    """The run that this one is the evaluation of."""
+    if run.parts[0].split is None or is_file(run.root):
+        return None
+    beside = [one for one in runs if one.parts[0].split is None and Path(one.root).parent == Path(run.root).parent]
+    alike = [one for one in beside if _subject(one.root) == _subject(run.root)]
+    return alike[0] if alike else beside[0] if len(beside) == 1 else None
+
+
+def _overwritten(listed: list[FolderEntry]) -> set[str]:
+    """The paths of evaluations in a folder of rollouts.
+
+    verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
+    """
+    first = next((one for one in listed if fields.step_in(stem(one.name)) == 0), None)
+    if first is None:
+        return set()
+    asked = _beginning(first.location, first.inode)
+    return {one.path for one in listed if one is first or (asked and _beginning(one.location, one.inode) == asked)}
+
+
+@lru_cache(maxsize=20_000)
+def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: ARG001
+    prompts = [fields.joined(record.get("input")) for record in look(location).objects]
+    if not prompts:
+        raise LookupError
+    return fields.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))
+
+
+def _beginning(location: Location, inode: int) -> tuple[str, int] | None:
+    """The first prompt of a file and how often it follows itself at its beginning; None for an empty file."""
+    try:
+        return _first_prompts(location, inode)
+    except LookupError:
+        return None

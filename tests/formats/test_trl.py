@@ -1,0 +1,91 @@
+"""TRL: completions of a real trainer, messages, columns that change, and files that an evaluation has overwritten."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rolloupe.formats import by_name
+from rolloupe.model import Problem
+from tests.formats.support import items, only_run, rows, samples
+
+DATA = Path(__file__).parents[1] / "data" / "trl" / "run"
+
+
+def completions(folder: Path, step: int, prompts: str, **columns: Any) -> Path:
+    """Write a file of completions, one for each letter that stands for a prompt."""
+    path = folder / "completions" / f"completions_{step:05d}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    count = len(prompts)
+    table = {"step": [step] * count, "prompt": list(prompts), "completion": ["c"] * count} | columns
+    pq.write_table(pa.table(table | {"advantage": [0.5] * count}), path)
+    return path
+
+
+@pytest.mark.parametrize("place", [DATA, DATA / "completions", DATA.parent])
+def test_completions_of_a_real_trainer(place: Path) -> None:
+    run = only_run(place)
+    assert (run.format, run.name) == ("trl", "run")
+    assert "without weights" in run.reason and "inferred" in run.reason
+    found = rows(run)
+    assert Counter(Counter((row.step, row.group) for row in found).values()) == {8: 4}
+    first = found[0]
+    assert (first.reward, first.advantage) == (0.5, -0.7039818167686462)
+    assert first.metrics == {"reward.accuracy_reward": 0.0, "reward.format_reward": 0.5}
+    assert first.tags == {"gt": "-5", "parsed": "5"}
+    assert found[1].reward == pytest.approx(0.42)
+    sample = samples(run)[0]
+    assert [turn.role for turn in sample.turns] == ["user", "assistant"]
+    assert sample.notes == [
+        "the reward is the sum of its parts without weights: the file holds neither a total nor weights"
+    ]
+
+
+def test_columns_change_between_files_and_messages_have_tool_calls(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    said = [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "content": "4"}]
+    completions(tmp_path, 1, "aa", r=[1.0, None], extra=[1, 2], score=[0.25, 0.5])
+    completions(
+        tmp_path, 2, "ab", prompt=[[{"role": "user", "content": text}] for text in "ab"], completion=[said, said],
+        r=[1.0, 0.0], other=pa.array([None, None], pa.float64()), tag=["x", "y"],
+    )  # fmt: skip
+    found = rows(only_run(tmp_path))
+    assert [row.reward for row in found] == [1.0, None, 1.0, 0.0]
+    assert found[0].metrics == {"reward.r": 1.0, "extra": 1.0, "score": 0.25}
+    calls = [part for turn in samples(only_run(tmp_path))[2].turns for part in turn.parts if part.call]
+    assert [part.call.name for part in calls if part.call] == ["add"]
+    assert [turn.role for turn in samples(only_run(tmp_path))[2].turns] == ["user", "assistant", "tool"]
+
+
+def test_a_file_that_an_evaluation_overwrote_is_an_evaluation(tmp_path: Path) -> None:
+    for step, prompts in enumerate(("aaaabbbb", "ccccdddd", "xxyy", "eeeeffff"), 1):
+        completions(tmp_path, step, prompts, r=[1.0] * len(prompts))
+    run = only_run(tmp_path)
+    assert "1 of the files hold an evaluation" in run.reason
+    assert {row.step for row in rows(run) if row.split == "eval/eval"} == {3}
+    state = {"log_history": [{"step": 4, "eval_reward": 1.0}, {"step": 4, "reward": 0.5}, 3, {"eval_x": 1}]}
+    (tmp_path / "trainer_state.json").write_text(json.dumps(state))
+    run = only_run(tmp_path)
+    assert {row.step for row in rows(run) if row.split == "eval/eval"} == {3, 4}
+    assert rows(run)[0].split == "train"
+
+
+def test_the_state_and_the_configuration_beside_are_read(tmp_path: Path) -> None:
+    completions(tmp_path, 1, "aa", r=[1.0, 0.0])
+    (tmp_path / "args.json").write_text(
+        json.dumps({"loss_type": "dapo", "epsilon": 0.2, "epsilon_high": 0.28, "beta": 0.1})
+    )
+    loss = by_name("trl").loss(only_run(tmp_path))
+    assert loss is not None and (loss.rule, loss.kl_weight) == ("dapo", 0.1)
+
+
+def test_half_a_file_is_a_problem_for_now(tmp_path: Path) -> None:
+    completions(tmp_path, 1, "aa", r=[1.0, 0.0])
+    half = completions(tmp_path, 2, "aa", r=[1.0, 0.0])
+    half.write_bytes(half.read_bytes()[:300])
+    found = items(only_run(tmp_path))
+    assert len(found) == 3 and isinstance(found[-1], Problem) and found[-1].transient

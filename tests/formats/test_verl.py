@@ -1,0 +1,135 @@
+"""verl: rollouts of both trainers, validation beside and among them, forks' columns, and what old addresses open."""
+
+import gzip
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe.formats import by_name, discover
+from rolloupe.model import Reading
+from tests.formats.support import mean_reward, only_run, rows, samples, write
+
+DATA = Path(__file__).parents[1] / "data" / "generic"
+ROW: dict[str, Any] = {"input": "user\nq\nassistant\n", "output": "a", "gts": "1", "score": 1.0, "step": 1}
+
+
+def test_rows_of_the_classic_trainer(demo_runs: Path) -> None:
+    run = only_run(DATA / "verl")
+    assert (run.format, run.reason.partition(";")[0]) == (
+        "verl",
+        "2 files named by a step, rows have input, output and score",
+    )
+    assert "equal prompts of a step are inferred to be one" in run.reason
+    found = rows(run)
+    assert [mean_reward([row for row in found if row.step == step]) for step in (1, 2)] == [0.5, 0.625]
+    assert Counter(Counter((row.step, row.group) for row in found).values()) == {4: 8}
+    assert {(name, type(row.metrics["acc"])) for row in found for name in row.tags} == {("pred", float)}
+    loaded = samples(run)
+    assert all(one.label and one.facts["request_id"] and one.extra == {} for one in loaded)
+    assert [turn.role for turn in loaded[0].turns] == ["user", "assistant"]
+    assert len(rows(only_run(demo_runs / "verl_math"))) == 64
+
+
+def test_the_uid_of_verl_names_the_group_by_its_beginning() -> None:
+    run = only_run(DATA / "verl_v1")
+    found = rows(run)
+    assert run.reason.endswith("groups are the beginnings of uid")
+    assert sorted(Counter(row.group for row in found).values()) == [4, 4, 4, 4]
+    assert found[0].uid == f"{found[0].group}_0_0"
+
+
+@pytest.mark.parametrize("folder", ["validation_data", "val", "test rollouts"])
+def test_a_validation_folder_is_a_part_of_the_run_beside_it(tmp_path: Path, folder: str) -> None:
+    train = tmp_path / "outputs" / "2026-11-24" / "my rollouts" / "train"
+    write(train / "12.jsonl", ROW | {"step": 12})
+    write(train.parent / folder / "0.jsonl", ROW | {"step": 0})
+    run = only_run(tmp_path)
+    word = {"validation_data": "validation", "val": "val", "test rollouts": "test"}[folder]
+    assert (run.root, run.name) == (str(train), "my rollouts")
+    assert {(row.split, row.step) for row in rows(run)} == {("train", 12), (f"eval/{word}", 0)}
+    assert [row.split for row in rows(only_run(train.parent / folder))] == [f"eval/{word}"]
+
+
+def test_train_and_validation_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    asked = ROW | {"input": "held out"}
+    for step, row in ((0, asked), (1, ROW), (2, asked), (3, ROW)):
+        write(tmp_path / "run" / f"{step}.jsonl", row | {"step": step})
+    run = only_run(tmp_path / "run")
+    assert "written into this one folder" in run.reason
+    assert [(row.step, row.split) for row in rows(run)] == [
+        (0, "eval/validation"), (1, "train"), (2, "eval/validation"), (3, "train"),
+    ]  # fmt: skip
+
+
+def test_texts_that_verl_made_of_numbers_are_rewards_and_columns_of_forks_cost_nothing(tmp_path: Path) -> None:
+    values = [
+        "0.5",
+        "nan",
+        "tensor(0.25)",
+        "tensor(1., device='cuda:0')",
+        "np.float32(2.0)",
+        "none of them",
+        None,
+        [1, 2],
+    ]
+    lines = [ROW | {"score": value, "acc": True, "prompt": 3, "messages": "x", "steps": [1]} for value in values]
+    write(tmp_path / "run" / "1.jsonl", *lines, {"input": "q", "output": "a", "score": 0})
+    found = rows(only_run(tmp_path / "run"))
+    assert [str(row.reward) for row in found] == ["0.5", "nan", "0.25", "1.0", "2.0", "None", "None", "3.0", "0.0"]
+    assert found[0].metrics == {"acc": 1.0, "prompt": 3.0} and found[0].tags == {"messages": "x"}
+    assert samples(only_run(tmp_path / "run"))[0].extra == {"steps": [1]}
+
+
+def test_compressed_files_and_files_in_the_making_are_read(tmp_path: Path) -> None:
+    data = (DATA / "verl" / "1.jsonl").read_bytes()
+    (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "2.jsonl").write_bytes(data[:1500])
+    run = only_run(tmp_path)
+    reader = by_name(run.format)
+    found = [list(reader.scan(run, source, 0, 2**62)) for source in reader.sources(run)]
+    assert [len(one) for one in found] == [16, data[:1500].count(b"\n") + 1]
+
+
+def test_the_configuration_gives_the_rule_of_the_update(tmp_path: Path) -> None:
+    write(tmp_path / "rollouts" / "1.jsonl", ROW)
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "config.yaml").write_text(
+        "actor_rollout_ref:\n  actor:\n    clip_ratio: 0.2\n    clip_ratio_low: 0.2  # of DAPO\n"
+        "    clip_ratio_high: 0.28\n    clip_ratio_c: 10.0\n    loss_agg_mode: token-mean\n"
+        "    use_kl_loss: true\n    kl_loss_coef: 1e-3\n    policy_loss:\n      loss_mode: 'vanilla'\n"
+        "  tags:\n  - x: 1\ntrainer:\n  default_local_dir: null\n"
+    )
+    run = only_run(tmp_path)
+    loss = by_name("verl").loss(run)
+    assert loss is not None
+    assert (loss.rule, loss.aggregation, loss.kl_weight) == ("dapo", "token_mean", 0.001)
+    assert loss.thresholds == {"low": 0.2, "high": 0.28, "dual": 10.0}
+
+
+def test_ids_and_bookmarks_of_generic_open_the_same_samples(tmp_path: Path) -> None:
+    run = shutil.copytree(DATA / "verl_v1", tmp_path / "run")
+    with rolloupe.open(run, format="generic", index_dir=tmp_path / "a") as before:
+        old = {sample.id: before[0].texts(sample.id).response for sample in before[0].samples()}
+    with rolloupe.open(run, index_dir=tmp_path / "b") as after:
+        assert after[0].format == "verl"
+        assert {name: after[0].texts(name).response for name in old} == old
+
+
+def test_rows_of_other_frameworks_are_not_taken(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "notes.jsonl", {"input": "q", "output": "a", "score": 1})
+    write(tmp_path / "b" / "1.jsonl", {"prompt": "q", "output": "a", "score": 1})
+    assert {run.format for run in discover([tmp_path]).runs} == {"generic"}
+
+
+def test_group_by_takes_any_column_for_the_group(tmp_path: Path) -> None:
+    asked = [ROW | {"task": {"name": name}, "acc": acc} for name, acc in (("x", 1), ("y", 1), ("x", 0), (None, 0))]
+    write(tmp_path / "run" / "1.jsonl", *asked)
+    for key, sizes in (("task.name", [1, 1, 2]), ("acc", [2, 2]), ("", [4])):
+        (run,) = discover([tmp_path / "run"], Reading(group_by=key)).runs
+        assert sorted(Counter(row.group for row in rows(run)).values()) == sizes
+        with rolloupe.open(tmp_path / "run", group_by=key, index_dir=tmp_path / "index") as runs:
+            assert len({sample.group for sample in runs[0].samples()}) == len(sizes)
