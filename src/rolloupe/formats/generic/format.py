@@ -4,8 +4,10 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
 from rolloupe.formats.generic.keys import (
     GROUPS,
     PROMPTS,
@@ -16,15 +18,17 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, ParquetRows, ending_of, first_rows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.reading.peek import MAX_FILES, look, look_into
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.unreadable import is_foreign
-from rolloupe.model import Location, RunInfo, RunPart, Source
+from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source, Texts
 from rolloupe.storage import is_file
+from rolloupe.tokens import SampleTokens
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
@@ -44,8 +48,10 @@ class Generic(NamedRows, JsonlFormat):
     name = "generic"
     title = "JSON lines with text and a score"
     takes_field_map = True
+    endings = (".parquet",)
     recognises = (
-        "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
+        "`.jsonl` or `.ndjson` files, or in a folder without these `.parquet`, `.csv`, `.tsv` or `.json` (one array), "
+        "whose rows hold a text or a list of messages (prompt: "
         f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
     )
     layout = (
@@ -104,19 +110,33 @@ class Generic(NamedRows, JsonlFormat):
         ]
         places = "" if listed else "in folders named by a step"
         listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
+        if not listed:
+            return self._tables_in(path, root, forced=forced)
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
         return self._found(path, path.name, listed, number, root, forced=forced)
 
     def _found(
         self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
     ) -> list[RunInfo]:
-        records = (record for _, seen in look_into(listed) for record in seen.objects if not is_foreign(record))
+        records = (record for record in _beginnings(listed) if not is_foreign(record))
         fitting = next((roles for record in records if has_sample(record, roles := roles_of(record))), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
         parts = (RunPart(str(path)),)
         return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
+
+    def _tables_in(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        """The run of a folder without JSON lines."""
+        listed = [one.location for one in files(str(folder), links, TABLES) if forced or _is_table_of_samples(one, ())]
+        listed += [
+            one.location
+            for below in _step_folders(str(folder), links)
+            for one in files(below.path, links, TABLES)
+            if forced or _is_table_of_samples(one, ())
+        ]
+        kinds = " and ".join(sorted({ending_of(place.path)[1:] for place in listed}))
+        return self._found(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -132,12 +152,65 @@ class Generic(NamedRows, JsonlFormat):
             candidates = [
                 entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(choice))
             ]
+            if not listed:
+                places = [part.path, *(one.path for one in _step_folders(part.path, links_of(run)))]
+                listed = [one for place in places for one in files(place, links_of(run), TABLES)]
+                candidates = [one for one in listed if _is_table_of_samples(one, run.reading.fields)]
             found += [_source(run, entry.location) for entry in (listed if choice and not candidates else candidates)]
         return found
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `JsonlFormat`."""
         return renamed(record, run.reading.fields) if run.reading.fields else record
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        reader = _reader_of(source)
+        return reader.scan(run, source, start, stop) if reader else super().scan(run, source, start, stop)
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        reader = _reader_of(source)
+        return reader.load(run, source, locator) if reader else super().load(run, source, locator)
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `Format`."""
+        reader = _reader_of(source)
+        return reader.load_texts(run, source, locator) if reader else super().load_texts(run, source, locator)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`."""
+        reader = _reader_of(source)
+        return reader.raw(source, locator) if reader else super().raw(source, locator)
+
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
+        """See `Format`."""
+        if reader := _reader_of(source):
+            return reader.token_arrays(run, source, places, annotations)
+        return super().token_arrays(run, source, places, annotations)
+
+
+_READERS = {ending: ParquetRows() if ending == PARQUET else DocumentRows() for ending in TABLES}
+
+
+def _reader_of(source: Source) -> ParquetRows | DocumentRows | None:
+    """What reads a table; None for JSON lines."""
+    return _READERS.get(ending_of(source.path))
+
+
+def _beginnings(listed: list[Location]) -> Iterator[Record]:
+    """The first records of a few of many files."""
+    tables = [place for place in listed if ending_of(place.path)]
+    yield from (record for place in tables[:MAX_FILES] for record in first_rows(place))
+    if len(tables) < len(listed):
+        yield from (record for _, seen in look_into(listed) for record in seen.objects)
+
+
+def _is_table_of_samples(entry: FolderEntry, named: Fields) -> bool:
+    records = (renamed(record, named) for record in first_rows(entry.location))
+    return any(has_sample(record, roles_of(record)) for record in records)
 
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:

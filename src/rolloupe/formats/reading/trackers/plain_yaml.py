@@ -1,4 +1,4 @@
-"""The settings of a YAML file, as far as Hydra and `yaml.dump` write them: a mapping a line, nested by its indentation.
+"""The settings of a YAML file, as far as Hydra and `yaml.dump` write them: each line a key, nested by its indentation.
 
 Anchors, tags, flow collections and texts of many lines are no settings and stay texts; items of lists are left out.
 Each line is read once, so a file costs what it has bytes.
