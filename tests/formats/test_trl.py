@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rolloupe.demo import RUNS
 from rolloupe.formats import by_name
 from rolloupe.model import Problem
 from tests.formats.support import items, only_run, rows, samples
 
-DATA = Path(__file__).parents[1] / "data" / "trl" / "run"
+DATA = RUNS / "trl"
 
 
 def completions(folder: Path, step: int, prompts: str, **columns: Any) -> Path:
@@ -26,10 +27,10 @@ def completions(folder: Path, step: int, prompts: str, **columns: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("place", [DATA, DATA / "completions", DATA.parent])
+@pytest.mark.parametrize("place", [DATA, DATA / "completions"])
 def test_completions_of_a_real_trainer(place: Path) -> None:
     run = only_run(place)
-    assert (run.format, run.name) == ("trl", "run")
+    assert (run.format, run.name) == ("trl", "trl")
     assert "without weights" in run.reason and "inferred" in run.reason
     found = rows(run)
     assert Counter(Counter((row.step, row.group) for row in found).values()) == {8: 4}
