@@ -33,6 +33,11 @@ def test_a_sample_is_a_place_in_the_lists_of_a_line(place: Path) -> None:
     assert loaded[1].extra["rollout_infos"] == {"num_turns": 2}
 
 
+def test_a_list_names_the_groups_of_its_line() -> None:
+    found = rows(only_run(DATA, group_by="MathAccuracy"))
+    assert [row.group for row in found if row.step == 2] == ["1", "0"]
+
+
 def test_lists_of_unequal_length_and_values_of_wrong_types_cost_nothing(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [
         {"step": ["1", "1"], "prompt": ["a"], "completion": ["x", "y"], "r": [1.0], "advantages": [1.0, 2.0]},

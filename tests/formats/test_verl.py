@@ -128,7 +128,7 @@ def test_rows_of_other_frameworks_are_not_taken(tmp_path: Path) -> None:
 def test_group_by_takes_any_column_for_the_group(tmp_path: Path) -> None:
     asked = [ROW | {"task": {"name": name}, "acc": acc} for name, acc in (("x", 1), ("y", 1), ("x", 0), (None, 0))]
     write(tmp_path / "run" / "1.jsonl", *asked)
-    for key, sizes in (("task.name", [1, 1, 2]), ("acc", [2, 2]), ("", [4])):
+    for key, sizes in (("task.name", [1, 1, 2]), ("acc", [2, 2]), ("no such key", [4]), ("", [4])):
         (run,) = discover([tmp_path / "run"], Reading(group_by=key)).runs
         assert sorted(Counter(row.group for row in rows(run)).values()) == sizes
         with rolloupe.open(tmp_path / "run", group_by=key, index_dir=tmp_path / "index") as runs:

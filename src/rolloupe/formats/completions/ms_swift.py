@@ -84,13 +84,17 @@ class MsSwift(RewardParts, JsonlFormat):
         row.index, row.ordinal, row.part = f"{row.index}.{number}", start + number, str(number)
         return self.summed(row, _reward_names(record), one)
 
+    def own_record(self, record: Record, row: SampleRow) -> Record:
+        """See `RecordFormat`."""
+        return _row_at(record, int(row.part))
+
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """See `RecordFormat`."""
         return False
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        return super().sample(_row_at(record, int(locator.part)), row, locator)
+        return super().sample(self.own_record(record, row), row, locator)
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""

@@ -98,6 +98,10 @@ class RecordFormat(Format):
         """Return the references of a sample; None if only `load` knows its texts."""
         return None
 
+    def own_record(self, record: Record, row: SampleRow) -> Record:  # noqa: ARG002
+        """Return what a record holds about one of its samples: all of it, unless it holds several."""
+        return record
+
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """The record for `row` and `sample`, after applying a person's field map."""
         return record
@@ -151,7 +155,7 @@ class RecordFormat(Format):
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
             if run.reading.group_by:
-                row.group = _group_by(run.reading.group_by, record, row)
+                row.group = _group_by(run.reading.group_by, self.own_record(record, row), row)
             if key := run.reading.reward_key:
                 row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return found
@@ -182,10 +186,12 @@ def step_of(value: object) -> int | None:
 
 
 def _group_by(key: str, record: Record, row: SampleRow) -> str:
-    """The group that a column names, whatever the type of its value; all samples without a value are one group."""
+    """The group that a column names, whatever the type of its value; without the column, the group as it is."""
     value = member(record, key)
     if value is MISSING:
-        value = row.tags.get(key, row.metrics.get(key))
+        value = row.tags.get(key, row.metrics.get(key, MISSING))
+    if value is MISSING:
+        return row.group
     return fields.name(value) or fields.digest(fields.as_text(value))
 
 
