@@ -56,8 +56,8 @@ class Miles(Slime):
         *Slime.reads,
         ("`messages` of `trajectory/`", "the turns of the sample, with tool calls and thoughts"),
         ("`tokens`, `loss_mask`, `rollout_log_probs` of `dashboard_columns/`", "as of a dump, where that is missing"),
-        ("`dashboard/metrics.jsonl`", "metrics by step; those that count by `train/step` stand at that count"),
-        ("`args` of `dashboard/meta.json`", "the configuration, and the rule of the update as far as it says it"),
+        ("`dashboard/metrics.jsonl`", "metrics by step; where miles counts by `train/step`, that count is the step"),
+        ("`args` of `dashboard/meta.json`", "the configuration, and what it holds of the rule of the update"),
     )
     limits = (
         "Only samples whose messages were recorded have a conversation. Pieces of responses are put together for the "

@@ -46,7 +46,7 @@ def state_of_dump(dump: DumpFile | None) -> str:
 
 
 def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
-    """Add to a sample of a line the tokens of the same sample in a dump; a note says why there are none."""
+    """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
     try:
         dump = Dump(torch_file(dump_file.location).root)
         position = _position_of(dump, sample)

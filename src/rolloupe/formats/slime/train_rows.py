@@ -83,7 +83,7 @@ class JoinedRows(NamedTuple):
 
 
 def rows_of(root: Any) -> list[TrainRow]:
-    """Return the rows of a dump. Raises `Unusable` for a file that is none."""
+    """Return the rows of a dump. Raises `Unusable` for a file that holds none."""
     if not isinstance(root, dict):
         raise Unusable("no train data of slime or miles")
     shard = Shard.of(root)
