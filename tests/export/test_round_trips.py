@@ -24,8 +24,8 @@ DEMO = ("relax", "rl_logging_board/gen_train_toy", "rl_logging_board/eval_poem_t
 OTHERS = (
     "prime_rl/exports/v4_pr2641", "prime_rl/exports/v6_pr3189", "prime_rl/mini/v1_pr2551", "prime_rl/mini/v2_pr2592",
     "prime_rl/mini/v4_pr2641", "prime_rl/mini/v7_head", "prime_rl/traces", "tinker/sync_run", "tinker/async_run",
-    "tinker/flat_run", "tinker/quirks", "generic/verl", "generic/verl_v1", "generic/verifiers", "generic/skyrl",
-    "generic/areal", "telescope/run_default",
+    "tinker/flat_run", "tinker/quirks", "generic/verl", "generic/verl_v1", "verifiers", "skyrl",
+    "areal", "telescope/run_default",
 )  # fmt: skip
 MOST = amount(25, 80)
 """Of a larger run so many samples, evenly spread."""

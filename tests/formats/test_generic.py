@@ -1,6 +1,5 @@
-"""Any JSON lines: rows of SkyRL, AReaL and verifiers, and whatever a script may write."""
+"""Any JSON lines: whatever a script may write."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.model import Problem, Sample, SampleRow
-from tests.formats.support import items, mean_reward, only_run, rows, samples, write
+from tests.formats.support import items, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "generic"
 
@@ -19,49 +18,6 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
     write(tmp_path / "run" / "data.jsonl", record)
     (sample,) = samples(only_run(tmp_path / "run"))
     return sample
-
-
-def test_skyrl_evaluations_have_their_step_from_the_folder_and_their_split_from_the_file() -> None:
-    found = discover([DATA / "skyrl"])
-    (run,) = found.runs
-    all_rows = rows(run)
-    assert Counter((row.split, row.step) for row in all_rows) == {
-        ("eval/openai_gsm8k", 1): 8,
-        ("eval/openai_gsm8k", 3): 8,
-    }
-    assert {row.status for row in all_rows} == {"completed"}
-    assert {row.index for row in all_rows} >= {"global_step_1_evals/openai_gsm8k:0"}
-    assert sorted({Path(note.path).name for note in found.notes}) == ["global_step_1_evals", "global_step_3_evals"]
-    assert all("aggregated_results.jsonl" in note.reason for note in found.notes)
-
-
-def test_scores_that_are_lists_are_summed_and_shown_as_a_series() -> None:
-    last = [sample for sample in samples(only_run(DATA / "skyrl")) if sample.key.step == 3]
-    for sample in last:
-        (series,) = sample.series
-        assert series.name == "token_rewards"
-        assert sum(series.values) == sample.row.reward
-    assert mean_reward([sample.row for sample in last]) == 0.5625
-
-
-def test_areal_steps_are_folders_and_groups_are_tasks() -> None:
-    found = rows(only_run(DATA / "areal"))
-    assert Counter((row.step, row.group) for row in found) == {(0, "0"): 4, (0, "1"): 4, (1, "4"): 4}
-    assert all(row.prompt_tokens and row.total_tokens for row in found)
-
-
-def test_verifiers_results_have_turns_and_groups() -> None:
-    run = only_run(DATA / "verifiers")
-    found = samples(run)
-    assert len(found) == 15
-    assert sorted(Counter(sample.key.group for sample in found).values()) == [3] * 5
-    assert mean_reward([sample.row for sample in found]) == 1.0
-    for sample in found:
-        roles = [turn.role for turn in sample.turns]
-        assert roles[0] == "system"
-        assert roles.count("assistant") == sample.row.turns
-        assert sample.label
-        assert "correct_answer_reward_func" in sample.row.metrics
 
 
 @pytest.mark.parametrize("prompt", ["prompt", "input", "question", "query", "problem", "input_prompt"])

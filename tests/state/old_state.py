@@ -18,7 +18,7 @@ DATA, DEMO = "tests/data", "src/rolloupe/demo/runs"
 RUNS = {
     "recorded": f"{DATA}/native/small",
     "verl": f"{DATA}/generic/verl",
-    "skyrl": f"{DATA}/generic/skyrl",
+    "skyrl": f"{DATA}/skyrl/dumped_evals",
     "cookbook": f"{DATA}/tinker/async_run",
     "exports": f"{DATA}/prime_rl/mini/v7_head",
     "traces": f"{DATA}/prime_rl/traces/run_wordle",

@@ -29,6 +29,12 @@ BUILT_IN: Final = {
     "verl": "verl:Verl",
     "trl": "completions.trl:TRL",
     "ms_swift": "completions.ms_swift:MsSwift",
+    "skyrl": "trainers.skyrl:SkyRL",
+    "areal": "trainers.areal:AReaL",
+    "roll": "trainers.roll:Roll",
+    "open_instruct": "trainers.open_instruct:OpenInstruct",
+    "nemo_rl": "trainers.nemo_rl:NemoRL",
+    "verifiers": "trainers.verifiers:Verifiers",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -38,10 +38,6 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("traces env task", "episodes of verifiers or prime-rl"),
         ("responses_create_params response", "rollouts of NeMo-Gym"),
         ("rollout_kind policy_response reward", "rollouts of NeMo-Gym"),
-        ("token_loss_mask token_ids", "train data of NeMo-RL"),
-        ("content rewards idx", "validation data of NeMo-RL"),
-        ("responses scores prompt", "column dumps of ROLL"),
-        ("prompt_tokens response_tokens prompt_idx", "traces of open-instruct, token ids without text"),
         ("trajectories", "trajectory groups of ART"),
         ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
     )
@@ -64,6 +60,12 @@ _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one 
 
 _TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
 _TRAIN_DATA = "train data of slime or miles, which holds no texts. Next: open it with rollout_data/ beside its folder"
+
+_PICKLE_OF_SKYRL = "_training_input.pkl"
+_OF_SKYRL = (
+    "a train batch of SkyRL, a pickle that can run any code when it is loaded: Rolloupe never does. Next: open its "
+    "evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
+)
 
 _ELSEWHERE = "responses_create_params"
 """The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
@@ -99,6 +101,8 @@ def reason_for(name: str, location: Location) -> str | None:
         return _of_lines(location)
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
         return _TRAIN_DATA
+    if plain_name(name).endswith(_PICKLE_OF_SKYRL):
+        return _OF_SKYRL
     return _KINDS.get(_ending(name))
 
 

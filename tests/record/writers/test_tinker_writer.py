@@ -36,7 +36,7 @@ RUNS = [
     "tinker/sync_run",
     "tinker/quirks",
     "generic/verl",
-    "generic/verifiers",
+    "verifiers",
     "prime_rl/exports/v4_pr2641",
 ]
 

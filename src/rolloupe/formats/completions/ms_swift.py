@@ -12,14 +12,13 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import file_of, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
+from rolloupe.formats.reading.tables.columns import sample_count
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
 
 NAME = "completions.jsonl"
 COLUMNS = ("step", "prompt", "completion")
-MAX_SAMPLES = 100_000
-"""Samples of one line."""
 
 
 class MsSwift(RewardParts, JsonlFormat):
@@ -72,9 +71,7 @@ class MsSwift(RewardParts, JsonlFormat):
         """See `RecordFormat`: a sample for each place in the lists."""
         if not all(isinstance(record.get(key), list) for key in COLUMNS[1:]):
             raise Unusable("an object without lists of prompts and completions is no log of completions")
-        count = len(record["completion"])
-        if count > MAX_SAMPLES:
-            raise Unusable(f"more than {MAX_SAMPLES:,} samples in a line: not read")
+        count = sample_count(record, "completion")
         return [self._part(source, record, start, length, number) for number in range(count)]
 
     def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> SampleRow:

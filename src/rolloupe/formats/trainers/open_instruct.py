@@ -1,0 +1,156 @@
+"""The traces that open-instruct saves: lines of token ids and logprobs without text, appended over the steps.
+
+Source: `_save_rollouts` and `save_rollout_metadata` in `rl_utils.py`. The metadata beside names the model, and with it
+the tokenizer.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe import tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import files, links_of, plain_name, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
+from rolloupe.formats.reading.trainer_files import records
+from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
+from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
+from rolloupe.storage import is_file
+from rolloupe.tokenizer import find_tokenizer
+
+METADATA = "_metadata.jsonl"
+PROMPT, RESPONSE = "prompt_tokens", "response_tokens"
+
+_OWN = {PROMPT, RESPONSE, "prompt_idx", "reward"}
+_TEXTS = ("prompt", "response")
+
+
+class OpenInstruct(JsonlFormat):
+    """Traces of open-instruct."""
+
+    name = "open_instruct"
+    title = "open-instruct"
+    decodes_ids = True
+    series_in_samples = True
+    placed = frozenset((
+        PROMPT, RESPONSE, *_TEXTS, "step", "sample_idx", "prompt_idx", "reward", "advantage", "finish_reason",
+        "dataset", "ground_truth", "logprobs",
+    ))  # fmt: skip
+    series_keys = frozenset((PROMPT, RESPONSE, "logprobs"))
+    recognises = "Lines with `prompt_tokens`, `response_tokens`, `prompt_idx` and `reward`."
+    layout = (
+        "`{rollouts_save_path}/{run}_rollouts_{shard}.jsonl`, a new shard each 10,000 rows, and "
+        "`{run}_metadata.jsonl`. [frameworks/open_instruct.md](frameworks/open_instruct.md) has the switches."
+    )
+    identity = "step = `step`; group = `prompt_idx`; index = `{file}:{byte offset}`. Split `train`."
+    reads = (
+        (
+            "`prompt_tokens`, `response_tokens`",
+            "the tokens: with a tokenizer prompt, response and turns as text, else shown as ids",
+        ),
+        ("`reward`, `advantage`, `finish_reason`", "reward, advantage, status"),
+        ("`logprobs`", "the token series `logprobs`"),
+        ("`ground_truth`, `dataset`", "ground truth, environment"),
+        ("`request_info`", "its numbers are sample metrics, the rest is extra"),
+        ("`{run}_metadata.jsonl`", "configuration; its `model_name` names the tokenizer"),
+    )
+    limits = (
+        "The lines hold no text: without `--tokenizer`, a tokenizer in the folder or the model in the local Hugging "
+        "Face cache, ids are shown."
+    )
+
+    def fits(self, record: Record) -> bool:
+        """See `RecordFormat`."""
+        return record.keys() >= _OWN
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`: without the metadata, whose number is no step."""
+        found = (one for one in super().sources(run) if not plain_name(one.name).endswith(METADATA))
+        return [Source(path=one.path, name=one.name, root=one.root) for one in found]
+
+    def may_cut(self, key: str) -> bool:
+        """See `RecordFormat`."""
+        return key in self.series_keys
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        """See `RecordFormat`: with the texts of its ids."""
+        prompt, response = ids_of(record.get(PROMPT)), ids_of(record.get(RESPONSE))
+        texts = texts_of(run, [*prompt, *response], len(prompt))
+        return record | dict(zip(_TEXTS, texts, strict=True))
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`."""
+        if RESPONSE not in record:
+            raise Unusable("a line without response_tokens is no trace")
+        prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
+        status, status_raw = fields.status(record.get("finish_reason"))
+        return SampleRow(
+            split="train",
+            step=step_of(record.get("step")) or 0,
+            group=fields.name(record.get("prompt_idx")) or fields.digest(record["prompt"]),
+            index=f"{stem(source.name)}:{start}",
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=fields.number(record.get("reward")),
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            prompt_tokens=prompt,
+            response_tokens=response,
+            total_tokens=prompt + response,
+            env=_env(record.get("dataset")),
+            metrics=_numbers(record.get("request_info")),
+            has_series=bool(tokens.length(record.get("logprobs"))),
+            prompt=record["prompt"],
+            response=record["response"],
+        )
+
+    def references(self, record: Record) -> References:
+        """See `RecordFormat`."""
+        return References(fields.as_text(record.get("ground_truth")), [])
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        sample = super().sample(record, row, locator)
+        sample.series = series_of({"logprobs": record.get("logprobs")}, row.total_tokens or 0)
+        return sample
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `RecordFormat`: with its tokens."""
+        prompt, response = ids_of(record.get(PROMPT)), ids_of(record.get(RESPONSE))
+        add_tokens(run, sample, [*prompt, *response], len(prompt), has_text=False)
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        return next((one for place in _metadata(run) for one in records(place)), {})
+
+    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+        """See `Format`."""
+        folder = _folder(run)
+        own = None if is_file(run.root) else find_tokenizer(Location(folder, links_of(run)))
+        name = self.config(run).get("model_name")
+        return [*([own] if own else []), *([name] if isinstance(name, str) else [])]
+
+
+def _folder(run: RunInfo) -> str:
+    return str(Path(run.root).parent) if is_file(run.root) else run.root
+
+
+def _metadata(run: RunInfo) -> Iterator[Location]:
+    folder = _folder(run)
+    links = folder if is_file(run.root) else links_of(run)
+    yield from (one.location for one in files(folder, links, (METADATA,)))
+
+
+def _env(value: object) -> str:
+    """The data set of a sample; a list names one."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return fields.name(one) or ""
+
+
+def _numbers(info: object) -> dict[str, float]:
+    names = fields.MetricNames()
+    pairs = info.items() if isinstance(info, dict) else ()
+    return {names[key]: number for key, value in pairs if (number := fields.number(value)) is not None}

@@ -1,0 +1,123 @@
+"""The rollouts that ROLL dumps: a file a step with one line, whose members are columns.
+
+Source: `write_to_json_process`. Its pipeline of verifiable rewards writes prompts and responses, the agentic one
+`trajectory_data` and `messages` as texts of JSON, of which only the row of a trajectory's last step is filled.
+"""
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.reading.tables.columns import row_at, sample_count, unpacked
+from rolloupe.formats.trainers.own_names import OwnNames
+from rolloupe.model import Locator, Sample, SampleRow, Scanned, Source
+
+TRAJECTORY = "trajectory_data"
+_OWN = ("prompt", "responses", "scores")
+
+
+class Roll(OwnNames, JsonlFormat):
+    """Rollouts of ROLL."""
+
+    name = "roll"
+    title = "ROLL"
+    names = {
+        "prompt": "prompt", "response": "responses", "messages": "messages", "score": "scores",
+        "step": "global_step", "group": "id", "label": "ground_truth", "env": "domain", "status_key": "stop_reason",
+    }  # fmt: skip
+    recognises = (
+        "A line that holds lists under `prompt`, `responses` and `scores`, or under `trajectory_data` and `messages`."
+    )
+    layout = (
+        "`{rollout_dump_dir}/rollout_dump_data.step_{N}.jsonl`, one line a file. "
+        "[frameworks/roll.md](frameworks/roll.md) has the switches."
+    )
+    identity = (
+        "step = `global_step`, else the file's number; group = `id`, of agentic rollouts `env_info.group_id` and "
+        "`env_info.seed`, else a hash of the prompt; index = `{file}:{byte offset of the line}.{place in its lists}`."
+    )
+    reads = (
+        ("`prompt`, `responses`", "turns"),
+        ("`scores`, of agentic rollouts `reward_info.episode_reward`", "the reward"),
+        ("`domain`, of agentic rollouts `env_info.tag`", "environment"),
+        ("`ground_truth`", "ground truth"),
+        ("`messages` of agentic rollouts", "turns; the response begins at the first assistant message"),
+        ("`failure_info.stop_reason`, `finish_reason`", "status"),
+        ("`source`, `difficulty`, `tag`, `case_type`", "tags"),
+        ("any other list, such as `messages`, `sampling_params`", "extra, as objects"),
+    )
+    limits = (
+        "The files hold no token ids, logprobs or advantages. Rows of an agentic trajectory before its last step are "
+        "empty, and no samples."
+    )
+
+    def fits(self, record: Record) -> bool:
+        """See `RecordFormat`."""
+        columns = _OWN if "responses" in record else (TRAJECTORY, "messages")
+        return all(isinstance(record.get(key), list) for key in columns)
+
+    def may_cut(self, key: str) -> bool:  # noqa: ARG002
+        """See `RecordFormat`: a column of numbers is no series."""
+        return False
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`: a sample for each place in the lists."""
+        count = sample_count(record, _column(record))
+        found: list[Scanned] = []
+        for number in range(count):
+            one = _sample_at(record, number)
+            if one:
+                found.append(self._part(source, one, start, length, number))
+        return found
+
+    def _part(self, source: Source, one: Record, start: int, length: int, number: int) -> SampleRow:
+        row = self.row(source, one, start, length)
+        row.index, row.ordinal, row.part = f"{row.index}.{number}", start + number, str(number)
+        return row
+
+    def own_record(self, record: Record, row: SampleRow) -> Record:
+        """See `RecordFormat`."""
+        return _sample_at(record, int(row.part))
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        sample = super().sample(self.own_record(record, row), row, locator)
+        sample.extra = {key: unpacked(value) for key, value in sample.extra.items()}
+        return sample
+
+
+def _column(record: Record) -> str:
+    """The column that every sample has. Raises `Unusable`."""
+    for column in ("responses", TRAJECTORY):
+        if column in record:
+            return column
+    raise Unusable("a line without columns of responses or trajectories is no dump of rollouts")
+
+
+def _sample_at(record: Record, number: int) -> Record:
+    """The values of a sample; empty for a row that ROLL left empty."""
+    column = _column(record)
+    one = row_at(record, number, sample_count(record, column))
+    return _of_trajectory(one) if column == TRAJECTORY else {"prompt": "", **one}
+
+
+def _of_trajectory(one: Record) -> Record:
+    """The values of an agentic sample under the names of others."""
+    facts = unpacked(one.get(TRAJECTORY))
+    if not isinstance(facts, dict):
+        return {}
+    env, rewards, failure = (_inner(facts, key) for key in ("env_info", "reward_info", "failure_info"))
+    messages = unpacked(one.get("messages"))
+    messages = messages if fields.is_messages(messages) else unpacked(facts.get("messages"))
+    group = "-".join(filter(None, (fields.name(env.get("group_id")), fields.name(env.get("seed")))))
+    found = {
+        "global_step": one.get("global_step"), "scores": rewards.get("episode_reward"), "domain": env.get("tag"),
+        "stop_reason": facts.get("finish_reason") or failure.get("stop_reason"), "id": group or None,
+        "messages": messages if fields.is_messages(messages) else None, "tools": unpacked(one.get("tools")),
+        "exp_name": one.get("exp_name"), **{key: facts[key] for key in facts if key != "messages"},
+    }  # fmt: skip
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _inner(facts: Record, key: str) -> Record:
+    found = facts.get(key)
+    return found if isinstance(found, dict) else {}

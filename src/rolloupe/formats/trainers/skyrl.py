@@ -1,0 +1,141 @@
+"""The evaluations that SkyRL dumps: a folder a step, a file of JSON lines a data source.
+
+Source: `dump_per_dataset_eval_results`. Beside them lies `aggregated_results.jsonl`, which holds metrics.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rolloupe.formats.generic.keys import Roles
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trainer_files import merged_metrics, records
+from rolloupe.formats.trainers.own_names import OwnNames
+from rolloupe.model import Location, MetricRow, RunInfo, RunPart, SampleRow, Source
+from rolloupe.storage import is_file
+
+EVALS = "dumped_evals"
+METRICS = "aggregated_results.jsonl"
+
+_STEP = re.compile(r"(?:global_step_(?P<step>[0-9]{1,15})|eval_only)(?:_evals)?")
+_OWN = {"input_prompt", "output_response", "score"}
+
+
+class SkyRL(OwnNames, JsonlFormat):
+    """Evaluations of SkyRL."""
+
+    name = "skyrl"
+    title = "SkyRL"
+    names = {
+        "prompt": "input_prompt", "response": "output_response", "score": "score", "env": "env_class",
+        "status_key": "stop_reason",
+    }  # fmt: skip
+    recognises = "Lines with `input_prompt`, `output_response` and `score`, in folders `global_step_{N}_evals/`."
+    layout = (
+        "`{export_path}/dumped_evals/global_step_{N}_evals/{data_source}.jsonl`, with `aggregated_results.jsonl` "
+        "beside. Open any of these folders or one file. "
+        "[frameworks/skyrl.md](frameworks/skyrl.md) has the switches."
+    )
+    identity = (
+        "step = the number in the folder's name, 0 for `eval_only`; split = `eval/{file name}`; group = a hash of the "
+        "prompt, which SkyRL repeats in consecutive rows; index = `{file}:{byte offset}`."
+    )
+    reads = (
+        ("`input_prompt`, `output_response`", "turns, special tokens included"),
+        ("`score`", "the reward; of a list the sum, and the list is the token series `token_rewards`"),
+        ("`stop_reason`, `env_class`", "status, environment"),
+        ("`env_extras.reward_spec.ground_truth`", "ground truth"),
+        ("`data_source`", "tag"),
+        ("`aggregated_results.jsonl`", "metrics of the step"),
+        ("any other key", "extra"),
+    )
+    limits = (
+        "The train batch, `dumped_data/global_step_{N}_training_input.pkl`, is a pickle of objects and is never "
+        "loaded. Two prompts of a file with the same text are one group."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        places = [alone(path)] if is_file(path) else [one.location for one in _listed(path, links)]
+        found = (record for _, seen in look_into(places) for record in seen.objects)
+        if not places or not (forced or any(map(_fits, found))):
+            return []
+        number = "one file" if len(places) == 1 else f"{len(places)} files"
+        reason = f"{number} of evaluations of SkyRL; equal prompts of a step are inferred to be a group"
+        name = stem(path.name) if is_file(path) else (path.parent.name if path.name == EVALS else "") or path.name
+        return [
+            RunInfo(
+                name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),),
+                link_root="" if is_file(path) else links,
+            )
+        ]  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        root = Path(run.root)
+        if is_file(root):
+            return [_source(Location(run.root, links_of(run)), root.name)]
+        return [
+            _source(one.location, Path(one.path).relative_to(root).as_posix()) for one in _listed(root, links_of(run))
+        ]
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`: the step is that of the folder."""
+        row = super().row(source, record, start, length)
+        row.group = fields.digest(row.prompt)
+        return row
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """See `RecordFormat`: the ground truth of the environment is that of the sample."""
+        extras = record.get("env_extras")
+        spec = extras.get("reward_spec") if isinstance(extras, dict) else None
+        is_told = isinstance(spec, dict) and "ground_truth" in spec
+        return record | {"ground_truth": spec["ground_truth"]} if is_told and spec else record
+
+    def roles(self, record: Record) -> Roles:
+        """See `NamedRows`."""
+        return super().roles(record)._replace(label="ground_truth" if "ground_truth" in record else None)
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `Format`."""
+        return merged_metrics(_metrics(run))
+
+
+def _fits(record: Record) -> bool:
+    return record.keys() >= _OWN
+
+
+def _step_folders(folder: Path, links: str) -> list[Path]:
+    """The folders of steps: this one, or those in it."""
+    if _STEP.fullmatch(folder.name):
+        return [folder]
+    found = [Path(one.path) for one in folders(str(folder), links) if _STEP.fullmatch(one.name)]
+    return sorted(found, key=lambda one: (_step_of(one) or 0, str(one)))
+
+
+def _listed(folder: Path, links: str) -> list[FolderEntry]:
+    places = _step_folders(folder, links) or [folder]
+    return [one for place in places for one in files(str(place), links) if plain_name(one.name) != METRICS]
+
+
+def _step_of(folder: Path) -> int | None:
+    match = _STEP.fullmatch(folder.name)
+    return fields.integer(match["step"]) if match else None
+
+
+def _source(place: Location, name: str) -> Source:
+    path = Path(place.path)
+    step = _step_of(path.parent)
+    return Source(path=place.path, name=name, root=place.root, split=f"eval/{stem(path.name)}", step=step)
+
+
+def _metrics(run: RunInfo) -> Iterator[Record]:
+    """The rows of metrics, each with the step of its folder."""
+    for folder in [] if is_file(run.root) else _step_folders(Path(run.root), links_of(run)):
+        place = file_of(str(folder), METRICS, links_of(run))
+        yield from (one | {"step": _step_of(folder) or 0} for one in records(place))

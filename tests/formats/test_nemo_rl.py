@@ -1,0 +1,54 @@
+"""NeMo-RL: values in lists of one element, token arrays padded to the longest of the batch."""
+
+import gzip
+from collections import Counter
+from pathlib import Path
+
+from rolloupe.model import Problem
+from tests.formats.support import items, mean_reward, only_run, rows, samples, write
+
+DATA = Path(__file__).parents[1] / "data" / "nemo_rl" / "exp_001"
+TOKENIZER = Path(__file__).parents[1] / "data" / "miles" / "demo_dump_details" / "tokenizer"
+
+
+def test_training_and_validation_of_a_run() -> None:
+    run = only_run(DATA)
+    found = rows(run)
+    assert (run.format, Counter((row.split, row.step) for row in found)) == (
+        "nemo_rl", {("train", 1): 8, ("eval/validation", 1): 6},
+    )  # fmt: skip
+    train = [row for row in found if row.split == "train"]
+    assert mean_reward(train) == 0.5 and set(Counter(row.group for row in train).values()) == {4}
+    assert train[0].env == "toy"
+
+
+def test_arrays_are_cut_at_the_length_of_the_sample_and_hidden_in_its_prompt() -> None:
+    sample = next(one for one in samples(only_run(DATA)) if one.key.split == "train")
+    assert (len(sample.token_ids), sample.row.prompt_tokens, sample.row.response_tokens) == (44, 15, 29)
+    series = {one.name: one for one in sample.series}
+    assert [*series] == ["loss_mask", "logprobs", "old_logprobs", "advantages"]
+    assert {len(one.values) for one in series.values()} == {44}
+    logprobs = series["logprobs"].values
+    assert logprobs[14] != logprobs[14] and round(logprobs[15], 6) == -0.001519
+    assert [turn.role for turn in sample.turns] == ["user", "assistant"]
+
+
+def test_empty_contents_are_decoded_and_samples_outside_the_loss_are_discarded(tmp_path: Path) -> None:
+    line = {
+        "content": [""], "rewards": [1.0], "input_lengths": [3], "token_ids": [[5, 6, 7, 0, 0]],
+        "token_loss_mask": [[0, 1, 1, 0, 0]], "sample_loss_mask": [0.0], "advantages": [0.5], "idx": 0,
+    }  # fmt: skip
+    write(tmp_path / "train_data_step9.jsonl", line)
+    (sample,) = samples(only_run(tmp_path))
+    assert (sample.prompt_text, sample.response_text, sample.key.step) == ("5", "6 7", 9)
+    assert (sample.row.discarded, sample.row.advantage) == ("sample_loss_mask", 0.5)
+    (decoded,) = samples(only_run(tmp_path, tokenizer=str(TOKENIZER)))
+    assert decoded.response_text == "".join(decoded.token_strings[1:]) and decoded.key == sample.key
+
+
+def test_a_file_in_the_making_and_a_compressed_one(tmp_path: Path) -> None:
+    data = (DATA / "train_data_step1.jsonl").read_bytes()
+    (tmp_path / "train_data_step1.jsonl.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "train_data_step2.jsonl").write_bytes(data[:-30])
+    found = items(only_run(tmp_path))
+    assert [isinstance(one, Problem) for one in found].count(True) == 1 and len(found) == 16
