@@ -4,6 +4,7 @@ Source: `WorkflowExecutor._dump_trajectory`. There may be thousands of files of 
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
@@ -25,10 +26,10 @@ class AReaL(OwnNames, JsonlFormat):
 
     name = "areal"
     title = "AReaL"
-    names = {
+    names: ClassVar[dict[str, str]] = {
         "prompt": "prompt", "response": "completion", "score": "reward", "step": "tail_version", "group": "task_id",
     }  # fmt: skip
-    counts = {"prompt": "prompt_len", "total": "seqlen"}
+    counts: ClassVar[dict[str, str]] = {"prompt": "prompt_len", "total": "seqlen"}
     recognises = "Lines with `task_id`, `tail_version`, `prompt`, `completion` and `reward`."
     layout = (
         "`{fileroot}/logs/{user}/{experiment}/{trial}/rollout/{tail_version}/{task_id}.jsonl`, and `eval-rollout/` "

@@ -1,6 +1,6 @@
 """The batches that NeMo-RL logs: a file of JSON lines a step, of training and of validation.
 
-Source: `Logger.log_batched_dict_as_jsonl`. Every value but `idx` is a list of one element, and token arrays cover prompt
+Source: `Logger.log_batched_dict_as_jsonl`. Every value but `idx` is a list of one element; token arrays cover prompt
 and response, padded to the longest of the batch.
 """
 

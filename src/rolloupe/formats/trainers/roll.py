@@ -4,6 +4,8 @@ Source: `write_to_json_process`. Its pipeline of verifiable rewards writes promp
 `trajectory_data` and `messages` as texts of JSON, of which only the row of a trajectory's last step is filled.
 """
 
+from typing import ClassVar
+
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
@@ -20,7 +22,7 @@ class Roll(OwnNames, JsonlFormat):
 
     name = "roll"
     title = "ROLL"
-    names = {
+    names: ClassVar[dict[str, str]] = {
         "prompt": "prompt", "response": "responses", "messages": "messages", "score": "scores",
         "step": "global_step", "group": "id", "label": "ground_truth", "env": "domain", "status_key": "stop_reason",
     }  # fmt: skip

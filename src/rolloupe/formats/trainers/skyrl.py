@@ -6,6 +6,7 @@ Source: `dump_per_dataset_eval_results`. Beside them lies `aggregated_results.js
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.reading import fields
@@ -22,7 +23,7 @@ EVALS = "dumped_evals"
 METRICS = "aggregated_results.jsonl"
 
 _STEP = re.compile(r"(?:global_step_(?P<step>[0-9]{1,15})|eval_only)(?:_evals)?")
-_OWN = {"input_prompt", "output_response", "score"}
+_OWN = {"input_prompt", "output_response", "score", "env_class"}
 
 
 class SkyRL(OwnNames, JsonlFormat):
@@ -30,11 +31,11 @@ class SkyRL(OwnNames, JsonlFormat):
 
     name = "skyrl"
     title = "SkyRL"
-    names = {
+    names: ClassVar[dict[str, str]] = {
         "prompt": "input_prompt", "response": "output_response", "score": "score", "env": "env_class",
         "status_key": "stop_reason",
     }  # fmt: skip
-    recognises = "Lines with `input_prompt`, `output_response` and `score`, in folders `global_step_{N}_evals/`."
+    recognises = "Lines with `input_prompt`, `output_response`, `score` and `env_class`."
     layout = (
         "`{export_path}/dumped_evals/global_step_{N}_evals/{data_source}.jsonl`, with `aggregated_results.jsonl` "
         "beside. Open any of these folders or one file. "

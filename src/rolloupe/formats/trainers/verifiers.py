@@ -5,7 +5,7 @@ reward function and metric is a member of the row.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.reading import fields
@@ -29,7 +29,7 @@ class Verifiers(OwnNames, JsonlFormat):
 
     name = "verifiers"
     title = "verifiers"
-    names = {
+    names: ClassVar[dict[str, str]] = {
         "prompt": "prompt", "response": "completion", "score": "reward", "label": "answer", "env": "task",
         "status_key": "stop_condition",
     }  # fmt: skip
