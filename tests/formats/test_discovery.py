@@ -320,7 +320,7 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match=r"native, telescope, .*, rl_logging_board, verl, trl, ms_swift, skyrl, .*, generic"):
+    with pytest.raises(NotRecognised, match=r"native, telescope, .*, trl, ms_swift, skyrl, .*, generic"):
         discover([tmp_path], Reading(format="unheard_of"))
 
 
