@@ -162,7 +162,7 @@ def _tokens(one: Record) -> tuple[list[int], int]:
 
 
 def _cut(values: Any, total: int) -> Any:
-    """A token array without its padding; what is no array is none."""
+    """A token array without its padding; None for what is no array."""
     return values[:total] if tokens.length(values) else None
 
 

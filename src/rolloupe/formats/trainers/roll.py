@@ -1,4 +1,4 @@
-"""The rollouts that ROLL dumps: a file a step with one line, whose members are columns.
+"""The rollouts that ROLL dumps: one file per step, with one line, whose members are columns.
 
 Source: `write_to_json_process`. Its pipeline of verifiable rewards writes prompts and responses, the agentic one
 `trajectory_data` and `messages` as texts of JSON, of which only the row of a trajectory's last step is filled.

@@ -1,4 +1,4 @@
-"""The evaluations that SkyRL dumps: a folder a step, a file of JSON lines a data source.
+"""The evaluations that SkyRL dumps: one folder per step, one file of JSON lines per data source.
 
 Source: `dump_per_dataset_eval_results`. Beside them lies `aggregated_results.jsonl`, which holds metrics.
 """
