@@ -10,10 +10,9 @@ import signal
 import tempfile
 import time
 from pathlib import Path
-from unittest import mock
 
 from rolloupe.index import Library
-from rolloupe.index import run as run_module
+from rolloupe.index.execution import OwnWork
 from tests.index.support import contents
 
 LONGEST_REST_S = 0.12
@@ -27,7 +26,7 @@ def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
     rng = random.Random(seed)
     done = 0
     while done < kills:
-        with mock.patch.object(run_module, "INLINE_BYTES", 0), Library([run], index_dir=index_dir) as library:
+        with Library([run], index_dir=index_dir, own_work=OwnWork(scanned_bytes=0)) as library:
             opened = library.runs[0]
             while not opened.wait_all(rng.random() * LONGEST_REST_S) and done < kills:
                 pids = library._executor.pids()

@@ -15,9 +15,10 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import Library, OpenRun, compaction
+from rolloupe.index import LITTLE_WORK, Library, OpenRun, compaction
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import SUPERSEDED_S
+from rolloupe.index.execution import InlineExecutor
 from rolloupe.index.segments import pack as pack_module
 from rolloupe.index.segments.derived_values import DERIVED
 from rolloupe.index.segments.pack import members_of, path_of, read_plan, write
@@ -353,16 +354,13 @@ def test_packing_changes_no_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_viewers_at_once_make_the_same_packs_in_other_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_viewers_at_once_make_the_same_packs_in_other_processes(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=30)
     with settled(tmp_path / "run", tmp_path / "whole"):
         expected = contents(tmp_path / "whole")
-    monkeypatch.setattr(compaction, "INLINE_SEGMENTS", 0)
     with (
-        Library([tmp_path / "run"], index_dir=tmp_path / "index") as first,
-        Library([tmp_path / "run"], index_dir=tmp_path / "index") as second,
+        Library([tmp_path / "run"], index_dir=tmp_path / "index", own_work=LITTLE_WORK) as first,
+        Library([tmp_path / "run"], index_dir=tmp_path / "index", own_work=LITTLE_WORK) as second,
     ):
         for library in (first, second):
             assert library.runs[0].wait_all(60) and len(used(library.runs[0])) == 4
@@ -499,16 +497,14 @@ def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("inline", [0, 1000])
-def test_an_index_may_be_cleared_while_it_is_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int
-) -> None:
+def test_an_index_may_be_cleared_while_it_is_packed(tmp_path: Path, inline: int) -> None:
     relax_run(tmp_path / "run", steps=30)
     with settled(tmp_path / "run", tmp_path / "index") as library:
         for path in files(tmp_path / "index"):
             path.unlink()
         for turn in range(1, 4):
-            monkeypatch.setattr(compaction, "INLINE_SEGMENTS", inline)
-            idle = compaction.Packs(library.runs[0].catalog, library._executor, library._budget)
+            executor = InlineExecutor(inline, library._executor)
+            idle = compaction.Packs(library.runs[0].catalog, executor, library._budget)
             idle.take_up({})
             left = [turn]
 

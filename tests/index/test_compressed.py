@@ -10,7 +10,7 @@ from rolloupe import query
 from rolloupe.formats.reading import access_points as contents
 from rolloupe.formats.reading.codecs import Decoder
 from rolloupe.index import OpenRun
-from rolloupe.index import run as run_module
+from rolloupe.index.execution import OwnWork
 from rolloupe.index.segments import grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
@@ -170,7 +170,6 @@ def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, mon
     train.mkdir(parents=True)
     data = lines([row(0, i, response=f"{i:06d}" * 300) for i in range(6000)])
     (train / "0.jsonl.zst").write_bytes(pack(data, ".zst"))
-    monkeypatch.setattr(run_module, "INLINE_BYTES", 2**40)
     monkeypatch.setattr(contents, "CACHED_BLOCKS", 3)
     pulled: list[int] = []
     pull = Decoder.pull
@@ -181,7 +180,7 @@ def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, mon
         return piece
 
     monkeypatch.setattr(Decoder, "pull", counted)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with opened(tmp_path / "run", tmp_path / "index", own_work=OwnWork(scanned_bytes=2**40)) as library:
         assert library.runs[0].wait_all(30)
         assert row_count(library.runs[0]) == 6000
     assert sum(pulled) < 2.5 * len(data)  # once for the numbers, once for the texts

@@ -47,6 +47,18 @@ class Driver:
                 return
             await asyncio.sleep(0 if is_idle else 0.002)
 
+    async def rest(self) -> None:
+        """Wait until the run is indexed, and the screen knows."""
+        run = self.rollouts.session.run
+        assert run.wait_all(60)
+        for _ in range(600):
+            await self.settle()
+            state = self.rollouts.state
+            if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.is_due:
+                return
+            await asyncio.sleep(0.05)
+        raise TimeoutError("the screen does not know that the run is indexed")
+
     async def press(self, *keys: str) -> str:
         """Press keys, one after another; returns what the screen shows then."""
         for key in keys:
@@ -59,10 +71,10 @@ class Driver:
         assert self.app._driver is not None
         self.app._driver.send_message(events.Key(name, key if len(key) == 1 else None))
 
-    async def type(self, text: str) -> None:
-        """Type a text."""
-        for letter in text:
-            self._send(letter)
+    async def type(self, text: str, *keys: str) -> None:
+        """Type a text, and press some keys, without a rest between them."""
+        for key in (*text, *keys):
+            self._send(key)
         await self.settle()
 
     @property

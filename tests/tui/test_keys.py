@@ -85,6 +85,29 @@ def test_reading(run: Path, tmp_path: Path) -> None:
     play(run, tmp_path, scene)
 
 
+def test_who_types_quickly_types_into_the_line(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.type("fq4")
+        assert me.app.is_running and me.rollouts.asker.line.value == "q4"
+        await me.press("escape", "4")
+        await me.type("length ↑", "enter")
+        assert me.app.is_running and me.rollouts.place.sort == "length", "the list was narrow before Enter"
+
+    play(run, tmp_path, scene)
+
+
+def test_orders_without_values_are_not_offered(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        await me.press("4")
+        await me.type("a")
+        offered = " ".join(me.rows("pick-rows")).split()
+        assert "reward" in offered and "derived.characters" in offered
+        assert not {"advantage", "step", "derived.mean_entropy"} & set(offered)
+
+    play(run, tmp_path, scene)
+
+
 def test_panes_and_fields(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         order = []

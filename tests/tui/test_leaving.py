@@ -12,8 +12,11 @@ import pytest
 from benchmarks.terminal import Screen
 
 from rolloupe.cli.frame import NOTHING
+from rolloupe.demo import RUNS
 from tests.cli.support import rolloupe, row, write_run
 from tests.thoroughness import slow_unless
+
+MOST_MB = 250
 
 LEFT = b"\x1b[?1049l"
 """The end of the second screen."""
@@ -58,6 +61,19 @@ def test_the_terminal_is_given_back(leave: Callable[[Screen], None], code: int, 
     assert LEFT in screen.written and on < off, "the first screen, and no more reports of the mouse"
     rest = screen.written.rpartition(LEFT)[2]
     assert re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\s", b"", rest) == b"", "nothing is printed afterwards"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_process_stays_small(tmp_path: Path) -> None:
+    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
+    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(RUNS / "tiny_grpo"), *places])
+    try:
+        screen.until(lambda text: "Sample 1 of" in text and "step 89 / 89" in text)
+        screen.press("t")
+        screen.until(lambda text: "next series" in text)
+        assert screen.memory_mb() < MOST_MB
+    finally:
+        screen.close()
 
 
 def test_without_a_keyboard_a_message_says_what_to_do(tmp_path: Path) -> None:

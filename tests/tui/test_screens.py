@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from rolloupe.index import OpenRun, library
+from rolloupe.tui.draw.braille import chart
+from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
-from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.screens.metrics import OTHERS, MetricsScreen
 from rolloupe.tui.views.token_scale import scale_of
+from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.token_pane import TokenPane
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
@@ -283,7 +286,29 @@ def test_several_runs(tmp_path: Path) -> None:
             await me.press("down", "enter")
             assert me.shown == "train/2/0/0" and me.lines[0].split()[0] == "two"
             beside = next(line for line in (await me.press("m")).splitlines() if "│" not in line and " one " in line)
-            assert beside.split()[-3:] == ["step", "1", "0"], "the same curve of the other run"
+            assert beside.split()[-3:] == ["step", "1", "0"], "the value of the other run"
+
+    asyncio.run(on_stage())
+
+
+def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
+    rows = chart([[(0, 0.0), (9, 0.0)], [(5, 1.0), (19, 1.0)]], 10, 2)
+    assert [cell.curve for cell in rows[0] if cell.dots != "\u2800"] == [1] * 8, "at the top, from step 5 to 19"
+    assert [nth for nth, cell in enumerate(rows[1]) if cell.dots != "\u2800"] == [0, 1, 2, 3, 4], "from step 0 to 9"
+    for palette in PALETTES.values():
+        colours = [palette.colour(name) for name in ("accent", *(f"run-{nth}" for nth in range(2, 2 + OTHERS)))]
+        assert len(set(colours)) == 1 + OTHERS, "each run has a colour of its own"
+
+    runs = [write_run(tmp_path / name, {n: [row(0, reward=n)] for n in range(4)}) for name in ("one", "two")]
+    write_run(tmp_path / "two", {1: [row(0, reward=-2.0)]})
+
+    async def on_stage() -> None:
+        async with terminal(runs, tmp_path) as me:
+            assert all(one.wait_all(60) for one in me.rollouts.library.runs)
+            await me.press("m")
+            lines = me.app.screen.query_one("#chart", LineBar).lines
+            dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
+            assert dotted >= {"accent", "run-2"}
 
     asyncio.run(on_stage())
 
@@ -301,6 +326,15 @@ def test_placeholders_are_masked(tmp_path: Path) -> None:
     assert one.tokens(texts) == ["x", "*", "*", "y", "**", "", "z*", "*", "."]
     assert mask_of("").tokens(["a", ""]) == ["a", ""]
     masked = asyncio.run(on_stage(r"<\|image_pad\|>|<\|imgpad\|>"))
+
+    async def found() -> None:
+        async with terminal(run, tmp_path, mask=r"<\|image_pad\|>") as me:
+            await me.press("slash")
+            await me.type("and")
+            await me.press("enter")
+            assert "*×4 and *" in me.text and pad not in me.text, "what a search found is masked as well"
+
+    asyncio.run(found())
     assert "*×4 and *" in masked and "x*×2y" in masked and pad not in masked
     assert pad in asyncio.run(on_stage(""))
 

@@ -61,8 +61,7 @@ def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: 
 
     async def scene() -> None:
         async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme) as me:
-            assert me.rollouts.session.run.wait_all(60)
-            await me.press("r")
+            await me.rest()
             for name, keys in SCENES.items():
                 await me.press(*keys.split())
                 if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):

@@ -1,5 +1,6 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
+from rolloupe.index.execution import LITTLE_WORK
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
@@ -8,6 +9,7 @@ from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps,
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
+    "LITTLE_WORK",
     "Extreme",
     "Library",
     "Moments",

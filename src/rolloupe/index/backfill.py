@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
-from rolloupe.index.execution import BackfillJob, Executor, InlineExecutor, JobReply
+from rolloupe.index.execution import BackfillJob, Executor, JobReply
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
 from rolloupe.index.segments.kind import Beside, SegmentKind, Stage
 from rolloupe.index.segments.kinds import KINDS
@@ -26,9 +26,6 @@ PUBLISH_S = 1.0
 
 BYTES_A_VALUE = 8
 
-INLINE_BYTES = 8 * 2**20
-"""The number of bytes that this process handles itself: small runs start no other."""
-
 
 class Backfill:
     """Writes the missing kinds of one pass. Only the thread of one `OpenRun` uses it."""
@@ -37,7 +34,7 @@ class Backfill:
         self._catalog = catalog
         self._stage: Stage = stage
         self._info = info
-        self._executor = InlineExecutor(INLINE_BYTES, executor)
+        self._executor = executor
         self._budget = budget
         self._annotations = TokenAnnotations()
         self._loss: RunLoss | None = None

@@ -13,7 +13,7 @@ from operator import is_
 from pathlib import Path
 
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
-from rolloupe.index.execution import Executor, InlineExecutor, JobReply, PackJob
+from rolloupe.index.execution import Executor, JobReply, PackJob
 from rolloupe.index.fingerprint import state_of
 from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
 from rolloupe.index.segments.segment import SegmentMeta
@@ -39,9 +39,6 @@ YOUNG_S = 60.0
 PLAN_S = 5.0
 """The shortest interval between plans."""
 
-INLINE_SEGMENTS = 64
-"""How many segments this process packs itself, at a millisecond each: small runs start no other."""
-
 TIDY_S = 60.0
 WAIT_S = 0.25
 
@@ -51,7 +48,7 @@ class Packs:
 
     def __init__(self, catalog: Catalog, executor: Executor, budget: Budget) -> None:
         self._catalog = catalog
-        self._executor = InlineExecutor(INLINE_SEGMENTS, executor)
+        self._executor = executor
         self._budget = budget
         self._folder = catalog.folder / FOLDER
         self._planned: dict[Path, Sequence[Segment]] = {}

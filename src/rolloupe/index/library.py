@@ -14,7 +14,7 @@ import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, by_name, discover
-from rolloupe.index.execution import ProcessExecutor, core_count
+from rolloupe.index.execution import SMALL_RUNS, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.segment import LAYOUT
@@ -38,8 +38,9 @@ class Library:
     """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
     `processes` is the number of processes that scan (default: one for each core). `budget_bytes` limits the size of the
-    index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds. Raises
-    `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit.
+    index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds; `own_work` is
+    what this process does itself. Raises `UnreadablePath` for a missing path, and `NotRecognised` for a forced format
+    that does not fit.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Library:
         processes: int | None = None,
         budget_bytes: int | None = None,
         look_s: float | None = None,
+        own_work: OwnWork = SMALL_RUNS,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._paths = [Path(p) for p in paths]
@@ -63,6 +65,7 @@ class Library:
         self.notes: list[Note] = discovery.notes
         _make_folder(self.index_dir)
         self._executor = ProcessExecutor(processes or core_count())
+        self._own_work = own_work
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
@@ -75,7 +78,7 @@ class Library:
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
         self._budget.open_folders.add(folder)
-        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed)
+        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed, self._own_work)
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""

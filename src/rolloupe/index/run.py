@@ -18,7 +18,7 @@ from rolloupe.index import fingerprint
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.compaction import Packs
-from rolloupe.index.execution import Executor, InlineExecutor, JobReply, ScanJob
+from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob
 from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
@@ -36,9 +36,6 @@ POLL_SHARE = 4
 
 RETRY_S = 30.0
 """The time until a part that could not be indexed, as on a full disk, is tried again."""
-
-INLINE_BYTES = 24 * 2**20
-"""This process scans the first bytes itself, as that shows the first sample soonest; workers scan the rest."""
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
@@ -72,6 +69,7 @@ class OpenRun:
         executor: Executor,
         budget: Budget,
         on_change: Callable[["OpenRun"], None],
+        own_work: OwnWork = SMALL_RUNS,
     ) -> None:
         self.id = run_id
         self.info = info
@@ -85,12 +83,13 @@ class OpenRun:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._executor = InlineExecutor(INLINE_BYTES, executor)
+        self._executor = InlineExecutor(own_work.scanned_bytes, executor)
         self._budget = budget
-        self._texts = Backfill(self.catalog, info, executor, budget, "texts")
-        self._tokens = Backfill(self.catalog, info, executor, budget, "tokens")
+        texts, tokens = (InlineExecutor(own_work.backfilled_bytes, executor) for _ in range(2))
+        self._texts = Backfill(self.catalog, info, texts, budget, "texts")
+        self._tokens = Backfill(self.catalog, info, tokens, budget, "tokens")
         self._backfills = (self._texts, self._tokens)
-        self._packs = Packs(self.catalog, executor, budget)
+        self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._thread: threading.Thread | None = None
         self._idle = True

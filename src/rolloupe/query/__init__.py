@@ -7,6 +7,7 @@ from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
 from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_values
 from rolloupe.query.distribution.over_steps import Distribution, distribution
+from rolloupe.query.engine.database import save_memory
 from rolloupe.query.engine.names import has_column, is_derived, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, judges
 from rolloupe.query.evals.grader import bar_of as evals_bar
@@ -274,6 +275,7 @@ __all__ = [
     "sample",
     "sample_and_group",
     "samples",
+    "save_memory",
     "series",
     "shared_prompts",
     "splits",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from textual.app import App
 from textual.binding import Binding
+from textual.events import Key
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -78,6 +79,13 @@ class Terminal(App[None]):
     def _end(self, by: signal.Signals) -> None:
         self.ended_by = by
         self.exit()
+
+    def on_key(self, event: Key) -> None:
+        """Type what was pressed before the line to type into had the focus: there it means a letter, not an action."""
+        asker = self.rollouts.asker if self.screen is self.rollouts and self.rollouts.is_mounted else None
+        if asker is not None and asker.is_open and event.is_printable and event.character:
+            event.prevent_default()
+            asker.line.insert_text_at_cursor(event.character)
 
     async def on_mount(self) -> None:
         """Show the first sample as soon as it is there."""

@@ -7,12 +7,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolloupe.errors import NotFound
 from rolloupe.model import AS_FOUND, Reading
+from rolloupe.tui.memory import keep_arrow_small, keep_memory_small
 
 if TYPE_CHECKING:
     from rolloupe.tui.app import FirstLook
@@ -20,31 +20,6 @@ if TYPE_CHECKING:
 
 
 NO_TERMINAL = "the terminal view needs a terminal to read keys from. Next: rolloupe show, steps or tail, which do not"
-
-
-class NoPandas(MetaPathFinder):
-    """Says that pandas is not installed."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Refuse pandas, and leave all else to others."""
-        del path, target
-        if name == "pandas":
-            raise ImportError(name)
-
-
-def keep_pandas_out() -> None:
-    """Have Arrow do without pandas, which it would import for its first array: 0.2 s and 40 MB that nothing here uses.
-
-    Arrow looks once. Whoever imports pandas later still gets it.
-    """
-    refusal = NoPandas()
-    sys.meta_path.insert(0, refusal)
-    try:
-        import pyarrow as pa
-
-        pa.array([0])
-    finally:
-        sys.meta_path.remove(refusal)
 
 
 class Opener:
@@ -71,13 +46,18 @@ class Opener:
             self.future.set_exception(error)
 
     def _opened(self) -> "FirstLook":
+        from rolloupe.index.execution.pandas import keep_pandas_out
+
         keep_pandas_out()
-        from rolloupe.index import Library
+        keep_arrow_small()
+        from rolloupe import query
+        from rolloupe.index import LITTLE_WORK, Library
         from rolloupe.tui.run.masks import mask_of
 
         paths, index_dir, reading = self._arguments
+        query.save_memory()
         mask = mask_of(self._mask)
-        library = Library(paths, index_dir=index_dir, follow=True, reading=reading)
+        library = Library(paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK)
         try:
             return self._first(library, mask)
         except BaseException:
@@ -124,6 +104,7 @@ def show(
     state_dir: str | None = None,
 ) -> None:
     """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
+    keep_memory_small()
     opener = Opener(paths, index_dir, reading, run_id, split, mask)
     if not has_terminal():
         opener.future.result().library.close()

@@ -1,9 +1,25 @@
 """Runs jobs in this process, on the thread that submits them."""
 
 from concurrent.futures import Future
+from typing import NamedTuple
 
 from rolloupe.index.execution.base import Executor
 from rolloupe.index.execution.jobs import Job, JobReply, perform
+
+
+class OwnWork(NamedTuple):
+    """How much of the work on a run this process does itself, so that small runs start no other."""
+
+    scanned_bytes: int = 24 * 2**20
+    """The first bytes are scanned here, as that shows the first sample soonest."""
+    backfilled_bytes: int = 8 * 2**20
+    packed_segments: int = 64
+    """At a millisecond each."""
+
+
+SMALL_RUNS = OwnWork()
+LITTLE_WORK = OwnWork(2 * 2**20, 0, 0)
+"""For a process that draws as well: work in it would delay each key and take memory."""
 
 
 class InlineExecutor:

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import msgspec
 
 from rolloupe.index.execution.jobs import Job, JobReply, perform
+from rolloupe.index.execution.pandas import keep_pandas_out
 
 ATTEMPTS = 10
 """How often a job is tried while workers die over it, whoever kills them."""
@@ -43,6 +44,7 @@ def core_count() -> int:
 
 def main() -> None:
     """Perform jobs until standard input ends."""
+    keep_pandas_out()
     for line in sys.stdin.buffer:
         reply = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
         sys.stdout.write(msgspec.msgpack.encode(reply).hex() + "\n")

@@ -43,6 +43,21 @@ _time_limit = TimeLimit(30.0)
 MAX_DATABASES = 4
 """Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
 
+
+class Resources:
+    """What each database may use."""
+
+    threads = 2
+
+
+_resources = Resources()
+
+
+def save_memory() -> None:
+    """Answer with one thread from now on: each takes memory of its own, 15 MB in a run with many columns."""
+    _resources.threads = 1
+
+
 _lock = threading.Lock()
 _databases: Lru[Path, duckdb.DuckDBPyConnection] = Lru(MAX_DATABASES)
 """By index folder."""
@@ -62,7 +77,7 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     connection.execute(f"SET allowed_directories = [{literal(str(folder.resolve()) + '/')}]")
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-    connection.execute("SET threads = 2")
+    connection.execute(f"SET threads = {_resources.threads}")
     connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")

@@ -1,8 +1,11 @@
 """Small charts of braille dots, two by four a cell, and strips of blocks: no library is needed for either."""
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from math import isfinite
+from operator import or_
+from typing import NamedTuple, TypeAlias
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
@@ -41,18 +44,71 @@ def _block(value: float | None, low: float, high: float) -> str:
     return BLOCKS[min(7, int((value - low) / (high - low) * 8))]
 
 
-def chart(values: Sequence[float | None], width: int, height: int) -> list[str]:
-    """Return a line through the values as rows of braille, the highest first."""
-    columns = _stretched(values, 2 * width)
-    low, high = bounds(values)
-    rows = [[0] * width for _ in range(height)]
+Points: TypeAlias = Sequence[tuple[int, float | None]]
+"""Values by step, in order."""
+
+
+class Cell(NamedTuple):
+    """A cell of a chart: its dots, and the number of the curve that has some in it; of several curves the first."""
+
+    dots: str
+    curve: int = 0
+
+
+def chart(curves: Sequence[Points], width: int, height: int) -> list[list[Cell]]:
+    """Return lines through the points of curves, on the same axes, as rows of braille, the highest first."""
+    low, high = bounds([value for points in curves for _, value in points])
+    start, stop = span_of(curves)
+    layers = [
+        _line([_height(value, low, high, height) for value in _columns(points, start, stop, 2 * width)], height)
+        for points in curves
+    ]
+    return [[_cell(dots) for dots in zip(*rows, strict=True)] for rows in zip(*layers, strict=True)]
+
+
+def span_of(curves: Sequence[Points]) -> tuple[int, int]:
+    """Return the first step of some curves, and the last."""
+    return min(points[0][0] for points in curves if points), max(points[-1][0] for points in curves if points)
+
+
+def column_of(step: int, span: tuple[int, int], width: int) -> int:
+    """Return the column of a step among so many, between the first step and the last."""
+    start, stop = span
+    return (step - start) * (width - 1) // max(1, stop - start)
+
+
+def _columns(points: Points, start: int, stop: int, width: int) -> list[float | None]:
+    """Return a value for each column: the mean of those of its steps, or that of the column before."""
+    found: dict[int, list[float | None]] = {}
+    for step, value in points:
+        found.setdefault(column_of(step, (start, stop), width), []).append(value)
+    columns: list[float | None] = [None] * width
+    value = None
+    for column in range(min(found, default=0), max(found, default=-1) + 1):
+        value = columns[column] = _mean(found[column]) if column in found else value
+    return columns
+
+
+def _height(value: float | None, low: float, high: float, height: int) -> int | None:
+    if value is None or not isfinite(value):
+        return None
+    return round((value - low) / (high - low) * (4 * height - 1))
+
+
+def _line(heights: Sequence[int | None], height: int) -> list[list[int]]:
+    """Return the dots of a line through the heights of columns."""
+    rows = [[0] * (len(heights) // 2) for _ in range(height)]
     before: int | None = None
-    for x, value in enumerate(columns):
-        y = None if value is None or not isfinite(value) else round((value - low) / (high - low) * (4 * height - 1))
+    for x, y in enumerate(heights):
         if y is not None:
             _draw(rows, x, min(y, y if before is None else before), max(y, y if before is None else before))
         before = y
-    return ["".join(chr(0x2800 + dots) for dots in row) for row in rows]
+    return rows
+
+
+def _cell(dots: Sequence[int]) -> Cell:
+    every = reduce(or_, dots)
+    return Cell(chr(0x2800 + every), next((nth for nth, one in enumerate(dots) if one), 0))
 
 
 def _draw(rows: list[list[int]], x: int, low: int, high: int) -> None:
@@ -60,13 +116,6 @@ def _draw(rows: list[list[int]], x: int, low: int, high: int) -> None:
     for y in range(low, high + 1):
         from_top = 4 * len(rows) - 1 - y
         rows[from_top // 4][x // 2] |= _DOTS[x % 2][from_top % 4]
-
-
-def _stretched(values: Sequence[float | None], width: int) -> list[float | None]:
-    """Return exactly so many values: means of neighbours, or each as often as it takes."""
-    if len(values) >= width:
-        return thinned(values, width)
-    return [values[x * len(values) // width] for x in range(width)] if values else []
 
 
 def place_of(nth: int, total: int, width: int) -> int:

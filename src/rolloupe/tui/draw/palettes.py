@@ -37,6 +37,11 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "seq-text": ("#86c2f0", "#265b8d", "blue"),
     "div-neg": ("#b97fdc", "#834ba8", "magenta"),
     "div-pos": ("#49c0bc", "#007374", "cyan"),
+    "run-2": ("#d56a10", "#f2a359", "yellow"),
+    "run-3": ("#17895b", "#5fcd9c", "green"),
+    "run-4": ("#c13480", "#ed7db2", "magenta"),
+    "run-5": ("#0893a8", "#74d8e3", "cyan"),
+    "run-6": ("#6d41a9", "#b087e9", "red"),
 }
 """By name: in light, in dark, and of sixteen."""
 

@@ -10,7 +10,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import Catalogue, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
+from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.wire.views.items import is_live
 
@@ -34,6 +34,8 @@ class RunState(NamedTuple):
     steps: list[StepSummary]
     """Of the split of the place."""
     catalogue: Catalogue
+    sorts: list[str]
+    """The numbers that samples can be sorted by: those of which the split has values."""
     problems: int
     phase: str
     share: float
@@ -150,10 +152,17 @@ class Session:
         steps = query.steps(run, split) if any(one.name == split for one in splits) or split == "eval" else []
         changed_s = run.changed_s()
         share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0
+        catalogue = query.catalogue(run, split)
+        sorts = [one.name for one in catalogue.columns if self._has_values(one)]
         return RunState(
-            run.version, splits, steps, query.catalogue(run, split), query.problem_count(run),
+            run.version, splits, steps, catalogue, sorts, query.problem_count(run),
             progress.phase, share, changed_s, is_live(run, changed_s, run.quiet_s()),
         )  # fmt: skip
+
+    def _has_values(self, column: ColumnInfo) -> bool:
+        """Tell whether samples may differ in a number. Annotations add values whose range is not known."""
+        may_be_annotated = column.source != "derived" and bool(self.run.snapshot().annotations)
+        return column.kind == "number" and column.name != "step" and (column.low is not None or may_be_annotated)
 
     def at_step(self, place: ListPlace, step: int) -> ListPlace:
         """Return the same list at another step."""

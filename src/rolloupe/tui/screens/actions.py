@@ -74,7 +74,7 @@ class Actions:
         panes: list[Widget] = [me.reader, *(me.side.query_one(f"#{name}") for name in ("pickers", "list", "fields"))]
         now = panes.index(me.focused) if me.focused in panes else 0
         pane = panes[(now + by) % len(panes)]
-        me.set_class(pane is not me.reader, "side-open")
+        me.open_side(is_open=pane is not me.reader)
         pane.focus()
 
     # Looking
@@ -147,7 +147,7 @@ class Actions:
         me = self._me
         me.asker.close()
         me.finder.clear()
-        me.set_class(False, "side-open")
+        me.open_side(is_open=False)
         me.reader.focus()
         me.tell("")
 
@@ -210,7 +210,7 @@ class Actions:
 
     def _pick_fields(self) -> None:
         me = self._me
-        me.set_class(True, "side-open")
+        me.open_side(is_open=True)
         me.side.query_one("#fields").focus()
 
     def action_palette(self) -> None:
@@ -267,7 +267,7 @@ class Actions:
         """List groups instead of samples, or samples again."""
         me = self._me
         me.show_groups(not me.side.samples.is_grouped)
-        me.set_class(True, "side-open")
+        me.open_side(is_open=True)
         me.side.list.focus()
 
     def action_tokens(self) -> None:

@@ -10,6 +10,7 @@ from textual.widgets import Input
 from rolloupe.tui.draw.ink import ACCENT
 from rolloupe.tui.screens.suggest import FilterNames
 from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.typing_line import TypingLine
 
 
 class Asker(Horizontal):
@@ -24,12 +25,12 @@ class Asker(Horizontal):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         yield LineBar("asker-word", lambda _: [[(f" {self._word} ", ACCENT)]])
-        yield Input(id="asker-input", compact=True)
+        yield TypingLine(id="asker-input", compact=True)
 
     @property
-    def line(self) -> Input:
+    def line(self) -> TypingLine:
         """The line to type into."""
-        return self.query_one(Input)
+        return self.query_one(TypingLine)
 
     @property
     def is_open(self) -> bool:
@@ -48,7 +49,7 @@ class Asker(Horizontal):
         self.line.suggester = FilterNames(words) if words else None
         self.line.value = value
         self.line.cursor_position = len(value)
-        self.line.focus()
+        self.screen.set_focus(self.line)  # at once: `focus` waits, and who types quickly would press `q` of the screen
 
     def close(self) -> None:
         """Hide the line."""

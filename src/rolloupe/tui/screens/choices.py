@@ -41,10 +41,9 @@ def split_choices(splits: Iterable[SplitSummary], scale: Scale) -> list[tuple[st
 
 
 def sort_choices(state: RunState) -> list[tuple[str, bool, Choice]]:
-    """Return the orders: as recorded, then every number, from large to small and back."""
+    """Return the orders: as recorded, then every number that has values, from large to small and back."""
     choices = [("index", False, Choice("as recorded"))]
-    names = [column.name for column in state.catalogue.columns if column.kind == "number"]
-    for name in ("length", *names):
+    for name in ("length", *state.sorts):
         choices += [(name, True, Choice(f"{name} ↓")), (name, False, Choice(f"{name} ↑"))]
     return choices
 

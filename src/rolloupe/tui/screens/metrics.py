@@ -1,5 +1,6 @@
 """`m`: every curve of the run, as on the page; a cursor on the curve goes to a step."""
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 
 from rolloupe import query
 from rolloupe.query import Curve, CurveEntry
-from rolloupe.tui.draw.braille import bounds, chart, place_of, sparkline
+from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, span_of, sparkline
 from rolloupe.tui.draw.figures import brief
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe
 from rolloupe.tui.screens.back import BackScreen
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 POINTS, SPARK, HEIGHT, AXIS = 2000, 12, 12, 9
 OTHERS = 5
-"""Other runs beside the chart, at most."""
+"""Other runs in the chart, at most: as many as have a colour."""
 
 
 class MetricsScreen(BackScreen[int]):
@@ -126,17 +127,17 @@ class MetricsScreen(BackScreen[int]):
         if not values:
             return [title, [(" no values", DIM)]]
         at = self._at if 0 <= self._at < len(values) else len(values) - 1
-        plot = max(8, width - AXIS - 2)
-        low, high = bounds(values)
-        cell = place_of(at, len(values), min(len(values), 2 * plot)) * plot // max(1, min(len(values), 2 * plot))
         others = self._of_others(self.rows.cursor, entry)
-        height = HEIGHT - len(others)
-        rows = chart(values, plot, height)
+        curves = [_points(curve), *(_points(one) for _, one in others)]
+        span, plot, height = span_of(curves), max(8, width - AXIS - 2), HEIGHT - len(others)
+        low, high = bounds([value for points in curves for _, value in points])
+        cell = column_of(steps[at], span, 2 * plot) // 2
+        rows = chart(curves, plot, height)
         body = [_chart_row(row, cell, _label(nth, low, high, height)) for nth, row in enumerate(rows)]
         here = f"step {steps[at]}  {brief(values[at])}"
-        foot = ends([(" " * AXIS + f"{steps[0]}", DIM)], [(f"{steps[-1]} ", DIM)], width)
+        foot = ends([(" " * AXIS + f"{span[0]}", DIM)], [(f"{span[1]} ", DIM)], width)
         about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
-        beside = [_other_row(name, one, steps[at], width) for name, one in others]
+        beside = [_other_row(nth, name, one, steps[at], width) for nth, (name, one) in enumerate(others, 1)]
         return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, *beside, about]
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
@@ -169,14 +170,21 @@ def _values(curve: Curve | None) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in curve.values.tolist()]
 
 
-def _other_row(name: str, curve: Curve, step: int, width: int) -> Line:
-    """Return another run's curve: its name, its shape, and its value at a step or at the last one before."""
+def _points(curve: Curve) -> list[tuple[int, float | None]]:
+    return list(zip(curve.steps.tolist(), _values(curve), strict=True))
+
+
+def _ink(nth: int) -> Ink:
+    """Return the colour of a run on charts: the accent for the one that is looked at."""
+    return Ink(f"run-{nth + 1}" if nth else "accent")
+
+
+def _other_row(nth: int, name: str, curve: Curve, step: int, width: int) -> Line:
+    """Return the line of another run: its colour, its name, and its value at a step or at the last one before."""
     values = _values(curve)
-    nth = int(np.searchsorted(curve.steps, step, side="right")) - 1
-    here = f"step {curve.steps[nth]}  {brief(values[nth])} " if nth >= 0 else "not begun "
-    return ends(
-        [(" ", PLAIN), safe(name, STRONG)], [(f"{sparkline(values, SPARK):{SPARK}}  ", DIM), (here, DIM)], width
-    )
+    at = int(np.searchsorted(curve.steps, step, side="right")) - 1
+    here = f"step {curve.steps[at]}  {brief(values[at])} " if at >= 0 else "not begun "
+    return ends([(" ━━ ", _ink(nth)), safe(name)], [(here, DIM)], width)
 
 
 def _label(nth: int, low: float, high: float, height: int) -> str:
@@ -185,10 +193,9 @@ def _label(nth: int, low: float, high: float, height: int) -> str:
     return "" if value is None else brief(value)
 
 
-def _chart_row(dots: str, cell: int, label: str) -> Line:
-    return [
-        (f"{label:>{AXIS - 1}} ", DIM),
-        (dots[:cell], Ink("accent")),
-        (dots[cell : cell + 1], Ink("ink-1", "select")),
-        (dots[cell + 1 :], Ink("accent")),
-    ]
+def _chart_row(cells: list[Cell], cursor: int, label: str) -> Line:
+    line: Line = [(f"{label:>{AXIS - 1}} ", DIM)]
+    for curve, run in groupby(enumerate(cells), lambda one: None if one[0] == cursor else one[1].curve):
+        ink = Ink("ink-1", "select") if curve is None else _ink(curve)
+        line.append(("".join(cell.dots for _, cell in run), ink))
+    return line

@@ -12,6 +12,7 @@ from textual.widgets import Input
 from rolloupe.tui.draw.ink import DIM, STRONG, Line, padded, safe
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.typing_line import TypingLine
 
 
 class Choice(NamedTuple):
@@ -29,13 +30,14 @@ class PickScreen(ModalScreen[int | None]):
         self._title = title
         self._choices = choices
         self._current = current
+        self._typed = ""
         self._numbers = list(range(len(choices)))
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
         with Vertical(id="pick"):
             yield LineBar("pick-title", self._head, "surface-float")
-            yield Input(placeholder="type to narrow", id="pick-input", compact=True)
+            yield TypingLine(placeholder="type to narrow", id="pick-input", compact=True)
             yield RowList("pick-rows")
 
     def on_mount(self) -> None:
@@ -62,8 +64,13 @@ class PickScreen(ModalScreen[int | None]):
         return [[*padded([safe(f" {choice.text}")], max(0, width - sum(len(text) for text, _ in facts))), *facts]]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list to the choices that hold every typed word: first what is typed, then what begins with it."""
-        typed = event.value.lower().strip()
+        """Narrow the list."""
+        if event.value != self._typed:  # else it is narrowed already
+            self._narrow(event.value)
+
+    def _narrow(self, text: str) -> None:
+        """Keep the choices that hold every typed word: first what is typed, then what begins with it."""
+        self._typed, typed = text, text.lower().strip()
         words = typed.split()
         texts = [choice.text.lower() for choice in self._choices]
         self._numbers = [n for n, text in enumerate(texts) if all(word in text for word in words)]
@@ -73,14 +80,25 @@ class PickScreen(ModalScreen[int | None]):
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Return the choice."""
         event.stop()
-        self.dismiss(self._numbers[event.number])
+        self._choose(event.number)
+
+    def _choose(self, row: int) -> None:
+        if row < len(self._numbers):
+            self.dismiss(self._numbers[row])
 
     def on_key(self, event: events.Key) -> None:
         """Move in the list while typing, choose, or leave."""
         if event.key == "escape":
             event.stop()
             self.dismiss(None)
-        elif event.key in ("up", "down", "pageup", "pagedown", "enter") and self.focused is not self.rows:
+        elif event.key == "enter" and self.focused is not self.rows:
+            event.stop()
+            event.prevent_default()
+            value = self.query_one(TypingLine).value
+            if value != self._typed:  # who types quickly presses Enter before the list is narrower
+                self._narrow(value)
+            self._choose(self.rows.cursor)
+        elif event.key in ("up", "down", "pageup", "pagedown") and self.focused is not self.rows:
             event.stop()
             event.prevent_default()
             self.rows.on_key(event)

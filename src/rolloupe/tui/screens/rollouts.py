@@ -59,7 +59,7 @@ class Rollouts(Actions, Screen[None]):
         self.view = "text"
         self.message, self.is_alarm = "", False
         self.is_following = False
-        self._is_due = False
+        self.is_due = False
         """True while the state of the run is about to be asked for again."""
         self.is_bookmarked = False
 
@@ -83,7 +83,7 @@ class Rollouts(Actions, Screen[None]):
                 yield LineBar("head", self._sample_lines, "surface-page")
                 yield TextPane("reader")
         yield Asker()
-        yield LineBar("foot", lambda width: [foot_line(self.message, self.is_alarm, self.reader.share, width)])
+        yield LineBar("foot", lambda width: [foot_line(self.message, self.is_alarm, self._share, width)])
 
     # What is drawn
 
@@ -91,7 +91,8 @@ class Rollouts(Actions, Screen[None]):
         """Lay out what is the same for every run."""
         self._fold()
         self.reader.focus()
-        self.watch(self.reader, "scroll_y", lambda: self.bar("foot").changed(), init=False)
+        for name in ("scroll_y", "virtual_size"):
+            self.watch(self.reader, name, self._draw_foot, init=False)
 
     def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
         """Show a run from a sample on, then ask for the rest."""
@@ -111,6 +112,19 @@ class Rollouts(Actions, Screen[None]):
 
     def _fold(self) -> None:
         self.set_class(self.app.size.width < NARROW, "narrow")
+
+    def open_side(self, *, is_open: bool) -> None:
+        """In a narrow window, show the left pane instead of the text."""
+        self.set_class(is_open, "side-open")
+        self._draw_foot()
+
+    def _draw_foot(self) -> None:
+        """Draw the foot once the text has its size: it says how far down the window is."""
+        self.call_after_refresh(self.bar("foot").changed)
+
+    @property
+    def _share(self) -> int | None:
+        return None if self.has_class("narrow") and self.has_class("side-open") else self.reader.share
 
     @property
     def reader(self) -> TextPane:
@@ -263,8 +277,8 @@ class Rollouts(Actions, Screen[None]):
 
     def _hear(self, run: OpenRun | None) -> None:
         """A thread of the index tells that a run has changed."""
-        if self.opened is not None and run is self.opened.run and not self._is_due:
-            self._is_due = True
+        if self.opened is not None and run is self.opened.run and not self.is_due:
+            self.is_due = True
             self.app.call_later(self.set_timer, REST_S, self._look_again)
 
     def _hear_of_runs(self) -> None:
@@ -285,7 +299,7 @@ class Rollouts(Actions, Screen[None]):
         self.questions.ask("run", read, lambda now: self.begin(library, session, now, self.mask), is_slow=True)
 
     def _look_again(self) -> None:
-        self._is_due = False
+        self.is_due = False
         if self.state is None or self.session.run.version != self.state.version:
             self.ask_state()
 

@@ -1,5 +1,6 @@
 """`/`: search the run; the samples that match appear as they are found."""
 
+import re
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -15,6 +16,8 @@ from rolloupe.tui.widgets.rows import RowList
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
+BEFORE = 60
+"""Letters before a match."""
 MOST = 1000
 """Hits that are listed; all are counted."""
 
@@ -68,15 +71,12 @@ class SearchScreen(BackScreen[Hit]):
         return [cut(joined([title, [(found + how_far, QUIET)], [("Enter opens, Esc leaves", DIM)], notes]), width)]
 
     def _row(self, number: int, width: int) -> list[Line]:
-        hit = self._hits[number]
+        hit, mask = self._hits[number], self.rollouts.mask
         first: Line = [(" ", PLAIN), safe(hit.sample.id, QUIET), (f"  reward {brief(hit.sample.reward)}", DIM)]
         second: Line = [("   ", PLAIN)]
-        for snippet in hit.snippets[:1]:
-            ink = {0: PLAIN, 1: MATCH}
-            pieces = enumerate(snippet.pieces)
-            second += [
-                safe(" ".join(text[-60:].split()) + " " * text.endswith(" "), ink[nth % 2]) for nth, text in pieces
-            ]
+        for nth, text in enumerate(hit.snippets[0].pieces if hit.snippets else ()):
+            shown = re.sub(r"\s+", " ", mask(text))
+            second.append(safe(shown if nth else shown[-BEFORE:], MATCH if nth % 2 else PLAIN))
         return [cut(first, width), cut(second, width)]
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:

@@ -1,0 +1,26 @@
+"""Keeps the process small: memory that nobody uses any more goes back to the system."""
+
+import ctypes
+import sys
+
+ARENAS = (-8, 2)
+TRIM_BYTES = (-1, 2**20)
+MAP_BYTES = (-3, 2**18)
+"""Settings of glibc's `mallopt`, and values. By default each thread has an arena, which keeps what it once took."""
+
+
+def keep_memory_small() -> None:
+    """Take memory from few places and give it back early. Call it before anything large is imported."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):  # other C libraries have no arenas
+        for setting in (ARENAS, TRIM_BYTES, MAP_BYTES):
+            libc.mallopt(*setting)
+
+
+def keep_arrow_small() -> None:
+    """Have Arrow take its memory where all else does, not from an allocator that keeps what it once had."""
+    import pyarrow as pa
+
+    pa.set_memory_pool(pa.system_memory_pool())
