@@ -304,7 +304,8 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
 
     async def on_stage() -> None:
         async with terminal(runs, tmp_path) as me:
-            assert all(one.wait_all(60) for one in me.rollouts.library.runs)
+            opened = me.rollouts.library
+            assert opened is not None and all(one.wait_all(60) for one in opened.runs)
             await me.press("m")
             lines = me.app.screen.query_one("#chart", LineBar).lines
             dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 
 from rolloupe import query
 from rolloupe.query import Curve, CurveEntry
-from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, span_of, sparkline
+from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, sparkline
 from rolloupe.tui.draw.figures import brief
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe
 from rolloupe.tui.screens.back import BackScreen
@@ -128,8 +128,9 @@ class MetricsScreen(BackScreen[int]):
             return [title, [(" no values", DIM)]]
         at = self._at if 0 <= self._at < len(values) else len(values) - 1
         others = self._of_others(self.rows.cursor, entry)
-        curves = [_points(curve), *(_points(one) for _, one in others)]
-        span, plot, height = span_of(curves), max(8, width - AXIS - 2), HEIGHT - len(others)
+        span = steps[0], steps[-1]
+        curves = [_points(one, span) for one in (curve, *(one for _, one in others))]
+        plot, height = max(8, width - AXIS - 2), HEIGHT - len(others)
         low, high = bounds([value for points in curves for _, value in points])
         cell = column_of(steps[at], span, 2 * plot) // 2
         rows = chart(curves, plot, height)
@@ -170,8 +171,10 @@ def _values(curve: Curve | None) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in curve.values.tolist()]
 
 
-def _points(curve: Curve) -> list[tuple[int, float | None]]:
-    return list(zip(curve.steps.tolist(), _values(curve), strict=True))
+def _points(curve: Curve, span: tuple[int, int]) -> list[tuple[int, float | None]]:
+    """Return the points between two steps: a chart is of the run that is looked at, however long the others are."""
+    points = zip(curve.steps.tolist(), _values(curve), strict=True)
+    return [(step, value) for step, value in points if span[0] <= step <= span[1]]
 
 
 def _ink(nth: int) -> Ink:
