@@ -227,7 +227,7 @@ class Run:
         return Rows(queries.series(run, sample_metric, split))
 
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
-        """Return the token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.
+        """Return the token series of a step, over its trained samples: `name`, `stats`, `lowest`, `highest`.
 
         `lowest` and `highest` are the most extreme tokens, at most one from each sample: `key`, `token` (its index in
         the sample's series), `value`. In `prime_rl_traces` and `generic` runs, this reads all samples of the step.

@@ -17,6 +17,7 @@ from rolloupe.index.segments import grid as grids
 from rolloupe.index.segments.extreme_tokens import MAX_TOKENS
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
+from rolloupe.query.tokens.step_series import of_samples
 from tests.index.support import eventually, opened, relax_run, row_count
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
@@ -171,3 +172,20 @@ def test_where_there_are_none(tmp_path: Path) -> None:
         for split, step in (("train", 99), ("eval/x", 0)):
             with pytest.raises(NotFound):
                 query.token_series(run, split, step)
+
+
+def test_discarded_samples_have_no_part_in_the_series_of_a_step(tmp_path: Path) -> None:
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        for index, discarded in enumerate(("", "zero_advantage")):
+            values = [-3.0, -3.0] if discarded else [-1.0, -1.0]
+            recorder.sample(
+                step=0, group="a", index=index, prompt="2+2?", response="4 .", reward=1.0, discarded=discarded,
+                series={"logprobs": values},
+            )  # fmt: skip
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        (run,) = library.runs
+        (found,) = query.token_series(run, "train", 0)
+        (read,) = of_samples(query.whole(run, "train", 0))
+        assert [(one.stats.count, one.stats.mean, one.lowest[0].value) for one in (found, read)] == [
+            (2, -1.0, -1.0)
+        ] * 2

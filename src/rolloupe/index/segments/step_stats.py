@@ -150,7 +150,7 @@ def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list
     groups = len({row.group for row in rows})
     keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = added_stamps(row.stamp for row in rows)
-    of_series = {name: stats for name in series if (stats := _series(rows, name)).moments.count}
+    of_series = {name: stats for name in series if (stats := _series(trained, name)).moments.count}
     left = len(members) - len(rows)
     return StepStats(split, step, len(rows), groups, keep, metrics, stamp, of_series, launch, discarded, left)
 

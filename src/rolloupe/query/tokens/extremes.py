@@ -29,7 +29,7 @@ FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND 
 
 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
-    """Every token series of a step. Raises `NotFound` for a step without samples; empty for one without series.
+    """Every token series of a step, over its trained samples. Raises `NotFound` for a step without samples.
 
     If a format has its series in whole samples alone, all samples of the step are read, once until the run changes;
     this raises `SourceChanged` if a file was rewritten meanwhile.

@@ -57,7 +57,7 @@ class _Series:
 
 
 def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
-    """The token series of some samples, in the order of their appearance. Holds one sample at a time.
+    """The token series of the trained samples among some, by their first appearance. Holds one sample at a time.
 
     None if the first samples have none: a run of plain text is not read to its end for that.
     """
@@ -65,7 +65,7 @@ def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
     for number, sample in enumerate(samples):
         if number == WITHOUT and not series_by_name:
             break
-        for one in sample.series:
+        for one in () if sample.row.discarded else sample.series:
             facts = tokens.facts_of({one.name: np.array(one.values, dtype=np.float64)})
             if one.name != MASK and one.name in facts:
                 series_by_name[one.name].add(sample, facts[one.name])
