@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 import rolloupe
 from rolloupe.query import SampleQuery, token_page
+from rolloupe.wire.views.transcripts import PAGE_TURNS
 from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.looks.test_firefox import NODE, WALK, firefox
 
@@ -22,6 +23,7 @@ HOSTILE = (
     "</script><script>window.owned=1</script>", "<img src=x onerror='window.owned=1'>", "<!--", "]]>", "\u202eevil",
     "javascript:window.owned=1", "<style>*{display:none}</style>", "\u2028\ud800\x00",
 )  # fmt: skip
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 TOKENS, RECORDED = 32_768, ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", "advantages")
 
 
@@ -93,6 +95,27 @@ def test_a_policy_lets_its_own_script_run_and_nothing_else(report: Path) -> None
     assert rules["default-src"] == "'none'" and "unsafe" not in policy and "*" not in policy
     assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]+'", rules["script-src"])
     assert report.read_text().count("<script") == 3  # the licences, the data, and the script
+
+
+def test_a_long_sample_is_whole_and_what_the_file_lacks_is_named(page: Page, tmp_path: Path) -> None:
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    turns = [{"role": ("assistant", "user")[at % 2], "content": f"turn {at}."} for at in range(PAGE_TURNS + 1)]
+    with rolloupe.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, prompt=[{"role": "user", "content": [image]}], response=turns)
+    target = tmp_path / "r.html"
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        runs[0].report(target, SampleQuery())
+    page.goto(target.as_uri())
+    main = page.get_by_role("main", name="Sample")
+    expect(main).to_contain_text("image/png")
+    expect(main).to_contain_text("not in this report")
+    expect(main).to_contain_text(f"turn {PAGE_TURNS}.", timeout=20_000)
+    expect(main.get_by_role("navigation")).to_have_count(0)  # no further pages
+    assert ({address.split("#")[0] for address in asked}, faults) == ({target.as_uri()}, [])
 
 
 def test_words_choose_samples_and_keys_walk_through_them(opened: Page) -> None:

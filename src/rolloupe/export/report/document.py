@@ -25,7 +25,7 @@ from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.storage import atomic
 from rolloupe.wire.app_files import app_file
 from rolloupe.wire.encoding import encode
-from rolloupe.wire.views import items, token_bytes
+from rolloupe.wire.views import items, token_bytes, transcripts
 
 PREVIEW_CHARS = 160
 PART_BYTES = 50 * 2**20
@@ -191,13 +191,20 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
     """Yield each sample as JSON that is safe within HTML, and the number of its tokens."""
     for one in samples:
         record = SampleInReport(
-            reply=items.sample_reply(one.run, one.sample, one.members),
+            reply=_complete_reply(one),
             preview=text.clean(_preview(one.sample)),
             note=text.clean(one.note),
             measured=one.measured,
         )
         count = _add_tokens(record, one, tokens.rules) if tokens.is_there else 0
         yield _harmless(encode(record)), count
+
+
+def _complete_reply(one: ReportedSample) -> wire.SampleReply:
+    """Return a sample with all of its turns: a file has no server to ask for further pages."""
+    reply = items.sample_reply(one.run, one.sample, one.members)
+    further = one.sample.turns[len(reply.turns) :]
+    return replace(reply, turns=[*reply.turns, *map(transcripts.turn_view, further)])
 
 
 def _add_tokens(record: SampleInReport, one: ReportedSample, rules: Sequence[str]) -> int:

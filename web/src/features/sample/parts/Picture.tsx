@@ -2,7 +2,7 @@
 
 import { useSession } from "../../../state/useSession";
 import { useState } from "preact/hooks";
-import { imageAt, imageError } from "../../../api";
+import { imageAt, imageError, isAlone } from "../../../api";
 import { promptAfter } from "../../../state/browser/textOptions";
 import style from "./Picture.module.css";
 
@@ -13,6 +13,7 @@ export function Picture({ at, what }: { at: string; what: string }) {
   const [why, tell] = useState<string | null>(null);
   const of = session.sample.now.value;
   if (of === null) return <span class={style["none"]}>{what}</span>;
+  if (isAlone()) return <span class={style["none"]}>{what}: not in this report</span>;
   const address = imageAt(of.run, of.id, at, promptAfter.value || undefined);
   if (why !== null)
     return (

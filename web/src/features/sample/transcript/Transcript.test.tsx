@@ -1,5 +1,6 @@
 import { createSession } from "../../../state/session";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { answerWith } from "../../../api/client";
 import { START } from "../../../lib/address/address";
 import { difference } from "../../../lib/diff/diff";
 import { chooseRender } from "../../../state/browser/textOptions";
@@ -219,5 +220,16 @@ describe("a transcript", () => {
     expect([...host.querySelectorAll("li")].map((one) => one.textContent)).toEqual(notes);
     const links = [...host.querySelectorAll("li a")].map((one) => one.getAttribute("href"));
     expect(links).toEqual([expect.stringContaining("runs/r/report?split=train&step=1")]);
+  });
+});
+
+describe("a transcript in a report", () => {
+  it("links to nothing that the file lacks, and asks for no image", async () => {
+    answerWith(async () => Response.json({}));
+    const image = part("image", "a picture");
+    const note = "The rest of the prompt is in the report";
+    const host = await drawn(<Transcript reply={reply({ turns: [turn("user", [image])], notes: [note] })} />, session);
+    expect(host.textContent).toContain(note);
+    expect(host.querySelector("a, img")).toBeNull();
   });
 });

@@ -3,6 +3,7 @@
 import { useSession } from "../../../state/useSession";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isAlone } from "../../../api";
 import type { SampleReply, TurnView } from "../../../api/types.gen";
 import type { Place } from "../../../lib/address/address";
 import { answerOf } from "../../../lib/sample/answer";
@@ -116,7 +117,7 @@ const REPORT = "the report";
 /** The note of the file's reader on a sample; if it ends with the report of the step, it links there. */
 function Noted({ note, to }: { note: string; to: Partial<Place> }) {
   const session = useSession();
-  if (!note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
+  if (isAlone() || !note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
   return (
     <>
       <Text text={note.slice(0, -REPORT.length)} />
