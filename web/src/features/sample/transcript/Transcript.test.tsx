@@ -226,7 +226,7 @@ describe("a transcript", () => {
 describe("a transcript in a report", () => {
   it("links to nothing that the file lacks, and asks for no image", async () => {
     answerWith(async () => Response.json({}));
-    const image = part("image", "a picture");
+    const image = part("image", "a picture", { image: true });
     const note = "The rest of the prompt is in the report";
     const host = await drawn(<Transcript reply={reply({ turns: [turn("user", [image])], notes: [note] })} />, session);
     expect(host.textContent).toContain(note);
