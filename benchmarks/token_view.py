@@ -184,15 +184,17 @@ def main() -> None:
         places = ["--index-dir", str(folder / "index"), "--state-dir", str(folder / "state")]
         with subprocess.Popen([*command, *places], stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
-            address = server.stdout.readline().split()[3]
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            for size in SIZES:
-                for figures in (partial(measure, address=address, size=size), partial(measure_plain, size=size)):
-                    page = browser.new_page(viewport={"width": 1440, "height": 900})
-                    figures(page)
-                    page.close()
-            browser.close()
-            server.terminate()
+            try:
+                address = server.stdout.readline().split()[3]
+                browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+                for size in SIZES:
+                    for figures in (partial(measure, address=address, size=size), partial(measure_plain, size=size)):
+                        page = browser.new_page(viewport={"width": 1440, "height": 900})
+                        figures(page)
+                        page.close()
+                browser.close()
+            finally:
+                server.terminate()
 
 
 if __name__ == "__main__":
