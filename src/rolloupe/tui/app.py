@@ -13,7 +13,6 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.theme import Theme
 
-from rolloupe.errors import RolloupeError, defect
 from rolloupe.index import Library
 from rolloupe.tui.draw.palettes import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
 from rolloupe.tui.run.bookmarks import Bookmarks
@@ -54,7 +53,7 @@ class Terminal(App[None]):
         self.ended_by: signal.Signals | None = None
         self.begun = asyncio.Event()
         """Set once there is a sample on the screen, or no run to show."""
-        self.questions = Questions(self._call, self._failed)
+        self.questions = Questions(self._call)
         for one in PALETTES.values():
             self.register_theme(theme_of(one))
         self.set_palette(palette or DARK_PALETTE)
@@ -66,10 +65,6 @@ class Terminal(App[None]):
 
     def _call(self, work: Callable[[], None]) -> None:
         self.call_later(work)
-
-    def _failed(self, error: Exception) -> None:
-        """Say what failed; the app goes on."""
-        self.rollouts.failed(str(error) if isinstance(error, RolloupeError) else defect(error))
 
     async def on_load(self) -> None:
         """Hear before the screen is taken who ends the process, so as to give the terminal back."""

@@ -27,15 +27,21 @@ class Bookmarks:
 
     def toggle(self, run: OpenRun, item: SampleItem) -> bool:
         """Set or remove a bookmark; a note stays. Returns whether it is set now."""
+        is_set = not _is_set(self._mark(run, item.key))
+        while not self._put(run, item, is_set):
+            pass  # another viewer changed it in between
+        return is_set
+
+    def _put(self, run: OpenRun, item: SampleItem, is_set: bool) -> bool:
+        """Set or remove a bookmark. Returns False if another change was first."""
         mark = self._mark(run, item.key)
         value = mark.value if mark and isinstance(mark.value, SampleMark) else SampleMark()
-        is_set = not value.bookmarked
         changed = SampleMark(
             bookmarked=is_set, note=value.note, uid=item.uid, excerpt=item.response[:MAX_EXCERPT_CHARS]
         )
         kept = changed if is_set or value.note else None
-        self._opened().write(Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0), run)
-        return is_set
+        change = Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0)
+        return not self._opened().write(change, run).is_conflict
 
     def _mark(self, run: OpenRun, key: SampleKey) -> Mark | None:
         state = self._opened()

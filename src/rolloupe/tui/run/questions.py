@@ -4,43 +4,44 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from rolloupe.errors import RolloupeError, defect
+
 T = TypeVar("T")
 
 Tell = Callable[[Callable[[], None]], None]
 """Has the screen's own thread call something."""
 
+Failed = Callable[[str], None]
+"""Hears why a question failed."""
+
 
 class Questions:
-    """Two threads: one for what a person waits for, one for what takes long. Failures go to `failed`."""
+    """Two threads: one for what a person waits for, one for what takes long. Each failure goes to whoever asked."""
 
-    def __init__(self, tell: Tell, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._failed = failed
         self._quick = ThreadPoolExecutor(1, "question")
         self._slow = ThreadPoolExecutor(1, "slow question")
         self._numbers: dict[str, int] = {}
         self._open = 0
 
-    def ask(self, kind: str, work: Callable[[], T], then: Callable[[T], None], *, is_slow: bool = False) -> None:
+    def ask(
+        self, kind: str, work: Callable[[], T], then: Callable[[T], None], failed: Failed, *, is_slow: bool = False
+    ) -> None:
         """Do some work, then hand its result to the screen, unless a newer question of its kind was asked."""
         number = self._numbers[kind] = self.number(kind) + 1
         self._open += 1
-        (self._slow if is_slow else self._quick).submit(lambda: self._tell(self._answer(kind, number, work, then)))
 
-    def _answer(self, kind: str, number: int, work: Callable[[], T], then: Callable[[T], None]) -> Callable[[], None]:
-        """Do the work of a question; returns what the screen does with its result."""
-        if not self.is_newest(kind, number):
-            return lambda: self._close(lambda: None)
-        try:
-            result = work()
-        except Exception as error:  # a defect becomes a line on the screen; the app goes on
-            failure = error
-            return lambda: self._close(lambda: self._failed(failure))
-        return lambda: self._close(lambda: then(result) if self.is_newest(kind, number) else None)
+        def answer() -> None:
+            hand_over = _done(work, then, failed) if self.is_newest(kind, number) else None
+            self._tell(lambda: self._close(kind, number, hand_over))
 
-    def _close(self, then: Callable[[], None]) -> None:
+        (self._slow if is_slow else self._quick).submit(answer)
+
+    def _close(self, kind: str, number: int, hand_over: Callable[[], None] | None) -> None:
         self._open -= 1
-        then()
+        if hand_over is not None and self.is_newest(kind, number):
+            hand_over()
 
     def forget(self, kind: str) -> None:
         """Ignore the answer to a question that is still open."""
@@ -63,3 +64,13 @@ class Questions:
         """Ask no more."""
         for pool in (self._quick, self._slow):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _done(work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> Callable[[], None]:
+    """Do the work of a question; returns what hands its result to the screen, or its failure."""
+    try:
+        result = work()
+    except Exception as error:  # a defect becomes a line on the screen; the app goes on
+        reason = str(error) if isinstance(error, RolloupeError) else defect(error)
+        return lambda: failed(reason)
+    return lambda: then(result)

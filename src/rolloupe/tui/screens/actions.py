@@ -134,6 +134,7 @@ class Actions:
     def _search(self, text: str) -> None:
         if text:
             me = self._me
+            me.questions.forget("find")
             me.app.push_screen(SearchScreen(me, text), lambda hit: self._open_hit(hit, text))
 
     def _open_hit(self, hit: Hit | None, text: str) -> None:
@@ -308,7 +309,7 @@ class Actions:
             me.show_bookmark(is_set)
             me.tell("Bookmarked; the page shows it too." if is_set else "The bookmark is removed.")
 
-        me.questions.ask("toggle bookmark", lambda: me.bookmarks.toggle(run, item), show)
+        me.ask("toggle bookmark", lambda: me.bookmarks.toggle(run, item), show)
 
     def action_help(self) -> None:
         """Show all keys."""

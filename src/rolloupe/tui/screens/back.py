@@ -1,10 +1,13 @@
 """What the screens over the main one share: a title, a way back, and the run."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from textual import events
+from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 
+from rolloupe.tui.draw.ink import ALARM, Line, safe
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens.help import HelpScreen
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
 T = TypeVar("T")
+A = TypeVar("A")
 
 
 class BackScreen(Screen[T | None]):
@@ -23,6 +27,9 @@ class BackScreen(Screen[T | None]):
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
         self.rollouts = rollouts
+        self._asked: set[str] = set()
+        self._failures: dict[str, str] = {}
+        """Why the newest questions failed, by their kind."""
 
     @property
     def session(self) -> Session:
@@ -34,9 +41,37 @@ class BackScreen(Screen[T | None]):
         """Whom to ask."""
         return self.rollouts.questions
 
+    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
+        """Ask a question, whose answer nobody waits for once the person has left."""
+        self._asked.add(kind)
+        self._failures.pop(kind, None)
+        self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
+
+    def failed(self, kind: str, reason: str) -> None:
+        """Say in the title that a question failed."""
+        self._failures[kind] = reason
+        self.query(LineBar).first().changed()
+
+    def title_bar(self, name: str, lines_of: Callable[[int], Sequence[Line]]) -> LineBar:
+        """Return the first bar of the screen: its title, or what failed."""
+
+        def lines(width: int) -> Sequence[Line]:
+            failures = [[safe(f" {reason}", ALARM)] for reason in self._failures.values()]
+            return failures[:1] or lines_of(width)
+
+        return LineBar(name, lines)
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Leave, once: a key or an answer that comes later has no effect."""
+        if not self.is_current:
+            return AwaitComplete()
+        for kind in self._asked:
+            self.questions.forget(kind)
+        return super().dismiss(result)
+
     def redraw(self, *names: str) -> None:
-        """Draw some bars again, if the person has not left."""
-        for name in names if self.is_mounted else ():
+        """Draw some bars again."""
+        for name in names:
             self.query_one(f"#{name}", LineBar).changed()
 
     def on_resize(self, _: events.Resize) -> None:

@@ -31,14 +31,14 @@ class EvalsScreen(BackScreen[SampleKey]):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("evals-title", self._title)
+        yield self.title_bar("evals-title", self._title)
         yield RowList("evals")
 
     def on_mount(self) -> None:
         """Ask for the evaluations."""
         self.rows.focus()
         run = self.session.run
-        self.questions.ask("evals", lambda: query.evals(run), self._take)
+        self.ask("evals", lambda: query.evals(run), self._take)
 
     @property
     def rows(self) -> RowList:
@@ -50,8 +50,6 @@ class EvalsScreen(BackScreen[SampleKey]):
         self._show(0)
 
     def _show(self, cursor: int) -> None:
-        if not self.is_mounted:
-            return
         if self._grid is not None:
             self.rows.fill(len(self._grid.prompts), self._prompt_row, cursor)
         else:
@@ -90,21 +88,19 @@ class EvalsScreen(BackScreen[SampleKey]):
         if self._grid is None:
             assert self._evals is not None
             split = self._split = self._evals[number].split
-            self.questions.ask("grid", lambda: query.grid(run, split, limit=PROMPTS), self._take_grid)
+            self.ask("grid", lambda: query.grid(run, split, limit=PROMPTS), self._take_grid)
             return
         grid, split = self._grid, self._split
+        if number >= len(grid.prompts):  # chosen before the prompts were there
+            return
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
         if step is not None:
-            self.questions.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self._open)
+            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self.dismiss)
 
     def _take_grid(self, grid: Grid) -> None:
         self._grid = grid
         self._show(0)
-
-    def _open(self, key: SampleKey) -> None:
-        if self.is_mounted:
-            self.dismiss(key)
 
     def pressed(self, key: str) -> bool:
         """Go back from the prompts to the evaluations."""

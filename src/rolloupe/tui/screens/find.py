@@ -66,7 +66,7 @@ class Finder:
         blocks_of = screen.blocks_of
         screen.tell(f"{count(len(self.found), 'match').replace('matchs', 'matches')} here; looking further …")
         asked = screen.questions.number("find") + 1
-        screen.questions.ask(
+        screen.ask(
             "find",
             lambda: next_sample(
                 screen.session, place, number, text, blocks_of, lambda: not screen.questions.is_newest("find", asked)

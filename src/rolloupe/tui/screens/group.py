@@ -91,7 +91,7 @@ class GroupScreen(BackScreen[SampleKey]):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("group-title", self._title)
+        yield self.title_bar("group-title", self._title)
         yield LineBar("group-head", self._heads, "surface-page")
         yield GroupPane()
         yield LineBar("group-foot", lambda _: [[(" ←/→ answer  Enter opens it  j/k scroll  Esc leaves", DIM)]])
@@ -108,7 +108,7 @@ class GroupScreen(BackScreen[SampleKey]):
             return GroupAnswers(compared.best, columns, compared.total, mask(own.prompt) if own else "")
 
         self.pane.focus()
-        self.questions.ask("group", ask, self._take)
+        self.ask("group", ask, self._take)
 
     @property
     def pane(self) -> GroupPane:
@@ -116,10 +116,9 @@ class GroupScreen(BackScreen[SampleKey]):
         return self.query_one(GroupPane)
 
     def _take(self, group: GroupAnswers) -> None:
-        if self.is_mounted:
-            self._group = group
-            self.number = next((n for n, one in enumerate(group.columns) if one.key == self._key), 0)
-            self._show()
+        self._group = group
+        self.number = next((n for n, one in enumerate(group.columns) if one.key == self._key), 0)
+        self._show()
 
     def _window(self) -> tuple[int, list[AnswerColumn]]:
         columns = self._group.columns if self._group else []

@@ -40,4 +40,5 @@ class HelpScreen(ModalScreen[None]):
         """Leave."""
         if event.key in ("escape", "q", "question_mark", "enter"):
             event.stop()
-            self.dismiss(None)
+            if self.is_current:  # else an earlier key has left already
+                self.dismiss(None)

@@ -1,6 +1,7 @@
 """`m`: every curve of the run, as on the page; a cursor on the curve goes to a step."""
 
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry
 from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, sparkline
 from rolloupe.tui.draw.figures import brief
@@ -31,17 +34,18 @@ class MetricsScreen(BackScreen[int]):
         super().__init__(rollouts)
         self._entries: list[CurveEntry] | None = None
         self._curves: dict[int, Curve] = {}
-        self._asked: set[int] = set()
+        self._read: set[int] = set()
+        """The curves that are asked for."""
         self._others: dict[int, list[tuple[str, Curve]]] = {}
         """The same curve of the other open runs, by the number of the curve."""
-        self._at = -1
-        """The chosen point of the chart; -1 for the last."""
+        self._at: dict[int, int] = {}
+        """The chosen point of each curve, by its number; of others the last."""
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("metrics-title", self._title)
+        yield self.title_bar("metrics-title", self._title)
         with Horizontal(id="curves"):
-            yield RowList("metrics")
+            yield RowList("metrics", opens_at_once=False)
             with Vertical(id="chart-pane"):
                 yield LineBar("chart", self._chart, "surface-page")
 
@@ -49,7 +53,7 @@ class MetricsScreen(BackScreen[int]):
         """Ask which curves the run has."""
         self.rows.focus()
         run, split = self.session.run, self.rollouts.place.split
-        self.questions.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
+        self.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
 
     @property
     def rows(self) -> RowList:
@@ -57,10 +61,9 @@ class MetricsScreen(BackScreen[int]):
         return self.query_one("#metrics", RowList)
 
     def _take(self, entries: list[CurveEntry]) -> None:
-        if self.is_mounted:
-            self._entries = entries
-            self.rows.fill(len(entries), self._row, 0)
-            self.redraw("metrics-title", "chart")
+        self._entries = entries
+        self.rows.fill(len(entries), self._row, 0)
+        self.redraw("metrics-title", "chart")
 
     def _title(self, _: int) -> list[Line]:
         if self._entries == []:
@@ -71,10 +74,10 @@ class MetricsScreen(BackScreen[int]):
         """Return a curve, or ask for it."""
         if self._entries is None or number >= len(self._entries):
             return None
-        if number not in self._curves and number not in self._asked:
-            self._asked.add(number)
+        if number not in self._curves and number not in self._read:
+            self._read.add(number)
             run, entry = self.session.run, self._entries[number]
-            self.questions.ask(
+            self.ask(
                 f"curve {number}",
                 lambda: query.curves(run, [entry.query], most=POINTS)[0],
                 lambda curve: self._keep(number, curve),
@@ -83,27 +86,25 @@ class MetricsScreen(BackScreen[int]):
 
     def _keep(self, number: int, curve: Curve) -> None:
         self._curves[number] = curve
-        if self.is_mounted:
-            self.rows.refresh()
-            self.redraw("chart")
+        self.rows.refresh()
+        self.redraw("chart")
 
     def _of_others(self, number: int, entry: CurveEntry) -> list[tuple[str, Curve]]:
         """Return the same curve of other runs, or ask for it."""
         if number not in self._others:
             self._others[number] = []
             library, own = self.rollouts.library, self.session.run
-            runs = [run for run in library.runs if run.id != own.id][:OTHERS] if library is not None else []
+            runs = [run for run in library.runs if run.id != own.id] if library is not None else []
 
             def read() -> list[tuple[str, Curve]]:
-                found = [(run.info.name, query.curves(run, [entry.query], most=POINTS)[0]) for run in runs]
-                return [(name, curve) for name, curve in found if len(curve.steps)]
+                return list(islice(_curves_of(runs, entry), OTHERS))
 
             def keep(curves: list[tuple[str, Curve]]) -> None:
                 self._others[number] = curves
                 self.redraw("chart")
 
             if runs:
-                self.questions.ask(f"others {number}", read, keep)
+                self.ask(f"others {number}", read, keep)
         return self._others[number]
 
     def _row(self, number: int, width: int) -> list[Line]:
@@ -126,7 +127,7 @@ class MetricsScreen(BackScreen[int]):
         title: Line = [(" ", PLAIN), safe(entry.title, STRONG), ("  ", PLAIN), safe(entry.unit, DIM)]
         if not values:
             return [title, [(" no values", DIM)]]
-        at = self._at if 0 <= self._at < len(values) else len(values) - 1
+        at = self._at.get(self.rows.cursor, len(values) - 1)
         others = self._of_others(self.rows.cursor, entry)
         span = steps[0], steps[-1]
         curves = [_points(one, span) for one in (curve, *(one for _, one in others))]
@@ -144,7 +145,6 @@ class MetricsScreen(BackScreen[int]):
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Show a curve."""
         event.stop()
-        self._at = -1
         self.redraw("chart")
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
@@ -152,17 +152,28 @@ class MetricsScreen(BackScreen[int]):
         event.stop()
         curve = self._curves.get(event.number)
         if curve is not None and len(curve.steps):
-            self.dismiss(int(curve.steps[self._at]))
+            self.dismiss(int(curve.steps[self._at.get(event.number, -1)]))
 
     def pressed(self, key: str) -> bool:
         """Move along the curve."""
         curve = self._curves.get(self.rows.cursor)
         if key not in ("left", "right", "h", "l") or curve is None or not len(curve.steps):
             return False
-        at = self._at if self._at >= 0 else len(curve.steps) - 1
-        self._at = max(0, min(at + (1 if key in ("right", "l") else -1), len(curve.steps) - 1))
+        at = self._at.get(self.rows.cursor, len(curve.steps) - 1)
+        self._at[self.rows.cursor] = max(0, min(at + (1 if key in ("right", "l") else -1), len(curve.steps) - 1))
         self.redraw("chart")
         return True
+
+
+def _curves_of(runs: Iterable[OpenRun], entry: CurveEntry) -> Iterator[tuple[str, Curve]]:
+    """Yield the curve of each run that has it."""
+    for run in runs:
+        try:
+            curve = query.curves(run, [entry.query], most=POINTS)[0]
+        except (BadQuery, NotFound):
+            continue
+        if len(curve.steps):
+            yield run.info.name, curve
 
 
 def _values(curve: Curve | None) -> list[float | None]:

@@ -83,14 +83,15 @@ class PickScreen(ModalScreen[int | None]):
         self._choose(event.number)
 
     def _choose(self, row: int) -> None:
-        if row < len(self._numbers):
+        if row < len(self._numbers) and self.is_current:
             self.dismiss(self._numbers[row])
 
     def on_key(self, event: events.Key) -> None:
         """Move in the list while typing, choose, or leave."""
         if event.key == "escape":
             event.stop()
-            self.dismiss(None)
+            if self.is_current:  # else an earlier key has left already
+                self.dismiss(None)
         elif event.key == "enter" and self.focused is not self.rows:
             event.stop()
             event.prevent_default()

@@ -1,6 +1,7 @@
 """The main screen: the list at the left, the sample at the right. What its keys do is in `actions.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -31,6 +32,8 @@ from rolloupe.tui.views.headers import NARROW, Marks, foot_line, run_line, sampl
 from rolloupe.tui.views.lists import Picker, sort_words
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.reader import TextPane
+
+A = TypeVar("A")
 
 REST_S = 0.3
 """The shortest rest between two looks at a run that grows."""
@@ -191,7 +194,7 @@ class Rollouts(Actions, Screen[None]):
             self.side.show_list(page.total, page.offset + (names.index(name) if name in names else 0))
             self.side.list.refresh()
 
-        self.questions.ask("group row", lambda: session.groups(at.place, 0, key), take)
+        self.ask("group row", lambda: session.groups(at.place, 0, key), take)
 
     def show_groups(self, is_grouped: bool) -> None:
         """List groups, or samples."""
@@ -210,7 +213,7 @@ class Rollouts(Actions, Screen[None]):
         sample, run = self.shown.sample, self.session.run
         if sample is not None:
             key = sample.key
-            self.questions.ask("bookmark", lambda: self.bookmarks.has(run, key), self.show_bookmark)
+            self.ask("bookmark", lambda: self.bookmarks.has(run, key), self.show_bookmark)
 
     def show_bookmark(self, is_set: bool) -> None:
         """Show whether the sample is bookmarked."""
@@ -266,6 +269,10 @@ class Rollouts(Actions, Screen[None]):
 
     # What is asked
 
+    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
+        """Ask a question."""
+        self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
+
     def ask_state(self) -> None:
         """Ask for the state of the run: its steps, its splits, its columns."""
         split = self.place.split
@@ -273,7 +280,7 @@ class Rollouts(Actions, Screen[None]):
         def ask() -> tuple[RunState, list[str]]:
             return self.session.state(split), self.session.columns(split)
 
-        self.questions.ask("state", ask, lambda answer: self._take_state(*answer))
+        self.ask("state", ask, lambda answer: self._take_state(*answer))
 
     def _hear(self, run: OpenRun | None) -> None:
         """A thread of the index tells that a run has changed."""
@@ -296,7 +303,7 @@ class Rollouts(Actions, Screen[None]):
             session.wait_for_samples()
             return session.open(at.place, at.number, at.sample.key if at.sample else None)
 
-        self.questions.ask("run", read, lambda now: self.begin(library, session, now, self.mask), is_slow=True)
+        self.ask("run", read, lambda now: self.begin(library, session, now, self.mask), is_slow=True)
 
     def _look_again(self) -> None:
         self.is_due = False
@@ -324,7 +331,7 @@ class Rollouts(Actions, Screen[None]):
         """Read the list and the sample again; who is on the way to another one still gets there."""
         self.side.samples.clear()
         is_there = (self.place, self.number) == (self.shown.place, self.shown.number)
-        self.go(self.place, self.number, self.shown.sample.key if is_there and self.shown.sample else None)
+        self._open(self.place, self.number, self.shown.sample.key if is_there and self.shown.sample else None)
 
     def _take_state(self, state: RunState, columns: list[str]) -> None:
         before = self.state
@@ -343,29 +350,40 @@ class Rollouts(Actions, Screen[None]):
     def _want_page(self, number: int) -> None:
         place = self.place
         read = self.session.groups if self.side.samples.is_grouped else self.session.page
-        self.questions.ask(f"page {number}", lambda: read(place, number), lambda page: self._take_page(place, page))
+        self.ask(f"page {number}", lambda: read(place, number), lambda page: self._take_page(place, page))
 
     def _take_page(self, place: ListPlace, page: SamplePage | GroupPage) -> None:
         if place == self.place and isinstance(page, GroupPage) == self.side.samples.is_grouped:
             self.side.samples.take(page)
             self.side.list.refresh()
 
-    def failed(self, reason: str) -> None:
-        """Say that a question failed; the person stays where the shown sample is, and a wrong filter can be mended."""
+    def failed(self, kind: str, reason: str) -> None:
+        """Say that a question failed, on the screen that the person looks at."""
+        if kind == "sample":
+            self._stay()
+        self.tell(reason, is_alarm=True)
+        if isinstance(self.app.screen, TokensScreen):
+            self.app.screen.failed(kind, reason)
+
+    def _stay(self) -> None:
+        """Stay where the shown sample is; a wrong filter can be mended."""
         typed = self.place.where if self.place.where != self.shown.place.where else None
         self.place, self.number = self.shown.place, self.shown.number
         self._show_places()
         self._show_row()
         if typed is not None:
             self.action_filter(typed)
-        self.tell(reason, is_alarm=True)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
-        """Go to a sample."""
+        """Go to a sample. Who moves waits for no find any more."""
+        self.questions.forget("find")
+        self._open(place, number, key)
+
+    def _open(self, place: ListPlace, number: int, key: SampleKey | None) -> None:
         is_new_split = place.split != self.place.split
         self.place, self.number = place, number
         self.questions.forget("group row")
-        self.questions.ask("sample", lambda: self.session.open(place, number, key), self.show)
+        self.ask("sample", lambda: self.session.open(place, number, key), self.show)
         if is_new_split:
             self.ask_state()
 
@@ -381,7 +399,7 @@ class Rollouts(Actions, Screen[None]):
     def go_to_split(self, split: str) -> None:
         """Go to another split, at the same step if it has it."""
         place, session = self.place, self.session
-        self.questions.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
+        self.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
 
     def go_to_run(self, session: Session) -> None:
         """Look at another of the open runs."""
@@ -390,4 +408,4 @@ class Rollouts(Actions, Screen[None]):
             if self.library is not None:
                 self.begin(self.library, session, at, self.mask)
 
-        self.questions.ask("sample", session.first, begin)
+        self.ask("sample", session.first, begin)

@@ -33,7 +33,7 @@ class SearchScreen(BackScreen[Hit]):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("search-head", self._head)
+        yield self.title_bar("search-head", self._head)
         yield RowList("hits", height=2)
 
     def on_mount(self) -> None:
@@ -49,10 +49,10 @@ class SearchScreen(BackScreen[Hit]):
             ):  # fmt: skip
                 self.app.call_later(self._take, found)
 
-        questions.ask("search", search, lambda _: None, is_slow=True)
+        self.ask("search", search, lambda _: None, is_slow=True)
 
     def _take(self, found: Found) -> None:
-        if not self.is_mounted:  # the person left meanwhile
+        if self not in self.app.screen_stack:  # the person left meanwhile
             return
         self._hits += found.hits
         self._progress = found
@@ -83,7 +83,3 @@ class SearchScreen(BackScreen[Hit]):
         """Return the hit."""
         event.stop()
         self.dismiss(self._hits[event.number])
-
-    def on_unmount(self) -> None:
-        """End the search."""
-        self.questions.forget("search")

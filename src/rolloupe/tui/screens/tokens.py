@@ -30,7 +30,7 @@ class TokensScreen(BackScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("tokens-title", self._title)
+        yield self.title_bar("tokens-title", self._title)
         yield LineBar("legend", self._legend, "surface-page")
         yield TokenPane()
         yield LineBar("card", self._card)
@@ -49,13 +49,12 @@ class TokensScreen(BackScreen[None]):
     def _ask(self) -> None:
         sample, run, mask = self._at.sample, self.session.run, self.rollouts.mask
         if sample is not None:
-            self.questions.ask("tokens", lambda: tokens_of(run, sample, mask), self._take)
+            self.ask("tokens", lambda: tokens_of(run, sample, mask), self._take)
 
     def _take(self, tokens: TokenSheet | None) -> None:
-        if self.is_mounted:
-            self._is_read = True
-            self.pane.show(tokens)
-            self.redraw("tokens-title", "legend", "card")
+        self._is_read = True
+        self.pane.show(tokens)
+        self.redraw("tokens-title", "legend", "card")
 
     def _title(self, width: int) -> list[Line]:
         if self._at.sample is None:
@@ -66,9 +65,13 @@ class TokensScreen(BackScreen[None]):
     def _legend(self, width: int) -> list[Line]:
         pane = self.pane
         if pane.tokens is None:
-            words = " The record of this sample holds no tokens." if self._is_read else " Reading …"
-            return [[(words, PLAIN)], [("─" * width, Ink("line-2"))]]
+            return [[(self._why_none(), PLAIN)], [("─" * width, Ink("line-2"))]]
         return [legend(pane.tokens, pane.series, pane.scale, width), [("─" * width, Ink("line-2"))]]
+
+    def _why_none(self) -> str:
+        if self._failures:
+            return " The tokens cannot be shown."
+        return " The record of this sample holds no tokens." if self._is_read else " Reading …"
 
     def _card(self, width: int) -> list[Line]:
         pane = self.pane
@@ -82,8 +85,14 @@ class TokensScreen(BackScreen[None]):
 
     def show(self, at: SampleAt) -> None:
         """Show the tokens of another sample."""
+        self._failures.clear()
         self._at = at
         self._ask()
+
+    def failed(self, kind: str, reason: str) -> None:
+        """Say so instead of the tokens, too."""
+        super().failed(kind, reason)
+        self.redraw("legend")
 
     def pressed(self, key: str) -> bool:
         """Choose a series, go to another sample, or scroll."""

@@ -33,12 +33,16 @@ class RowList(LinePane):
     class Moved(Chosen):
         """A person moved the cursor to a row."""
 
-    def __init__(self, id: str | None = None, *, height: int = 1, keeps_cursor: bool = True) -> None:
+    def __init__(
+        self, id: str | None = None, *, height: int = 1, keeps_cursor: bool = True, opens_at_once: bool = True
+    ) -> None:
         super().__init__(id=id)
         self.row_height = height
         self.total = 0
         self.cursor = 0
         self.keeps_cursor = keeps_cursor
+        self.opens_at_once = opens_at_once
+        """False for a list in which the first click only moves the cursor."""
         self._lines_of: LinesOf = lambda _number, _width: []
 
     def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
@@ -106,8 +110,12 @@ class RowList(LinePane):
             self.choose()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the row under the mouse."""
+        """Choose the row under the mouse, or move the cursor to it."""
         number = (event.y + self.scroll_offset.y) // self.row_height
-        if 0 <= number < self.total:
+        if not 0 <= number < self.total:
+            return
+        if number != self.cursor and not self.opens_at_once:
+            self.move(number - self.cursor)
+        else:
             self.go_to(number)
             self.choose()

@@ -1,0 +1,180 @@
+"""Keys and clicks that come before the answer to an earlier one: a person does not wait."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.errors import NotFound
+from rolloupe.state import Change, SampleMark, State
+from rolloupe.tui.run import session as session_module
+from rolloupe.tui.run.questions import Questions
+from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.widgets.bar import LineBar
+from tests.cli.support import row, write_run
+from tests.tui.support import Driver, terminal
+
+SCREENS = {"m": "curve_catalogue", "v": "compared", "E": "evals", "t": "token_page"}
+"""The keys of screens, and the query that each begins with."""
+
+
+def play(path: Path, folder: Path, scene: Callable[[Driver], Awaitable[None]]) -> None:
+    """Play a scene at the terminal."""
+
+    async def on_stage() -> None:
+        async with terminal(path, folder) as driver:
+            await scene(driver)
+
+    asyncio.run(on_stage())
+
+
+class Gate:
+    """Holds every answer to a query until it opens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        self.is_asked, self._is_open = threading.Event(), threading.Event()
+        asked: Callable[..., Any] = getattr(session_module.query, name)
+
+        def held(*args: Any, **named: Any) -> Any:
+            self.is_asked.set()
+            assert self._is_open.wait(5)
+            return asked(*args, **named)
+
+        monkeypatch.setattr(session_module.query, name, held)
+
+    async def until_asked(self, me: Driver) -> None:
+        """Wait until a question waits for its answer."""
+        for _ in range(1000):
+            await me.pilot.pause(0.002)
+            if self.is_asked.is_set():
+                return
+        raise TimeoutError("nothing was asked")
+
+    def open(self) -> None:
+        """Let all answers through."""
+        self._is_open.set()
+
+
+@contextmanager
+def broken(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
+    """Have a query fail."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise NotFound("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session_module.query, name, fail)
+        yield
+
+
+def test_a_screen_that_is_left_before_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        for key, name in SCREENS.items():
+            with monkeypatch.context() as patch:
+                gate = Gate(patch, name)
+                me._send(key)
+                await gate.until_asked(me)
+                for _ in range(2):  # the second key must not leave the main screen as well
+                    me._send("escape")
+                await me.pilot.pause(0.02)
+                gate.open()
+                await me.settle()
+            assert "Sample 1 of 2" in me.text and len(me.app.screen_stack) == 1, key
+
+    play(write_run(tmp_path / "run", {0: [row(n) for n in range(2)]}), tmp_path, scene)
+
+
+def test_a_failure_is_said_on_the_screen_that_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        for key, name in SCREENS.items():
+            with broken(monkeypatch, name):
+                shown = await me.press(key)
+            assert isinstance(me.app.screen, BackScreen) and "the disk is gone" in shown and "Reading" not in shown, key
+            await me.press("escape")
+        await me.press("t")
+        with broken(monkeypatch, "sample_and_group"):
+            assert "the disk is gone" in await me.press("n"), "who goes on in the token view looks at that"
+        assert "the disk" not in await me.press("n") and me.shown.endswith("/1")
+        await me.press("escape")
+
+    play(write_run(tmp_path / "run", {0: [row(n) for n in range(2)]}), tmp_path, scene)
+
+
+def test_a_failure_beside_the_way_to_a_sample_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "sample_and_group")
+        me._send("n")
+        await gate.until_asked(me)
+        me.rollouts.failed("state", "the disk is gone")
+        assert me.rollouts.number == 1
+        gate.open()
+        await me.settle()
+        assert me.shown.endswith("/1")
+
+    play(write_run(tmp_path / "run", {0: [row(n) for n in range(2)]}), tmp_path, scene)
+
+
+def test_a_question_that_is_forgotten_is_not_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_let, heard, worked = threading.Event(), threading.Event(), []
+    questions = Questions(lambda then: then())
+    questions.ask("first", lambda: is_let.wait(20), lambda _: None, pytest.fail)
+    for number in range(9):
+        questions.ask(f"curve {number}", lambda: worked.append(1), pytest.fail, pytest.fail)
+        questions.forget(f"curve {number}")
+    questions.ask("last", lambda: None, lambda _: heard.set(), pytest.fail)
+    is_let.set()
+    assert heard.wait(20) and not worked and not questions.are_open
+    questions.close()
+
+
+def test_a_click_on_another_curve_chooses_it(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {n: [row(0)] for n in range(4)})
+
+    async def scene(me: Driver) -> None:
+        await me.press("P", "m", "left", "left")
+        for is_open in (True, False):
+            await me.pilot.click("#metrics", offset=(4, 1))
+            await me.settle()
+            assert isinstance(me.app.screen, MetricsScreen) == is_open, "the second click opens the step"
+        assert me.shown == "train/3/0/0", "the last step, for the cursor was on another curve"
+
+    play(run, tmp_path, scene)
+
+
+def test_a_bookmark_that_another_viewer_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        write, left = State.write, [1]
+
+        def late(self: State, change: Any, run: Any = None, owner: str = "") -> Any:
+            if left:
+                left.clear()
+                other = SampleMark(bookmarked=False, note="theirs", uid="", excerpt="")
+                write(self, Change(kind="sample", name=change.name, value=other, seen=change.seen), run, owner)
+            return write(self, change, run, owner)
+
+        monkeypatch.setattr(State, "write", late)
+        assert "Bookmarked" in await me.press("b") and not left
+        assert me.rollouts.bookmarks.has(me.rollouts.session.run, me.rollouts.shown.sample.key)  # type: ignore[union-attr]
+
+    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)
+
+
+def test_a_find_is_forgotten_by_one_who_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n, response="far" if n == 3 else "near") for n in range(4)]})
+
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "sample")
+        me.rollouts.finder.enter("far")
+        await gate.until_asked(me)
+        me._send("n")
+        await me.pilot.pause(0.05)
+        gate.open()
+        await me.settle()
+        assert me.shown.endswith("/1")
+
+    play(run, tmp_path, scene)
