@@ -295,6 +295,9 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
     rows = chart([[(0, 0.0), (9, 0.0)], [(5, 1.0), (19, 1.0)]], 10, 2)
     assert [cell.curve for cell in rows[0] if cell.dots != "\u2800"] == [1] * 8, "at the top, from step 5 to 19"
     assert [nth for nth, cell in enumerate(rows[1]) if cell.dots != "\u2800"] == [0, 1, 2, 3, 4], "from step 0 to 9"
+    high, *_, low = chart([[(step, 100.0 * (step == 700)) for step in range(2000)]], 40, 4)
+    assert [nth for nth, cell in enumerate(high) if cell.dots != "\u2800"] == [13], "one value of 100 among zeros"
+    assert all(cell.dots != "\u2800" for cell in low)
     for palette in PALETTES.values():
         colours = [palette.colour(name) for name in ("accent", *(f"run-{nth}" for nth in range(2, 2 + OTHERS)))]
         assert len(set(colours)) == 1 + OTHERS, "each run has a colour of its own"

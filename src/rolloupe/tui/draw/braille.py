@@ -60,7 +60,7 @@ def chart(curves: Sequence[Points], width: int, height: int) -> list[list[Cell]]
     low, high = bounds([value for points in curves for _, value in points])
     start, stop = span_of(curves)
     layers = [
-        _line([_height(value, low, high, height) for value in _columns(points, start, stop, 2 * width)], height)
+        _line([_heights(ends, low, high, height) for ends in _columns(points, start, stop, 2 * width)], height)
         for points in curves
     ]
     return [[_cell(dots) for dots in zip(*rows, strict=True)] for rows in zip(*layers, strict=True)]
@@ -77,32 +77,34 @@ def column_of(step: int, span: tuple[int, int], width: int) -> int:
     return (step - start) * (width - 1) // max(1, stop - start)
 
 
-def _columns(points: Points, start: int, stop: int, width: int) -> list[float | None]:
-    """Return a value for each column: the mean of those of its steps, or that of the column before."""
-    found: dict[int, list[float | None]] = {}
+def _columns(points: Points, start: int, stop: int, width: int) -> list[list[float]]:
+    """Return the lowest and the highest value of each column, or the last one before; nothing where none is known."""
+    found: dict[int, list[float]] = {}
     for step, value in points:
-        found.setdefault(column_of(step, (start, stop), width), []).append(value)
-    columns: list[float | None] = [None] * width
-    value = None
+        values = found.setdefault(column_of(step, (start, stop), width), [])
+        if value is not None and isfinite(value):
+            values.append(value)
+    columns: list[list[float]] = [[] for _ in range(width)]
+    last: list[float] = []
     for column in range(min(found, default=0), max(found, default=-1) + 1):
-        value = columns[column] = _mean(found[column]) if column in found else value
+        values = found.get(column, last)
+        columns[column], last = ([min(values), max(values)] if values else []), values[-1:]
     return columns
 
 
-def _height(value: float | None, low: float, high: float, height: int) -> int | None:
-    if value is None or not isfinite(value):
-        return None
-    return round((value - low) / (high - low) * (4 * height - 1))
+def _heights(values: Sequence[float], low: float, high: float, height: int) -> list[int]:
+    return [round((value - low) / (high - low) * (4 * height - 1)) for value in values]
 
 
-def _line(heights: Sequence[int | None], height: int) -> list[list[int]]:
+def _line(heights: Sequence[Sequence[int]], height: int) -> list[list[int]]:
     """Return the dots of a line through the heights of columns."""
     rows = [[0] * (len(heights) // 2) for _ in range(height)]
-    before: int | None = None
-    for x, y in enumerate(heights):
-        if y is not None:
-            _draw(rows, x, min(y, y if before is None else before), max(y, y if before is None else before))
-        before = y
+    before: Sequence[int] = ()
+    for x, ends in enumerate(heights):
+        if ends:
+            low, high = before or ends
+            _draw(rows, x, min(ends[0], high), max(ends[1], low))
+        before = ends
     return rows
 
 
