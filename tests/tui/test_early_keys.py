@@ -15,7 +15,6 @@ from rolloupe.tui.run import session as session_module
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
-from rolloupe.tui.widgets.bar import LineBar
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
 

@@ -11,7 +11,6 @@ from rolloupe.tui.draw.braille import sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
 from rolloupe.tui.screens.back import BackScreen
-from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
