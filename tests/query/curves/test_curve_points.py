@@ -41,8 +41,8 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         run = runs[0]._opened()
 
         def ask(most: int | None = None, last: int | None = None, **options: object) -> rolloupe.query.Curve:
-            asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, **options))  # type: ignore[arg-type]
-            return curve(run, asked, most=most, step_max=last)
+            asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, last_step=last, **options))  # type: ignore[arg-type]
+            return curve(run, asked, most=most)
 
         whole = ask(outliers=3.0)
         series = pd.Series(values[np.isfinite(values)])
@@ -68,7 +68,7 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         early = ask(last=20, outliers=3.0)
         low, high = pd.Series(values[:21]).quantile([0.25, 0.75])
         inside = (values[:21] >= low - 3 * (high - low)) & (values[:21] <= high + 3 * (high - low))
-        assert early.steps.tolist() == np.flatnonzero(inside).tolist(), "the quartiles are those of the range"
+        assert early.steps.tolist() == np.flatnonzero(inside).tolist(), "the quartiles are those of the steps up to the last one"
         assert early.left_out == 21 - inside.sum() > outside[:21].sum()
         zero = ask(last=20, from_zero=True)
         np.testing.assert_array_equal(zero.values, values[:21] - 90.0)
@@ -78,3 +78,27 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         for wrong in (-1.0, float("nan"), 1e9):
             with pytest.raises(BadQuery, match="outliers is"):
                 ask(outliers=wrong)
+
+
+def test_zooming_in_moves_no_point_no_average_and_no_bound(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    values = random.normal(0, 1, 400) + np.arange(400) / 40
+    values[[20, 350]] = [60.0, -60.0]
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step, value in enumerate(values.tolist()):
+            recorder.metrics(step, {"kl": value, "tokens": 10.0 * step})
+    x = CurveQuery(kind="trainer", name="tokens")
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+
+        def ask(step_min: int | None = None, x_min: float | None = None) -> rolloupe.query.Curve:
+            options = CurveOptions(smooth=30, outliers=0.2, from_zero=True, skip_first=True, x_min=x_min)
+            asked = CurveQuery(kind="trainer", name="kl", options=options, x=x)
+            return curve(runs[0]._opened(), asked, step_min=step_min)
+
+        whole = ask()
+        assert whole.left_out > 2 and whole.smooth is not None
+        for zoomed in (ask(step_min=300), ask(x_min=3000.0)):
+            at = np.searchsorted(whole.steps, zoomed.steps)
+            assert 0 < len(at) < 100 and zoomed.left_out == whole.left_out and zoomed.smooth is not None
+            np.testing.assert_array_equal(zoomed.values, whole.values[at])
+            np.testing.assert_array_equal(zoomed.smooth, whole.smooth[at])

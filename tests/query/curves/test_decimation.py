@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe import wire
-from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
+from rolloupe.query.curves.decimation import LEAST_OF_BAND, LEAST_POINTS, places, places_across
 from rolloupe.query.curves.moving_average import smoothed
 
 GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"
@@ -71,6 +71,19 @@ def test_the_extremes_of_every_bucket_survive() -> None:
         inside = values[kept[(kept >= start) & (kept < start + size)]]
         assert np.nanmin(inside) == np.nanmin(bucket) and np.nanmax(inside) == np.nanmax(bucket)
         assert np.isnan(inside).any() == np.isnan(bucket).any()
+
+
+@given(
+    st.lists(st.tuples(st.floats(-100, 100), numbers, st.floats(0, 9), st.floats(0, 9)), min_size=1, max_size=200),
+    st.integers(LEAST_POINTS, 80),
+)
+def test_the_extremes_of_a_band_survive_too(points: list[tuple[float, float, float, float]], most: int) -> None:
+    x, values, below, above = np.array(points, dtype=np.float64).T
+    band = values - below, values + above
+    for kept in (places(values, most, band), places_across(x, values, most, band)):
+        assert len(kept) <= most
+        if most >= LEAST_OF_BAND and not np.isnan(values).all():
+            assert np.nanmin(band[0][kept]) == np.nanmin(band[0]) and np.nanmax(band[1][kept]) == np.nanmax(band[1])
 
 
 def test_a_moving_average_is_corrected_for_its_start() -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
-from rolloupe.query import CurveOptions, CurveQuery
+from rolloupe.query import CurveOptions, CurveQuery, group_curve
 from rolloupe.record.files import launches
 
 LOSS = CurveQuery(kind="trainer", name="loss", options=CurveOptions(smooth=5))
@@ -52,3 +53,37 @@ def test_the_mean_over_runs_of_one_value_is_that_of_pandas(tmp_path: Path) -> No
             rolloupe.compare_curves(list(runs), LOSS, group_by="optim.rate")
         with pytest.raises(BadQuery, match="loss"):
             rolloupe.compare_curves(list(runs), CurveQuery(kind="trainer", name="lss"), group_by="optim.lr")
+
+
+def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_path: Path) -> None:
+    """Seeds at other speeds: of a range of x, each has other steps."""
+    random = np.random.default_rng(6)
+    for seed, speed in enumerate((7.0, 10.0, 13.0)):
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / f"runs/run{seed}", code=None, config={"lr": 1e-5, "seed": seed}) as run:
+            for step in range(200):
+                loss = {70: 50.0, 140: -49.0}.get(step + seed - 1, float(random.normal(step / 50, 1)))
+                run.metrics(step, {"loss": loss, "s": speed * step})
+    x = CurveQuery(kind="trainer", name="s")
+    with rolloupe.open(tmp_path / "runs", index_dir=tmp_path / "index") as opened:
+        runs = [one._opened() for one in opened]
+        options = CurveOptions(smooth=30)
+
+        def ask(across: CurveQuery | None = x, **bounds: float) -> CurveQuery:
+            return CurveQuery(kind="trainer", name="loss", options=replace(options, **bounds), x=across)
+
+        whole = group_curve(runs, ask()).curve
+        parts = [
+            group_curve(runs, ask(x_min=1000.0, x_max=1500.0)),
+            group_curve(runs, ask(None), step_min=100, step_max=150),
+            group_curve(runs, ask(None), most=20),
+        ]
+        for part, _, low, high, counts in parts:
+            at = np.searchsorted(whole.steps, part.steps)
+            assert 10 < len(at) < 60 and counts.tolist() == [3] * len(at)
+            for name in ("values", "low", "high", "smooth"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[at])
+            assert part.x is None or part.x.tolist() == [10.0 * step for step in part.steps.tolist()]
+        assert (low.min(), high.max()) == (-49.0, 50.0)
+        with pytest.raises(BadQuery, match="at least 5 points"):
+            group_curve(runs, ask(), most=2)

@@ -16,6 +16,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.query.engine import database
 from rolloupe.query.several_runs import shared_prompts
+from rolloupe.record.files import launches
 from tests.index.support import opened
 from tests.server.support import BEARER, WRITE, ask, get, served
 
@@ -230,3 +231,15 @@ def test_routes_of_several_runs_answer_what_the_queries_do(library: Library) -> 
     reply = ask(app, "POST", "/api/run-metrics", BEARER | WRITE, json.dumps(body).encode()).json
     values = by_hand(library.run("run1"), CurveQuery(kind="sample", name="reward"))
     assert reply["left"] == 0 and [one["highest"] for one in reply["runs"]] == [max(values)]
+
+
+def test_each_k_of_an_evaluation_is_a_curve_of_its_own(tmp_path: Path) -> None:
+    for number in range(2):
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / f"runs/run{number}", code=None) as run:
+            tries = [{"prompt": "?", "response": "!", "group": "0", "index": n, "reward": float(n % 2)} for n in range(4)]
+            run.samples(tries, step=0, split="eval/m")
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        found = query.runs_catalogue(library.runs)
+    counts = zip(found.entries, found.runs_with, strict=True)
+    assert [(one.query.options.k, runs) for one, runs in counts if one.query.stat == "pass_at"] == [(2, 2), (4, 2)]

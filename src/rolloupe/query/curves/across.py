@@ -1,4 +1,4 @@
-"""What stands across a chart: the step, or the value of another curve at the step."""
+"""What stands across a chart instead of the step: the value of another curve at the step."""
 
 from typing import NamedTuple
 
@@ -18,20 +18,21 @@ class Across(NamedTuple):
     """The x of each step; NaN for a step without one."""
 
     x: Floats
-    is_known: NDArray[np.bool_]
-    is_step: bool
     start_s: float | None = None
     """For elapsed time: when it begins, in seconds since 1970."""
 
 
-def across(run: OpenRun, query: CurveQuery | None, steps: Ints) -> Across:
-    """Join the steps of a curve with another curve, or with themselves. Raises as `points_of` does."""
-    if query is None:
-        return Across(steps.astype(np.float64), np.ones(len(steps), dtype=np.bool_), is_step=True)
+def across(run: OpenRun, query: CurveQuery, steps: Ints) -> Across:
+    """Join the steps of a curve with another curve. Raises as `points_of` does."""
     others, values, *_ = points_of(run, query)
     x = np.full(len(steps), np.nan)
     if len(others):
         at = np.minimum(np.searchsorted(others, steps), len(others) - 1)
         x = np.where(others[at] == steps, values[at], np.nan)
-    start_s = metric_table(run).start_s if query.kind == "elapsed" else None
-    return Across(x, np.abs(x) <= GREATEST, is_step=False, start_s=start_s)
+    return Across(x, metric_table(run).start_s if query.kind == "elapsed" else None)
+
+
+def is_known(x: Floats) -> NDArray[np.bool_]:
+    """Tell which are places on the axis."""
+    known: NDArray[np.bool_] = np.abs(x) <= GREATEST
+    return known

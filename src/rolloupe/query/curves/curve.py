@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.across import Across, across
-from rolloupe.query.curves.decimation import LEAST_POINTS, places, places_across
+from rolloupe.query.curves.across import across
+from rolloupe.query.curves.cut import Range, cut
+from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
@@ -32,69 +33,58 @@ def curve(
 ) -> Curve:
     """Return one curve, of the steps from `step_min` to `step_max`, in at most `most` points.
 
-    The extremes of a longer curve survive: see `decimation`. A moving average covers all points, including those before
-    `step_min`, so that zooming in does not change it. The quartiles for outliers are those of the range.
+    The extremes of a longer curve and of its band survive: see `decimation`. The moving average, the bounds of outliers
+    and the start of a curve from zero are those of the whole curve, so that zooming in changes none of them.
 
     Raises `BadQuery` for unknown names and for invalid options, `NotFound` for an unknown evaluation.
     """
-    check_curve(query)
+    check_range(most)
+    return cut(whole_curve(run, query), Range(most, step_min, step_max))[0]
+
+
+def check_range(most: int | None) -> None:
+    """Raise `BadQuery` for fewer points than a curve has."""
     if most is not None and most < LEAST_POINTS:
         raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
+
+
+def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
+    """Return a curve with all its points; the x of some may be NaN. Raises as `curve` does."""
+    check_curve(query)
     options = query.options
-    if options.last_step is not None:
-        step_max = options.last_step if step_max is None else min(step_max, options.last_step)
-    points, left_out = _without_outliers(points_of(run, query), options, step_min, step_max)
-    first, stop = _between(points, step_min, step_max)
+    points, left_out = _without_outliers(_own(points_of(run, query), options), options)
     smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
-    axis = across(run, query.x, points.steps)
-    inside = first + np.flatnonzero(axis.is_known[first:stop])
-    shown = inside[_within(axis.x[inside], options)]
-    chosen = _fewer(axis, points.values, shown, most)
-    start = _start(points.values[first:stop]) if options.from_zero else 0.0
+    axis = None if query.x is None else across(run, query.x, points.steps)
+    start = _start(points.values) if options.from_zero else 0.0
     return Curve(
         query=query,
-        steps=points.steps[chosen],
-        values=_from(start, points.values[chosen]),
-        spread=None if points.spread is None else points.spread[chosen],
-        low=None if points.low is None else _from(start, points.low[chosen]),
-        high=None if points.high is None else _from(start, points.high[chosen]),
-        smooth=None if smooth is None else _from(start, smooth[chosen]),
-        points=len(shown),
+        steps=points.steps,
+        values=_from(start, points.values),
+        spread=points.spread,
+        low=None if points.low is None else _from(start, points.low),
+        high=None if points.high is None else _from(start, points.high),
+        smooth=None if smooth is None else _from(start, smooth),
+        points=len(points.steps),
         left_out=left_out,
-        x=None if query.x is None else axis.x[chosen],
-        without_x=stop - first - len(inside),
-        x_start_s=axis.start_s,
+        x=None if axis is None else axis.x,
+        x_start_s=None if axis is None else axis.start_s,
     )
 
 
-def _within(x: Floats, options: CurveOptions) -> NDArray[np.intp]:
-    """Return the ascending places of the points in the range of x, and of its neighbours on both sides."""
-    if options.x_min is None and options.x_max is None:
-        return np.arange(len(x))
-    order = np.argsort(x, kind="stable")
-    first = 0 if options.x_min is None else max(0, int(np.searchsorted(x[order], options.x_min, "left")) - 1)
-    stop = len(x) if options.x_max is None else int(np.searchsorted(x[order], options.x_max, "right")) + 1
-    return np.sort(order[first:stop])
-
-
-def _fewer(axis: Across, values: Floats, shown: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
-    if most is None:
-        return shown
-    return shown[places(values[shown], most) if axis.is_step else places_across(axis.x[shown], values[shown], most)]
-
-
-def _without_outliers(
-    points: Points, options: CurveOptions, step_min: int | None, step_max: int | None
-) -> tuple[Points, int]:
-    """Return the points that a curve keeps, and how many outliers of the range it leaves out."""
+def _own(points: Points, options: CurveOptions) -> Points:
+    """Leave out the first step and those after the last one, where a reader wants it."""
     if options.skip_first and len(points.steps):
         points = _at(points, points.steps > points.steps[0])
+    return points if options.last_step is None else _at(points, points.steps <= options.last_step)
+
+
+def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, int]:
+    """Return the points that are no outliers, and how many are."""
     if not options.outliers:
         return points, 0
-    first, stop = _between(points, step_min, step_max)
-    low, high = inlier_bounds(points.values[first:stop], options.outliers)
+    low, high = inlier_bounds(points.values, options.outliers)
     is_out = (points.values < low) | (points.values > high)
-    return _at(points, ~is_out), int(np.count_nonzero(is_out[first:stop]))
+    return _at(points, ~is_out), int(np.count_nonzero(is_out))
 
 
 def check_curve(query: CurveQuery) -> None:
@@ -146,9 +136,3 @@ def _from(start: float, values: Floats) -> Floats:
     with np.errstate(over="ignore"):
         moved = values - start
     return np.where(np.isfinite(values) & np.isinf(moved), np.copysign(np.finfo(np.float64).max, moved), moved)
-
-
-def _between(points: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:
-    first = 0 if step_min is None else int(np.searchsorted(points.steps, step_min, "left"))
-    stop = len(points.steps) if step_max is None else int(np.searchsorted(points.steps, step_max, "right"))
-    return first, max(first, stop)

@@ -47,10 +47,10 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     skip_first: bool = False
     """Leave out the first step of the curve."""
     outliers: float = 0.0
-    """Leave out values that are further below the first or above the third quartile of the range than so many times
+    """Leave out values that are further below the first or above the third quartile of the curve than so many times
     their distance (Tukey's rule, usually 1.5); 0 keeps all."""
     from_zero: bool = False
-    """Subtract the first finite value of the range from all values."""
+    """Subtract the first finite value of the curve from all values."""
     last_step: int | None = None
     """Leave out the steps after this one."""
     where: str = ""
@@ -89,7 +89,8 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     """One of `STATS`; empty for the default."""
     options: CurveOptions = CurveOptions()
     x: "CurveQuery | None" = None
-    """The curve whose value at a step is the x of the step's point; None for the step itself. Its options are unused"""
+    """The curve whose value at a step is the x of the step's point; None for the step itself.
+    Its filter and its `k` count, its other options do not."""
 
 
 class Curve(NamedTuple):
@@ -110,7 +111,7 @@ class Curve(NamedTuple):
     points: int
     """Number of points; `steps` may hold fewer."""
     left_out: int = 0
-    """Number of outliers left out of the range; they are not among the points."""
+    """Number of outliers left out of the whole curve; they are not among the points."""
     x: Floats | None = None
     """The x of each point, if the query asks for another than the step. It may fall, or be the same for several."""
     without_x: int = 0

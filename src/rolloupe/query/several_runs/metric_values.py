@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.reading.files import listing_once
@@ -122,7 +123,7 @@ def _without_split(entry: CurveEntry) -> CurveEntry:
     """The entry for any run: an evaluation is a split itself, other curves are those of the first split."""
     query = entry.query
     source = query.source if query.kind == "eval" else ""
-    return entry._replace(query=CurveQuery(kind=query.kind, name=query.name, source=source, stat=query.stat))
+    return entry._replace(query=replace(query, source=source))
 
 
 def _state_of(run: OpenRun) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.curve import curve
-from rolloupe.query.curves.decimation import places, places_across
+from rolloupe.query.curves.curve import check_range, whole_curve
+from rolloupe.query.curves.cut import Range, cut
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
 from rolloupe.query.run.config_differences import flat
@@ -61,46 +61,46 @@ def group_curve(
     step_max: int | None = None,
 ) -> GroupCurve:
     """Return the mean of a curve over runs. Runs without the curve are left out; if all are, raises as `curve` does."""
+    check_range(most)
+    found = _whole_curves(runs, query)
+    steps = np.unique(np.concatenate([one.steps for one in found]))
+    values = _by_step(found, steps, lambda one: one.values)
+    is_finite = np.isfinite(values)
+    counts = is_finite.sum(axis=0)
+    mean = _mean(values)
+    spread = np.sqrt(_ratio((np.where(is_finite, values - mean, 0.0) ** 2).sum(axis=0), counts))
+    low = np.where(counts > 0, np.where(is_finite, values, np.inf).min(axis=0), np.nan)
+    high = np.where(counts > 0, np.where(is_finite, values, -np.inf).max(axis=0), np.nan)
+    whole = Curve(
+        query=query,
+        steps=steps,
+        values=mean,
+        spread=spread,
+        low=low,
+        high=high,
+        smooth=smoothed(steps, mean, query.options.smooth) if query.options.smooth else None,
+        points=len(steps),
+        left_out=sum(one.left_out for one in found),
+        x=None if query.x is None else _mean(_by_step(found, steps, lambda one: one.x)),
+        x_start_s=next((one.x_start_s for one in found if one.x_start_s is not None), None),
+    )
+    drawn, chosen = cut(whole, Range(most, step_min, step_max))
+    return GroupCurve(drawn, spread[chosen], low[chosen], high[chosen], counts[chosen])
+
+
+def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
+    """The curves of the runs that have it: whole, as a range of each would draw other runs together."""
     plain = replace(query, options=replace(query.options, smooth=0, spread=False, band=""))
     found, error = list[Curve](), BadQuery("a group of runs needs at least one run")
     with listing_once():
         for run in runs:
             try:
-                found.append(curve(run, plain, step_min=step_min, step_max=step_max))
+                found.append(whole_curve(run, plain))
             except (BadQuery, NotFound) as reason:
                 error = reason if isinstance(reason, BadQuery) else BadQuery(str(reason))
     if not found:
         raise error
-    steps = np.unique(np.concatenate([one.steps for one in found]))
-    values = _by_step(found, steps, lambda one: one.values)
-    is_finite = np.isfinite(values)
-    counts = is_finite.sum(axis=0)
-    some = np.where(is_finite, values, 0.0)
-    mean = _ratio(some.sum(axis=0), counts)
-    spread = np.sqrt(_ratio((np.where(is_finite, values - mean, 0.0) ** 2).sum(axis=0), counts))
-    low = np.where(counts > 0, np.where(is_finite, values, np.inf).min(axis=0), np.nan)
-    high = np.where(counts > 0, np.where(is_finite, values, -np.inf).max(axis=0), np.nan)
-    smooth = smoothed(steps, mean, query.options.smooth) if query.options.smooth else None
-    x = None if query.x is None else _mean(_by_step(found, steps, lambda one: one.x))
-    chosen = np.arange(len(steps))
-    if most is not None:
-        chosen = places(mean, most) if x is None else places_across(x, mean, most)
-    start_s = next((one.x_start_s for one in found if one.x_start_s is not None), None)
-    drawn = Curve(
-        query=query,
-        steps=steps[chosen],
-        values=mean[chosen],
-        spread=spread[chosen],
-        low=low[chosen],
-        high=high[chosen],
-        smooth=None if smooth is None else smooth[chosen],
-        points=len(steps),
-        left_out=sum(one.left_out for one in found),
-        x=None if x is None else x[chosen],
-        without_x=sum(one.without_x for one in found),
-        x_start_s=start_s,
-    )
-    return GroupCurve(drawn, spread[chosen], low[chosen], high[chosen], counts[chosen])
+    return found
 
 
 def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:
