@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rolloupe.insight import RULES, History, check
+from rolloupe.insight.rules.eval_down import _trend
 from rolloupe.insight.spikes import spikes
 from rolloupe.tokens import Floats
 from tests.thoroughness import amount
@@ -130,6 +132,54 @@ def test_a_rule_rings_where_it_must_and_says_where(rule: str) -> None:
 def test_it_does_not_ring_elsewhere_nor_without_curves(rule: str) -> None:
     for curves in [*QUIET[rule], {}]:
         assert raised(rule, curves) == []
+
+
+MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
+    (
+        "not_finite", {"trainer loss": np.where(STEPS < 24, 1.0, np.nan)},
+        [("NaN or infinite at 36 steps, first at 24", 24, 59)],
+    ),
+    ("not_finite", {"trainer once": np.where(STEPS < 1, 1.0, np.nan), "trainer few": [1, 1, 1] + [np.nan] * 7 + [1]}, []),
+    (
+        "kl_spike", {"trainer actor/kl": FLAT + 0.01, "trainer ref/kl": with_values(FLAT + 0.01, _30=9)},
+        [("KL spikes at step 30", 30, 30)],
+    ),
+    (
+        "kl_spike", {name: with_values(FLAT + 0.01, _30=9) for name in ("token kl", "trainer kl", "trainer ref/kl")},
+        [("KL spikes at step 30", 30, 30)],
+    ),
+    (
+        "wrong_longer",
+        {  # there was no wrong answer of late
+            "outcome length_right": FLAT + 300, "outcome length_wrong": np.full(30, 900.0), "outcome right": FLAT + 20,
+            "outcome wrong": FLAT + 20,
+        },
+        [],
+    ),
+    ("lost_samples", {"samples ": with_values(FLAT + 64, _0=17)}, [("Step 0 has 17 samples", 0, 0)]),
+    (
+        "entropy_collapse", {"token entropy": with_values(np.where(STEPS < 40, 2.0, 0.1), _3=0.1)},
+        [("Entropy fell to 0.1", 40, 59)],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "curves", "expected"), MORE_RINGS)
+def test_what_is_seen_only_by_a_closer_look(rule: str, curves: dict[str, Any], expected: list[Any]) -> None:
+    assert raised(rule, curves) == expected
+
+
+def test_a_trend_is_spearmans_rank_correlation() -> None:
+    values = pd.Series([0.0, 0, 0, 0, 1, 1, 3, 2])
+    trend = _trend(History(np.arange(8), values.to_numpy()))
+    assert trend == pytest.approx(values.rank().corr(pd.Series(range(8))))
+
+
+def test_groups_without_spread_are_those_without_an_advantage() -> None:
+    curves = RINGS["no_spread"][0]
+    for more, where in (({}, ""), ({"sample advantage": FLAT}, "advantage = 0")):
+        (alarm,) = RULES["no_spread"].look(Curves(**curves, **more))
+        assert alarm.where == where
 
 
 def test_a_new_level_is_one_alarm_and_later_spikes_stand_out_from_it() -> None:

@@ -1,6 +1,7 @@
 """The curves that rules look at."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -83,7 +84,14 @@ Candidate = tuple[str, str, str]
 
 
 def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "") -> tuple[CurveName, History] | None:
-    """Return the first of some curves that a run has, and which it is, by its finite values.
+    """Return the first of some curves that a run has; see `all_curves`."""
+    return next(all_curves(source, candidates, pattern), None)
+
+
+def all_curves(
+    source: HasCurves, candidates: list[Candidate], pattern: str = ""
+) -> Iterator[tuple[CurveName, History]]:
+    """Yield those of some curves that a run has, and which each is, by their finite values.
 
     Metrics of the trainer whose names match `pattern` follow.
     """
@@ -91,5 +99,4 @@ def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "
     for kind, name, stat in [*candidates, *named]:
         curve = source.curve(kind, name, stat)
         if curve is not None and len(curve := curve.finite()):
-            return CurveName(kind, name), curve
-    return None
+            yield CurveName(kind, name), curve

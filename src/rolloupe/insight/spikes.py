@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
-from rolloupe.insight.curves import Candidate, HasCurves, History, first_curve
+from rolloupe.insight.curves import Candidate, HasCurves, History, all_curves
+from rolloupe.insight.names import CurveName
 
 WINDOW, LEAST = 50, 10
 """A value is compared with at most so many before it, and with at least so many."""
@@ -84,7 +85,7 @@ class _Before:
 
 
 class SpikeRule(NamedTuple):
-    """What a rule about spikes looks at: the first of these curves that a run has."""
+    """What a rule about spikes looks at: those of these curves that a run has."""
 
     candidates: list[Candidate]
     pattern: str
@@ -95,17 +96,25 @@ class SpikeRule(NamedTuple):
     sort: str
 
     def look(self, source: HasCurves) -> Iterator[Alarm]:
-        """Raise an alarm for each spike."""
-        found = first_curve(source, self.candidates, self.pattern)
-        if found is None:
-            return
-        which, curve = found
-        for points, usual in spikes(curve, self.times, self.deviations):
-            first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
-            ratio = f", {worst / usual:.3g} times the median before" if usual > 0 else ""
-            where = f"step {first}" if first == last else f"steps {first} to {last}"
-            title, text = f"{self.what} spikes at {where}", f"{which.name} is {worst:.3g}{ratio}"
-            yield Alarm(title, text, first, last, sort=self.sort, curves=(which,))
+        """Raise an alarm for each spike; curves that spike together have one."""
+        found: list[Alarm] = []
+        for which, curve in all_curves(source, self.candidates, self.pattern):
+            for spike in spikes(curve, self.times, self.deviations):
+                new = self._alarm(which, spike)
+                at = next((at for at, one in enumerate(found) if _is_together(one, new)), None)
+                if at is None:
+                    found.append(new)
+                elif which not in found[at].curves:
+                    found[at] = found[at]._replace(curves=(*found[at].curves, which))
+        yield from found
+
+    def _alarm(self, which: CurveName, spike: Spike) -> Alarm:
+        points, usual = spike
+        first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
+        ratio = f", {worst / usual:.3g} times the median before" if usual > 0 else ""
+        where = f"step {first}" if first == last else f"steps {first} to {last}"
+        title, text = f"{self.what} spikes at {where}", f"{which.name} is {worst:.3g}{ratio}"
+        return Alarm(title, text, first, last, sort=self.sort, curves=(which,))
 
     def rule(self, name: str, title: str) -> Rule:
         """Return the rule."""
@@ -114,3 +123,7 @@ class SpikeRule(NamedTuple):
             f"{self.deviations:g} robust standard deviations, and {RECORD:g} times the greatest value before"
         )
         return Rule(name, title, words, self.look)
+
+
+def _is_together(one: Alarm, other: Alarm) -> bool:
+    return one.first_step <= other.last_step and other.first_step <= one.last_step

@@ -83,7 +83,8 @@ def check(
             for name, reason in run.rules_off().items():
                 complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
         if not found and not as_json:
-            tell(f"Nothing stands out: {len(RULES) - len(set(without))} rules looked at the curves.")
+            looked = [{*RULES} - {*without} - {*run.rules_off()} for run in options.chosen(runs, run_id)]
+            tell(f"Nothing stands out: {len(set().union(*looked))} rules looked at the curves.")
         return NOTHING if any(raised.rule.severity == "error" for _, raised in found) else OK
 
 
@@ -104,7 +105,7 @@ def _print(run: "Run", raised: "Raised", *, names_run: bool) -> None:
     console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
     console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
     steps = f"{alarm.first_step}" if alarm.first_step == alarm.last_step else f"{alarm.first_step}:{alarm.last_step}"
-    words = ["rolloupe", "query", run.path, *(["--split", alarm.split] if alarm.split else []), "--step", steps]
+    words = ["rolloupe", "query", run.path, "--split", alarm.split or _first_split(run), "--step", steps]
     words += ["--where", alarm.where] if alarm.where else []
     words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
     console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)

@@ -44,8 +44,8 @@ def metrics(
 ) -> int:
     """List the trainer's metrics, those of trackers among them.
 
-    Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that is a
-    path is a PATH, any other a NAME.
+    Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that
+    is the path of something there is a PATH, any other a NAME.
 
     With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 

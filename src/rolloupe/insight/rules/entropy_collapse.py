@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, first_curve
 
@@ -16,8 +18,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     which, entropy = found
     early, late = entropy.early(), entropy.late()
     if 0 <= late < SHARE * early:
-        fell = entropy.at(entropy.values < SHARE * early)
-        first, last = int(fell.steps[0]), int(entropy.steps[-1])
+        high = np.flatnonzero(entropy.values[: -max(1, len(entropy) // 5)] >= SHARE * early)
+        first, last = int(entropy.steps[high[-1] + 1]), int(entropy.steps[-1])
         text = f"{which.name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
         yield Alarm(
             f"Entropy fell to {late:.3g}", text, first, last, sort="derived.mean_entropy", descending=False,

@@ -40,8 +40,9 @@ def look(source: HasCurves) -> Iterator[Alarm]:
 
 def _trend(history: History) -> float:
     """The rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
-    _, ranks = np.unique(history.values, return_inverse=True)
-    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if ranks.any() else 0.0
+    _, places, counts = np.unique(history.values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal values share the mean of their ranks
+    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if len(counts) > 1 else 0.0
 
 
 RULE = Rule(

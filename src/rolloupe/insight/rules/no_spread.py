@@ -27,7 +27,9 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     yield Alarm(
         f"{share:.0%} of the groups have no spread",
         f"median of the last {STEPS} steps: {', '.join(parts)}; nothing is learned from such groups",
-        int(flat.steps[-STEPS]), int(flat.steps[-1]), curves=(CurveName("group", "without_spread"),),
+        int(flat.steps[-STEPS]), int(flat.steps[-1]),
+        where="advantage = 0" if source.curve("sample", "advantage", "mean") is not None else "",
+        curves=(CurveName("group", "without_spread"),),
     )  # fmt: skip
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
 
-SHARE = 0.5
+SHARE, LEAST = 0.5, 3
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
@@ -18,10 +19,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         curve = source.curve("trainer", name)
         if curve is None:
             continue
-        is_bad = ~np.isfinite(curve.values)
-        if 0 < is_bad.mean() <= SHARE:
-            for step in curve.steps[is_bad].tolist():
-                bad.setdefault(step, []).append(name)
+        for step in curve.steps[_unusual(~np.isfinite(curve.values))].tolist():
+            bad.setdefault(step, []).append(name)
     if bad:
         steps = sorted(bad)
         names = list(dict.fromkeys(name for step in steps for name in bad[step]))
@@ -31,10 +30,21 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1], curves=curves)
 
 
+def _unusual(is_bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The points of a metric that are not finite though it usually is, or was until it was so no more."""
+    finite = np.flatnonzero(~is_bad)
+    if is_bad.mean() <= SHARE or len(finite) < LEAST:
+        return is_bad & (is_bad.mean() <= SHARE)
+    first, stop = finite[0], finite[-1] + 1
+    stopped = stop < len(is_bad) and is_bad[first:stop].mean() <= SHARE
+    return is_bad & stopped & (np.arange(len(is_bad)) > first)
+
+
 RULE = Rule(
     "not_finite",
     "NaN",
-    f"a metric of the trainer that is finite at {SHARE:.0%} of its steps or more is not at some",
+    f"a metric of the trainer that is finite at {SHARE:.0%} of its steps or more is not at some, or one that was so, "
+    f"at {LEAST} steps or more, never is again",
     look,
     "error",
 )

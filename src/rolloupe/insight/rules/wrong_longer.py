@@ -16,21 +16,22 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     if right is None or wrong is None or None in counts:
         return
     means = []
+    steps = sorted({*right.steps.tolist(), *wrong.steps.tolist()})[-STEPS:]
     for curve, count in zip((right, wrong), counts, strict=True):
         if count is None:
             return
         weights = dict(zip(count.steps.tolist(), count.values.tolist(), strict=True))
-        last = [(value, weights.get(step, 0)) for step, value in zip(*curve.finite(), strict=True)][-STEPS:]
+        recent = curve.at(curve.steps >= steps[0]).finite()
+        last = [(value, weights.get(step, 0)) for step, value in zip(*recent, strict=True)]
         total = sum(weight for _, weight in last)
         if total < SAMPLES:
             return
         means.append(sum(value * weight for value, weight in last) / total)
     if means[1] > TIMES * means[0] > 0:
-        first, last_step = int(wrong.steps[-STEPS:][0]), int(wrong.steps[-1])
         yield Alarm(
             f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
             f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
-            first, last_step, sort="response_tokens",
+            steps[0], steps[-1], sort="response_tokens",
             curves=(CurveName("outcome", "length_right"), CurveName("outcome", "length_wrong")),
         )  # fmt: skip
 

@@ -90,7 +90,7 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     options: CurveOptions = CurveOptions()
     x: "CurveQuery | None" = None
     """The curve whose value at a step is the x of the step's point; None for the step itself.
-    Its filter and its `k` count, its other options do not."""
+    Its options that smooth it or leave out points do not count."""
 
 
 class Curve(NamedTuple):

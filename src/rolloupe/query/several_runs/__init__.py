@@ -1,1 +1,4 @@
-"""Questions asked of several runs at once. Each is bounded in time, and says how many runs it did not reach."""
+"""Questions asked of several runs at once.
+
+Those that list configurations, metrics and values stop after some time, and say how many runs they did not reach.
+"""

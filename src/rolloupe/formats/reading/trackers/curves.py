@@ -83,7 +83,7 @@ def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, f
 
 
 def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
-    """Return the metric that holds the trainer's own step: the first usual name that all steps agree with, else "".
+    """Return the metric that holds the trainer's own step: the first usual name whose values are all steps, else "".
 
     It must be there in at least half of the rows, and hold whole numbers that are no larger than a step may be.
     """

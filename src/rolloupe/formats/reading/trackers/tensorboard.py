@@ -1,4 +1,4 @@
-"""TaggedValue files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
+"""Event files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
 
 Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
 `summary.proto` and `tensor.proto` of TensorFlow. Checksums, CRC-32C, are not compared: a record that is cut or is no
