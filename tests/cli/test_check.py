@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder
+from rolloupe.insight import RULES
 from tests.cli.support import FORBIDDEN, HOSTILE, rolloupe
 
 
@@ -21,7 +22,7 @@ def broken(tmp_path: Path) -> Path:
 def test_an_error_ends_with_1_and_says_which_samples_show_it(broken: Path) -> None:
     done = rolloupe("check", broken)
     assert done.code == 1 and not set(done.out) & set(FORBIDDEN)
-    assert "error NaN or infinite at 1 step, first at 4" in done.out and f"rolloupe query {broken} --step 4" in done.out
+    assert "error NaN or infinite at 1 step, first at 4" in done.out and f"rolloupe query {broken} --split train --step 4" in done.out
     (alarm,) = rolloupe("check", broken, "--json").lines
     assert (alarm["rule"], alarm["severity"], alarm["first_step"]) == ("not_finite", "error", 4) and alarm["words"]
 
@@ -37,7 +38,7 @@ def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> N
 def test_a_rule_is_switched_off_with_a_reason_until_it_is_switched_on(broken: Path, tmp_path: Path) -> None:
     state = ("--state-dir", tmp_path / "state")
     done = rolloupe("check", broken, "--off", "not_finite", "--because", "a known step", *state)
-    assert done.code == 0 and "Nothing stands out" in done.out
+    assert done.code == 0 and f"Nothing stands out: {len(RULES) - 1} rules looked" in done.out
     for _ in range(2):
         done = rolloupe("check", broken, "--json", *state)
         assert (done.code, done.lines) == (0, [])

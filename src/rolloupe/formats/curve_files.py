@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun
@@ -148,13 +150,17 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | None = None) -
             runs = (reader or _GROWING[file.kind]()).read(file.locations)
             if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
                 raise ValueError("it is empty so far")
-            return runs
+            return _noted(runs) if any(_size(one) > MAX_BYTES for one in file.locations) else runs
         if file.kind == "trackio":
             return [*read_trackio(first).values()]
         data = _bytes(first)
         if not data:
             raise ValueError("it is empty so far")
-        return [_READERS[file.kind](data)]
+        if len(data) <= MAX_BYTES:
+            return [_READERS[file.kind](data)]
+        if file.kind == "trainer state":
+            raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
+        return _noted([_READERS[file.kind](data[: _end(file.kind, data)])])
     except (BadDatabase, OSError) as error:
         raise ValueError(str(error)) from None
 
@@ -166,13 +172,24 @@ _READERS = {
 }  # fmt: skip
 
 
+def _end(kind: str, data: bytes) -> int:
+    """Where to stop in a file that is too long: after a whole line, as half a number is another one."""
+    return data.rfind(b"\n", 0, MAX_BYTES) + 1 if kind == "CSV" else MAX_BYTES
+
+
+def _noted(runs: list[LoggedRun]) -> list[LoggedRun]:
+    """Say of the runs of a file that it has an end that is not read."""
+    note = f"only the first {MAX_BYTES:,} bytes of a file are read"
+    return [replace(run, damage="; ".join(filter(None, (run.damage, note)))) for run in runs]
+
+
 def _size(location: Location) -> int:
     return file_state(location).st_size
 
 
 def _bytes(location: Location) -> bytes:
     with open_binary(location) as file:
-        return file.read(MAX_BYTES)
+        return file.read(MAX_BYTES + 1)
 
 
 def _named(path: str) -> Iterator[CurveFile]:

@@ -138,7 +138,7 @@ class Replies:
         return await self.send(request, await self._cached((version, *place), make, size_bytes, in_thread), caching)
 
     async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
-        """Reply to a POST: `key` contains the question in its body and the versions of the runs."""
+        """Reply to a question: `key` contains it, with the body of a POST, and the versions of the runs."""
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
         return await self.send(request, await self._cached(key, make), headers)
 

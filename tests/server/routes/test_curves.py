@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe import Recorder
+from rolloupe import Recorder, insight
 from rolloupe.record.files import launches
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
@@ -168,6 +168,32 @@ def test_a_curve_as_csv_has_all_points_of_the_range(tmp_path: Path) -> None:
             reply = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked))}")
             assert reply.status == 400 and message in reply.json["error"], reply.body
         assert "not a CurvesRequest" in get(app, "/api/curve.csv").json["error"]
+
+
+def test_the_columns_of_a_curve_as_csv_say_what_they_are(tmp_path: Path) -> None:
+    for seed in range(2):
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / f"runs/{seed}", code=None, config={"lr": 1}) as recorder:
+            for number in range(4):
+                sample = {"step": 0, "group": "0", "index": number, "prompt": "p", "response": "r", "reward": number % 2}
+                recorder.sample(**sample)
+                recorder.sample(split="eval/m", **sample)
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        app, runs = served(library), [run.id for run in library.runs]
+        passes = [{**curve("eval", "", stat="pass_at", options={"k": k}), "source": "eval/m"} for k in (2, 4)]
+        rewards = [curve("sample", "reward"), curve("sample", "reward", stat="p95")]
+        (row, *_) = file_of(app, {"runs": runs[:1], "curves": [*rewards, *passes]})
+        assert [*row] == ["step", "reward", "reward p95", "eval/m pass_at 2", "eval/m pass_at 4"]
+        band = curve("sample", "reward", options={"band": "p5-p95"})
+        (row,) = file_of(app, {"runs": runs, "curves": [band], "group_by": "lr"})
+        assert [*row] == ["lr", "step", "value", "std", "min", "max"] and row["min"] == row["max"] == "0.5"
+
+
+def test_alarms_are_looked_for_once_while_a_run_stays_as_it_is(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"/api/runs/{run_id(app)}/alarms"
+    first = get(app, address).json
+    monkeypatch.setattr(insight, "check", None)
+    assert get(app, address).json == first
 
 
 def test_every_curve_of_the_catalogue_is_answered_as_it_is_named_there(app: App) -> None:

@@ -105,7 +105,8 @@ def _print(run: "Run", raised: "Raised", *, names_run: bool) -> None:
     console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
     console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
     steps = f"{alarm.first_step}" if alarm.first_step == alarm.last_step else f"{alarm.first_step}:{alarm.last_step}"
-    words = ["rolloupe", "query", run.path, "--split", alarm.split or _first_split(run), "--step", steps]
+    split = alarm.split or next((one.name for one in run.splits()), "")
+    words = ["rolloupe", "query", run.path, *(["--split", split] if split else []), "--step", steps]
     words += ["--where", alarm.where] if alarm.where else []
     words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
     console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)

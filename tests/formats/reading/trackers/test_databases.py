@@ -11,6 +11,7 @@ import pytest
 
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trackers import trackio
 from rolloupe.formats.reading.trackers.trackio import project_runs, read_trackio
 from rolloupe.model import Location
 
@@ -57,6 +58,14 @@ def test_the_runs_of_a_project_and_the_trainers_own_step(tmp_path: Path) -> None
     assert rows[0].values["loss"] == 0.5 and math.isnan(rows[0].values["kl"]) and rows[1].values == {"loss": -math.inf}
     assert rows[0].time_s == pytest.approx(1795313306.896586)
     assert [path.name for path in tmp_path.iterdir()] == ["p.db"]
+
+
+def test_rows_beyond_the_most_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path / "p.db").close()
+    for most, damage in ((4, ""), (3, "only the first 3 rows of its database are read")):
+        monkeypatch.setattr(trackio, "MOST_ROWS", most)
+        runs = read_trackio(location(tmp_path / "p.db"))
+        assert {one.damage for one in runs.values()} == {damage} and len(runs["a"].rows) == most - 2
 
 
 def test_rows_that_are_only_in_the_log_of_a_writer_count_and_nothing_is_left_beside_its_files(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Self
 
 import pytest
 
+from rolloupe.formats import curve_files
+from rolloupe.formats.curve_files import file_named, read_curves
 from rolloupe.formats.reading.trackers import growth, tables
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tables import JsonLines
@@ -147,3 +149,25 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
     os.mkfifo(path)
     with pytest.raises(OSError, match="not a regular file"):
         reader.read(places(path))
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "metrics.csv", "trainer_state.json"])
+def test_the_end_of_a_file_that_is_too_long_is_named(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"step": step, "loss": step + 0.25} for step in range(50)]
+    text = {
+        "metrics.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "metrics.csv": "step,loss\n" + "".join(f"{row['step']},{row['loss']}\n" for row in rows),
+        "trainer_state.json": json.dumps({"log_history": rows}),
+    }[name]
+    (tmp_path / name).write_text(text)
+    file = file_named(str(tmp_path / name))
+    assert (len(read_curves(file)[0].rows), read_curves(file)[0].damage) == (50, "")
+    for module in (growth, curve_files):
+        monkeypatch.setattr(module, "MAX_BYTES", len(text) - 3)
+    if name == "trainer_state.json":
+        with pytest.raises(ValueError, match=r"it has more than [\d,]+ bytes"):
+            read_curves(file)
+        return
+    (run,) = read_curves(file)
+    assert run.damage == f"only the first {len(text) - 3:,} bytes of a file are read"
+    assert [row.values["loss"] for row in run.rows] == [row["loss"] for row in rows[:49]]

@@ -3,7 +3,7 @@
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { DASH, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
 import { extent } from "../../lib/numbers/curves";
-import { type Bounds, type Curve, drawnOf } from "./curvesOf";
+import { bandsOf, type Bounds, type Curve, drawnOf } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
 import { inksOf } from "./inks";
 
@@ -65,7 +65,13 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, isDashed: others[i]?.isDashed === true })),
       { ys: smooth, ink: line, width: 2.25 },
     ],
-    band: { high, low, ink: ink(inks.band) },
+    bands: [
+      { high, low, ink: ink(inks.band) },
+      ...bandsOf(
+        others.map((one) => one.curve),
+        rest,
+      ).map(({ at, high, low }) => ({ high, low, ink: ink(inks.bands[at] ?? inks.band) })),
+    ],
     x: {
       low: first,
       high: last > first ? last : first + 1,

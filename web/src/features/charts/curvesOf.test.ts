@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Curve, curveOf, curvesOf, positive, rowsOf } from "./curvesOf";
+import { bandsOf, type Curve, curveOf, curvesOf, positive, rowsOf } from "./curvesOf";
 
 const of = (steps: number[], means: (number | null)[]): Curve => ({
   steps,
@@ -17,6 +17,11 @@ describe("curves of several runs", () => {
     expect(mean).toEqual([1, undefined, null, 3, undefined]);
     expect([smooth?.[0], high?.[3], low?.[3]]).toEqual([1, 3.5, 2.5]);
     expect(other).toEqual([undefined, 5, 6, undefined, 7]);
+  });
+  it("have their own bands where they are means of groups", () => {
+    const others = [of([0, 1], [5, 6]), null, { ...of([0, 1], [8, null]), hasBand: true }];
+    const [, , , , , ...rest] = curvesOf(of([0, 1], [1, 2]), others);
+    expect(bandsOf(others, rest)).toEqual([{ at: 2, high: [8.5, null], low: [7.5, null] }]);
   });
   it("have the moving average of the server, which knows every point", () => {
     const data = {

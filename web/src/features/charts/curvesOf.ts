@@ -210,3 +210,15 @@ export function drawnOf(
   const drawn: Columns = digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)];
   return { columns: drawn, digits, steps };
 }
+
+/** The bands of further curves, by the places of these; their columns follow those of their lines. */
+export function bandsOf(
+  others: readonly (Curve | null)[],
+  rest: readonly Column[],
+): { at: number; high: Column; low: Column }[] {
+  const banded = others.flatMap((one, at) => (one?.hasBand === true ? [at] : []));
+  return banded.map((at, i) => {
+    const first = others.length + 2 * i;
+    return { at, high: rest[first] ?? [], low: rest[first + 1] ?? [] };
+  });
+}

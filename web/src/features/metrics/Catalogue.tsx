@@ -1,7 +1,8 @@
 /** All metrics of the run by section, with a search; each turns its chart on or off. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
-import { matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
+import { chartOfEntry, matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
+import { keyOf } from "../../lib/charts/layout";
 import { figure } from "../../lib/numbers/numbers";
 import { useState } from "preact/hooks";
 import { useSession } from "../../state/useSession";
@@ -78,7 +79,7 @@ function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
       {isOpen && (
         <ul aria-label={name}>
           {entries.slice(0, MOST_ENTRIES).map((entry) => (
-            <li key={`${entry.kind} ${entry.name} ${entry.source} ${entry.stat}`}>
+            <li key={keyOf(chartOfEntry(entry))}>
               <label title={explained(entry)}>
                 <input
                   type="checkbox"

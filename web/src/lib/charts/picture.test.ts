@@ -9,7 +9,7 @@ const drawing = (more: Partial<Drawing> = {}): Drawing => ({
   across: "step",
   xs: [0, 1, 2, 3, 4],
   lines: [{ ys: [0, undefined, 1, null, 0.5], ink: ink("#112233"), width: 2 }],
-  band: { high: [1, undefined, 1, null, 1], low: [0, undefined, 0.5, null, 0.5], ink: ink("#445566") },
+  bands: [{ high: [1, undefined, 1, null, 1], low: [0, undefined, 0.5, null, 0.5], ink: ink("#445566") }],
   x: {
     low: 0,
     high: 4,
@@ -47,9 +47,15 @@ it("a picture of a chart has title, axes and legend, and a line that breaks at g
   expect(band?.path.match(/M/g)).toHaveLength(1);
 });
 
+it("a picture has the band of each group", () => {
+  const bands = ["#445566", "#665544"].map((hex) => ({ high: [1, 1, 1, 1, 1], low: [0, 0, 0, 0, 0], ink: ink(hex) }));
+  const inks = pictureOf(drawing({ bands })).shapes.map(({ ink: { hex } }) => hex);
+  expect(inks).toEqual(expect.arrayContaining(["#445566", "#665544"]));
+});
+
 it("a logarithmic scale is one in the picture, too", () => {
   const y = { low: 1, high: 100, isLog: true, ticks: [] };
-  const picture = pictureOf(drawing({ y, lines: [{ ys: [1, 10, 100], ink: ink("#112233"), width: 2 }], band: null }));
+  const picture = pictureOf(drawing({ y, lines: [{ ys: [1, 10, 100], ink: ink("#112233"), width: 2 }], bands: [] }));
   const [left, top, width, height] = picture.plot;
   expect(picture.shapes.find(({ width: by }) => by === 2)?.path).toBe(
     `M${left} ${top + height}L${left + width / 4} ${top + height / 2}L${left + width / 2} ${top}`,

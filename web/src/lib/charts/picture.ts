@@ -16,6 +16,13 @@ export interface Line {
   isDashed?: boolean;
 }
 
+/** The edges of a band. */
+export interface Band {
+  high: Line["ys"];
+  low: Line["ys"];
+  ink: Ink;
+}
+
 export interface Drawing {
   title: string;
   /** What the numbers are, below the title. */
@@ -24,8 +31,7 @@ export interface Drawing {
   across: string;
   xs: readonly number[];
   lines: readonly Line[];
-  /** The edges of the band, if there is one. */
-  band: { high: Line["ys"]; low: Line["ys"]; ink: Ink } | null;
+  bands: readonly Band[];
   x: Axis;
   y: Axis;
   legend: readonly { name: string; ink: Ink; isDashed?: boolean }[];
@@ -103,7 +109,7 @@ export function pictureOf(of: Drawing): Picture {
     shapes: [
       line(`M0 0H${WIDTH_PX}V${total}H0Z`, page, 0, false),
       ...of.y.ticks.map(({ at }) => line(`M${left} ${px(toY(at))}H${left + width}`, grid, 1, false)),
-      ...(of.band === null ? [] : [line(areaOf(of, toX, toY), of.band.ink, 0)]),
+      ...of.bands.map((band) => line(areaOf(of.xs, band, toX, toY), band.ink, 0)),
       ...of.lines.flatMap(({ ys, ink, width: by, isDashed = false }) => [
         { ...line(pathOf(of.xs, ys, toX, toY), ink, by), isDashed },
         line(dotsOf(of.xs, ys, toX, toY), ink, 0),
@@ -171,7 +177,7 @@ function dotsOf(xs: readonly number[], ys: Line["ys"], toX: To, toY: To): string
 }
 
 /** The band: along its upper edge and back along the lower one, for each stretch without a gap. */
-function areaOf({ xs, band }: Drawing, toX: To, toY: To): string {
+function areaOf(xs: readonly number[], band: Band, toX: To, toY: To): string {
   let path = "";
   let above: string[] = [];
   let below: string[] = [];
@@ -180,7 +186,7 @@ function areaOf({ xs, band }: Drawing, toX: To, toY: To): string {
     [above, below] = [[], []];
   };
   xs.forEach((x, i) => {
-    const [high, low] = [band?.high[i], band?.low[i]];
+    const [high, low] = [band.high[i], band.low[i]];
     if (high === undefined || low === undefined) return;
     if (high === null || low === null) {
       close();

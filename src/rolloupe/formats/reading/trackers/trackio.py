@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
@@ -59,9 +60,14 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
         raise ValueError("it is no database of trackio")
     key = "run_id" if "run_id" in columns else "run_name"
     taken = ", ".join(f"CAST({name} AS BLOB)" for name in (key, "run_name", "timestamp", "metrics"))
-    for run_id, name, time, metrics, step in database.execute(
-        f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS}"  # noqa: S608 - names of ours
-    ):
+    damage = ""
+    rows = database.execute(
+        f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"  # noqa: S608 - names of ours
+    )
+    for number, (run_id, name, time, metrics, step) in enumerate(rows):
+        if number == MOST_ROWS:
+            damage = f"only the first {MOST_ROWS:,} rows of its database are read"
+            break
         values = dict(_numbers(metrics))
         row = LoggedRow(step, values, seconds_of(texts.of(time)))
         own_id = texts.name(run_id)
@@ -76,7 +82,7 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
             if own_id in runs and isinstance(found, dict):
                 own = {name: value for name, value in found.items() if not name.startswith("_")}
                 runs[own_id].config.update(own)
-    return runs
+    return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
 
 
 def _columns(database: apsw.Connection, table: str) -> list[str]:

@@ -10,10 +10,10 @@ from rolloupe import export, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveQuery
-from rolloupe.query.curves.records import BANDS, Floats
+from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.routes.charts.curves import checked, drawn_curve
+from rolloupe.server.routes.charts.curves import OF_K, checked, drawn_curve
 
 MAX_CURVES = 32
 """Nobody can read a chart with more curves."""
@@ -36,9 +36,9 @@ async def curve_csv(request: Request) -> Response:
 
     def begin() -> Iterator[bytes]:
         if not body.group_by:
-            return _lines([(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1))) for run in runs])
+            return _lines([(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1), is_group=False)) for run in runs])
         groups = query.run_groups(runs, body.group_by)
-        tables = [(value or "", _table(_found(of, asked, body, is_only=False))) for value, of in groups]
+        tables = [(value or "", _table(_found(of, asked, body, is_only=False), is_group=True)) for value, of in groups]
         return _lines(tables, body.group_by)
 
     name = f"{runs[0].info.name} {_name(asked[0])}.csv"
@@ -47,7 +47,11 @@ async def curve_csv(request: Request) -> Response:
 
 
 def _name(of: CurveQuery) -> str:
-    return "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
+    """The name of a curve; its statistic follows where it is not the usual one, with the k of pass@k."""
+    name = "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
+    if of.stat in OF_K:
+        return f"{name} {of.stat} {of.options.k}"
+    return f"{name} {of.stat}" if of.stat not in ("", STATS[of.kind][0]) else name
 
 
 def _found(
@@ -82,7 +86,7 @@ def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[byte
     return export.csv_lines([title, *names] if has_runs else names, rows())
 
 
-def _table(curves: Sequence[Curve | None]) -> Table:
+def _table(curves: Sequence[Curve | None], *, is_group: bool) -> Table:
     """The columns of the curves of a run by name: step, x where it is another, then the numbers of each curve."""
     known = [one for one in curves if one is not None]
     if not known:
@@ -98,7 +102,7 @@ def _table(curves: Sequence[Curve | None]) -> Table:
     if known[0].query.x is not None:
         add(_name(known[0].query.x), {step: x for one in known for step, x in _pairs(one, one.x)})
     for one in known:
-        ends = BANDS.get(one.query.options.band, ("low", "high"))
+        ends = ("min", "max") if is_group else BANDS.get(one.query.options.band, ("low", "high"))
         names = ["value", "std", *ends, "ema"]
         if len(curves) > 1:
             names = [_name(one.query), *(f"{_name(one.query)} {name}" for name in names[1:])]

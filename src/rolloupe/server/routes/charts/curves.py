@@ -84,7 +84,8 @@ async def alarms(request: Request) -> Response:
         ]  # fmt: skip
         return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found)
 
-    return await context.replies.fresh(request, make)
+    version = await context.in_thread(lambda: version_of(run))
+    return await context.replies.remembered(request, ("alarms", run.id, version), make)
 
 
 async def landmarks(request: Request) -> Response:
