@@ -22,7 +22,10 @@ def broken(tmp_path: Path) -> Path:
 def test_an_error_ends_with_1_and_says_which_samples_show_it(broken: Path) -> None:
     done = rolloupe("check", broken)
     assert done.code == 1 and not set(done.out) & set(FORBIDDEN)
-    assert "error NaN or infinite at 1 step, first at 4" in done.out and f"rolloupe query {broken} --split train --step 4" in done.out
+    assert (
+        "error NaN or infinite at 1 step, first at 4" in done.out
+        and f"rolloupe query {broken} --split train --step 4" in done.out
+    )
     (alarm,) = rolloupe("check", broken, "--json").lines
     assert (alarm["rule"], alarm["severity"], alarm["first_step"]) == ("not_finite", "error", 4) and alarm["words"]
 

@@ -139,7 +139,7 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
         "not_finite", {"trainer loss": np.where(STEPS < 24, 1.0, np.nan)},
         [("NaN or infinite at 36 steps, first at 24", 24, 59)],
     ),
-    ("not_finite", {"trainer once": np.where(STEPS < 1, 1.0, np.nan), "trainer few": [1, 1, 1] + [np.nan] * 7 + [1]}, []),
+    ("not_finite", {"trainer once": np.where(STEPS < 1, 1.0, np.nan), "trainer few": [1, 1] + [np.nan] * 7 + [1]}, []),
     (
         "kl_spike", {"trainer actor/kl": FLAT + 0.01, "trainer ref/kl": with_values(FLAT + 0.01, _30=9)},
         [("KL spikes at step 30", 30, 30)],

@@ -68,7 +68,9 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         early = ask(last=20, outliers=3.0)
         low, high = pd.Series(values[:21]).quantile([0.25, 0.75])
         inside = (values[:21] >= low - 3 * (high - low)) & (values[:21] <= high + 3 * (high - low))
-        assert early.steps.tolist() == np.flatnonzero(inside).tolist(), "the quartiles are those of the steps up to the last one"
+        assert early.steps.tolist() == np.flatnonzero(inside).tolist(), (
+            "the quartiles are those of the steps up to the last one"
+        )
         assert early.left_out == 21 - inside.sum() > outside[:21].sum()
         zero = ask(last=20, from_zero=True)
         np.testing.assert_array_equal(zero.values, values[:21] - 90.0)

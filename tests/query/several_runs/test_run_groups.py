@@ -78,12 +78,12 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
             group_curve(runs, ask(None), step_min=100, step_max=150),
             group_curve(runs, ask(None), most=20),
         ]
-        for part, _, low, high, counts in parts:
+        for part, _, _, _, counts in parts:
             at = np.searchsorted(whole.steps, part.steps)
             assert 10 < len(at) < 60 and counts.tolist() == [3] * len(at)
             for name in ("values", "low", "high", "smooth"):
                 np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[at])
             assert part.x is None or part.x.tolist() == [10.0 * step for step in part.steps.tolist()]
-        assert (low.min(), high.max()) == (-49.0, 50.0)
+        assert (parts[-1].low.min(), parts[-1].high.max()) == (-49.0, 50.0)
         with pytest.raises(BadQuery, match="at least 5 points"):
             group_curve(runs, ask(), most=2)

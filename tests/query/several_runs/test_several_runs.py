@@ -237,7 +237,9 @@ def test_each_k_of_an_evaluation_is_a_curve_of_its_own(tmp_path: Path) -> None:
     for number in range(2):
         launches._ours.clear()  # as another process would
         with Recorder(tmp_path / f"runs/run{number}", code=None) as run:
-            tries = [{"prompt": "?", "response": "!", "group": "0", "index": n, "reward": float(n % 2)} for n in range(4)]
+            tries = [
+                {"prompt": "?", "response": "!", "group": "0", "index": n, "reward": float(n % 2)} for n in range(4)
+            ]
             run.samples(tries, step=0, split="eval/m")
     with opened(tmp_path / "runs", tmp_path / "index") as library:
         found = query.runs_catalogue(library.runs)

@@ -175,7 +175,14 @@ def test_the_columns_of_a_curve_as_csv_say_what_they_are(tmp_path: Path) -> None
         launches._ours.clear()  # as another process would
         with Recorder(tmp_path / f"runs/{seed}", code=None, config={"lr": 1}) as recorder:
             for number in range(4):
-                sample = {"step": 0, "group": "0", "index": number, "prompt": "p", "response": "r", "reward": number % 2}
+                sample: dict[str, Any] = {
+                    "step": 0,
+                    "group": "0",
+                    "index": number,
+                    "prompt": "p",
+                    "response": "r",
+                    "reward": number % 2,
+                }
                 recorder.sample(**sample)
                 recorder.sample(split="eval/m", **sample)
     with opened(tmp_path / "runs", tmp_path / "index") as library:

@@ -32,12 +32,13 @@ def look(source: HasCurves) -> Iterator[Alarm]:
 
 def _unusual(is_bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The points of a metric that are not finite though it usually is, or was until it was so no more."""
+    if is_bad.mean() <= SHARE:
+        return is_bad
     finite = np.flatnonzero(~is_bad)
-    if is_bad.mean() <= SHARE or len(finite) < LEAST:
-        return is_bad & (is_bad.mean() <= SHARE)
-    first, stop = finite[0], finite[-1] + 1
-    stopped = stop < len(is_bad) and is_bad[first:stop].mean() <= SHARE
-    return is_bad & stopped & (np.arange(len(is_bad)) > first)
+    unusual = np.zeros_like(is_bad)
+    if len(finite) >= LEAST and is_bad[finite[0] : finite[-1]].mean() <= SHARE and is_bad[-1]:
+        unusual[finite[0] :] = is_bad[finite[0] :]
+    return unusual
 
 
 RULE = Rule(

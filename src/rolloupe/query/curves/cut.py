@@ -38,12 +38,18 @@ def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
 
 
 def _at(curve: Curve, chosen: Places) -> Curve:
-    more = {
-        name: None if array is None else array[chosen]
-        for name in ("spread", "low", "high", "smooth", "x")
-        if (array := getattr(curve, name)) is not None
-    }
-    return curve._replace(steps=curve.steps[chosen], values=curve.values[chosen], **more)
+    def at(array: Floats | None) -> Floats | None:
+        return None if array is None else array[chosen]
+
+    return curve._replace(
+        steps=curve.steps[chosen],
+        values=curve.values[chosen],
+        spread=at(curve.spread),
+        low=at(curve.low),
+        high=at(curve.high),
+        smooth=at(curve.smooth),
+        x=at(curve.x),
+    )
 
 
 def _between(steps: Ints, shown: Range) -> tuple[int, int]:

@@ -27,7 +27,7 @@ def places(values: Floats, most: int, band: Band | None = None) -> NDArray[np.in
         return np.arange(count)
     is_nan = np.isnan(values)
     low, high = _ends(values, band, most)
-    size = -(-count // _buckets(most, len(low) + len(high) + is_nan.any()))
+    size = -(-count // _buckets(most, len(low) + len(high) + bool(is_nan.any())))
     starts = np.arange(0, count, size)
 
     def rows(array: Floats, fill: float) -> Floats:
@@ -57,7 +57,7 @@ def places_across(x: Floats, values: Floats, most: int, band: Band | None = None
         return np.arange(count)
     is_nan = np.isnan(values)
     lows, highs = _ends(values, band, most)
-    buckets = _buckets(most, len(lows) + len(highs) + is_nan.any())
+    buckets = _buckets(most, len(lows) + len(highs) + bool(is_nan.any()))
     low, high = x.min(), x.max()
     width = (high - low) / buckets or 1.0
     column = np.minimum(((x - low) / width).astype(np.int64), buckets - 1)

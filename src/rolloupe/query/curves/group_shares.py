@@ -22,8 +22,12 @@ class Share(NamedTuple):
 
 
 SHARES = {
-    "all_best": Share("All right", "groups in which every sample has the highest reward that the run declares, else 1 or more"),
-    "all_worst": Share("All wrong", "groups in which every sample has the lowest reward that the run declares, else 0 or less"),
+    "all_best": Share(
+        "All right", "groups in which every sample has the highest reward that the run declares, else 1 or more"
+    ),
+    "all_worst": Share(
+        "All wrong", "groups in which every sample has the lowest reward that the run declares, else 0 or less"
+    ),
     "without_spread": Share("Without spread", "groups in which all samples have the same reward"),
     "mixed": Share("Mixed", "groups whose samples have different rewards"),
 }

@@ -28,7 +28,8 @@ class RunGroup(NamedTuple):
 class GroupCurve(NamedTuple):
     """The mean of a curve over the runs of a group at each step: over those that have a finite value there.
 
-    `spread` of the curve is `std`, the standard deviation of the runs by their number, not by one less; `low` and `high` are their extremes.
+    `spread` of the curve is `std`, the standard deviation of the runs (their number divides the squares, not one
+    less); `low` and `high` are their extremes.
     """
 
     curve: Curve

@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from rolloupe.formats.reading.trackers import trackio
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
-from rolloupe.formats.reading.trackers import trackio
 from rolloupe.formats.reading.trackers.trackio import project_runs, read_trackio
 from rolloupe.model import Location
 

@@ -152,7 +152,9 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "metrics.csv", "trainer_state.json"])
-def test_the_end_of_a_file_that_is_too_long_is_named(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_file_that_is_too_long_is_named(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [{"step": step, "loss": step + 0.25} for step in range(50)]
     text = {
         "metrics.jsonl": "".join(json.dumps(row) + "\n" for row in rows),

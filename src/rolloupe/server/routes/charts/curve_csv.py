@@ -36,7 +36,9 @@ async def curve_csv(request: Request) -> Response:
 
     def begin() -> Iterator[bytes]:
         if not body.group_by:
-            return _lines([(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1), is_group=False)) for run in runs])
+            return _lines(
+                [(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1), is_group=False)) for run in runs]
+            )
         groups = query.run_groups(runs, body.group_by)
         tables = [(value or "", _table(_found(of, asked, body, is_only=False), is_group=True)) for value, of in groups]
         return _lines(tables, body.group_by)
