@@ -70,7 +70,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       ...bandsOf(
         others.map((one) => one.curve),
         rest,
-      ).map(({ at, high, low }) => ({ high, low, ink: ink(inks.bands[at] ?? inks.band) })),
+      ).map(({ at, ...edges }) => ({ ...edges, ink: ink(inks.bands[at] ?? inks.band) })),
     ],
     x: {
       low: first,

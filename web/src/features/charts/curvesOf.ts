@@ -216,8 +216,8 @@ export function bandsOf(
   others: readonly (Curve | null)[],
   rest: readonly Column[],
 ): { at: number; high: Column; low: Column }[] {
-  const banded = others.flatMap((one, at) => (one?.hasBand === true ? [at] : []));
-  return banded.map((at, i) => {
+  const places = others.flatMap((one, at) => (one?.hasBand === true ? [at] : []));
+  return places.map((at, i) => {
     const first = others.length + 2 * i;
     return { at, high: rest[first] ?? [], low: rest[first + 1] ?? [] };
   });
