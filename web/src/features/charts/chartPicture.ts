@@ -70,7 +70,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       ...bandsOf(
         others.map((one) => one.curve),
         rest,
-      ).map(({ at, ...edges }) => ({ ...edges, ink: ink(inks.bands[at] ?? inks.band) })),
+      ).map((one) => ({ high: one.high, low: one.low, ink: ink(inks.bands[one.at] ?? inks.band) })),
     ],
     x: {
       low: first,
