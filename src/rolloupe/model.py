@@ -257,7 +257,7 @@ class SampleRow(Struct, kw_only=True):
     launch: int = 0
     """Of the samples of a step, those of the greatest launch and of launch 0 are current; others are attempts."""
     env: str = ""
-    """Environment or data set."""
+    """Environment or data set; without one, the tag of this name, which a filter could not name otherwise."""
     uid: str = ""
     """The framework's name for the sample, which annotations use."""
     trace_id: str = ""
@@ -283,6 +283,9 @@ class SampleRow(Struct, kw_only=True):
     """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt."""
     stamp: int = 0
     """A checksum of its numbers and the ends of its texts: it differs if another sample took the place of this one."""
+
+    def __post_init__(self) -> None:
+        self.env = self.env or self.tags.get("env", "")
 
     @property
     def key(self) -> SampleKey:

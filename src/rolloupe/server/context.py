@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
@@ -143,7 +144,7 @@ class Context:
         """Do work in a thread pool. `among` contains the work until it is done, even if no request waits for it."""
         if self._is_closed:
             raise Stopping
-        future = threads.submit(work)
+        future = threads.submit(copy_context().run, work)
         for futures in (self._running, *([] if among is None else [among])):
             futures.add(future)
             future.add_done_callback(futures.discard)

@@ -102,6 +102,20 @@ def test_filtered_curves_equal_pandas_while_a_run_grows(where: str, tmp_path: Pa
             assert len(runs[0].steps("train")) == steps.stop
 
 
+def test_an_environment_that_was_recorded_as_a_tag_is_found_by_its_usual_name(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for env, reward in (("math", 1.0), ("code", 0.0)):
+            recorder.sample(step=0, prompt=env, response="r", reward=reward, tags={"env": env})
+        recorder.sample(step=0, prompt="p", response="r", reward=0.5, env="logic", tags={"env": "math"})
+        assert recorder.step_end(0)
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert asked(runs[0], "sample", "reward", where="env = math").tolist() == [1.0]
+        assert asked(runs[0], "samples", where="tag.env = math").tolist() == [2.0]
+        assert sorted(row.env for row in runs[0].samples()) == ["code", "logic", "math"]
+        (found,) = runs[0].samples(where="env = math")
+        assert runs[0].sample(found.id).row.env == "math"
+
+
 def test_what_has_no_samples_says_so_and_a_filter_that_cannot_be_read_where(tmp_path: Path) -> None:
     record(tmp_path / "run", range(2))
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:

@@ -10,6 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe import Recorder, insight
+from rolloupe.index import OpenRun
+from rolloupe.query.run import trainer_metrics
 from rolloupe.record.files import launches
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
@@ -78,6 +80,24 @@ def test_several_runs_and_numbers_that_json_cannot_carry(tmp_path: Path) -> None
             versions[runs[0]],
             True,
         )
+
+
+def test_one_request_for_many_curves_looks_at_the_trainers_files_of_each_run_once(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    version = trainer_metrics._version_now
+
+    def look(run: OpenRun) -> str:
+        looks.append(run.id)
+        return version(run)
+
+    monkeypatch.setattr(trainer_metrics, "_version_now", look)
+    asked = {"runs": [run_id(app)], "curves": [curve("trainer", name, source="") for name in ("loss", "kl", "lr")]}
+    assert len(post(app, asked).json["curves"]) == 3
+    assert looks == [run_id(app)]
+    post(app, asked)
+    assert len(looks) == 2  # the next request looks again
 
 
 ONE = [{"kind": "sample", "name": "reward"}]

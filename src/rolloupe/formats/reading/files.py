@@ -1,11 +1,11 @@
 """The files of a folder, without links that lead out of the opened root. Looks at names, opens nothing."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from rolloupe.model import Location, RunInfo
 from rolloupe.storage import folder_entries, is_below, printable
@@ -31,7 +31,9 @@ class FolderEntry(NamedTuple):
         return Location(self.path, self.root)
 
 
-_listed: ContextVar[dict[tuple[str, str], list[FolderEntry]] | None] = ContextVar("listed", default=None)
+T = TypeVar("T")
+
+_known: ContextVar[dict[Hashable, object] | None] = ContextVar("known", default=None)
 
 
 def links_of(run: RunInfo) -> str:
@@ -41,22 +43,28 @@ def links_of(run: RunInfo) -> str:
 
 @contextmanager
 def listing_once() -> Iterator[None]:
-    """List each folder once within this context, however many formats list it."""
-    token = _listed.set({})
+    """List each folder once within this context, however many formats list it; and make once what `once` makes."""
+    known = _known.get()
+    token = _known.set({} if known is None else known)
     try:
         yield
     finally:
-        _listed.reset(token)
+        _known.reset(token)
+
+
+def once(key: Hashable, make: Callable[[], T]) -> T:
+    """Return what `make` returned for this key within `listing_once`; outside of it, what it returns now."""
+    known = _known.get()
+    if known is None:
+        return make()
+    if key not in known:
+        known[key] = make()
+    return cast("T", known[key])
 
 
 def entries(folder: str, link_root: str) -> list[FolderEntry]:
     """List a folder in the order of names. Raises OSError if the folder cannot be read."""
-    listed = _listed.get()
-    if listed is None:
-        return _entries(folder, link_root)
-    if (folder, link_root) not in listed:
-        listed[folder, link_root] = _entries(folder, link_root)
-    return listed[folder, link_root]
+    return once(("entries", folder, link_root), lambda: _entries(folder, link_root))
 
 
 def _entries(folder: str, link_root: str) -> list[FolderEntry]:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from rolloupe.formats.reading.files import once
 from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
@@ -122,7 +123,14 @@ def has_metrics(run: OpenRun) -> bool:
 
 
 def trainer_version(run: OpenRun) -> str:
-    """Return a word that changes whenever one of the trainer's metrics files changes."""
+    """Return a word that changes whenever one of the trainer's metrics files changes; within `listing_once` the same.
+
+    An answer about many curves of a run is then of one version, and looks at its files once.
+    """
+    return once(("trainer version", run), lambda: _version_now(run))
+
+
+def _version_now(run: OpenRun) -> str:
     states = []
     for source in run.format.trainer_files(run.info):
         with contextlib.suppress(OSError):

@@ -170,7 +170,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
           <span class={style["loading"]}>Loading …</span>
         </p>
       ) : curve === null ? (
-        <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : "No step has this number."}</p>
+        <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : nothing(whereOf(asked))}</p>
       ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>
       ) : (
@@ -224,6 +224,9 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
     </section>
   );
 }
+
+const nothing = (where: string): string =>
+  where === "" ? "No step has this number." : `No sample that matches the filter has this number: ${harmless(where)}`;
 
 /** The settings whose effect is on the axes for everybody to see. */
 const OF_AXES: ReadonlySet<string> = new Set(["figure", "where", "split", "x", "low", "high"]);

@@ -109,18 +109,14 @@ async def curves(request: Request) -> Response:
     library = await context.library()
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     queries = checked(body, len(runs))
-    versions = await context.in_thread(lambda: versions_of(runs))
-    digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
-    key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
 
     def make() -> wire.CurvesReply:
         groups = query.run_groups(runs, body.group_by) if body.group_by else None
-        with query.listing_once():  # each curve asks which files hold the trainer's metrics
-            found = [
-                answered(of, place, one, body)
-                for of in ([[run] for run in runs] if groups is None else [group.runs for group in groups])
-                for place, one in enumerate(queries)
-            ]
+        found = [
+            answered(of, place, one, body)
+            for of in ([[run] for run in runs] if groups is None else [group.runs for group in groups])
+            for place, one in enumerate(queries)
+        ]
         drawn = (
             None
             if groups is None
@@ -128,7 +124,11 @@ async def curves(request: Request) -> Response:
         )
         return wire.CurvesReply(versions=versions, curves=found, groups=drawn)
 
-    return await context.replies.remembered(request, key, make)
+    with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
+        versions = await context.in_thread(lambda: versions_of(runs))
+        digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
+        key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
+        return await context.replies.remembered(request, key, make)
 
 
 def checked(body: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
