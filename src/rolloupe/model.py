@@ -49,6 +49,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Fetch a tokenizer that the local cache lacks."""
     metrics: tuple[str, ...] = ()
     """Files and folders with more curves of the runs, as a tracker keeps them."""
+    metrics_by_name: bool = False
+    """True of several runs: of those files each counts for the run whose name it has, or in whose folder it lies."""
     metrics_step: str = ""
     """The metric that holds the step in such files, or `TRACKER_STEP`; empty: what looks like the trainer's step."""
 

@@ -169,7 +169,8 @@ def reading(command: F) -> F:
             multiple=True,
             metavar="PATH",
             help="More curves: of TensorBoard, Weights & Biases, SwanLab or trackio, CSV or JSON lines. Repeatable. "
-            "Those in the folder of a run are found by themselves.",
+            "Those in the folder of a run are found by themselves. Of several runs, a file counts for the one whose "
+            "name it or its folder has.",
         ),
         click.option(
             "--metrics-step",

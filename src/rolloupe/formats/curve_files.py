@@ -8,13 +8,15 @@ import contextlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe.errors import UnreadablePath
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.growth import MAX_BYTES
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, is_database, side_file
@@ -25,7 +27,7 @@ from rolloupe.formats.reading.trackers.trackio import read_trackio
 from rolloupe.formats.reading.trackers.wandb import read_wandb
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import file_state, is_file, is_folder
+from rolloupe.storage import file_state, is_below, is_file, is_folder
 
 FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
@@ -55,9 +57,15 @@ KINDS: dict[str, Callable[[str], bool]] = {
 BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio"))
 """Kinds that nobody need name, as their files hold nothing else."""
 
+OFFLINE = ("Weights & Biases", "SwanLab")
+"""Kinds that keep a run in each file, with its name."""
+
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
 PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables in a run of curves alone; in other runs, their format reads `metrics.jsonl`."""
+
+EMPTY = "it is empty so far"
+"""Why a file is not read whose writer has not begun."""
 
 ALONE = "curves"
 """The format of runs that hold nothing but curves."""
@@ -76,7 +84,11 @@ class CurveFile(NamedTuple):
 
 def curve_files(run: RunInfo) -> list[CurveFile]:
     """List the curves of a run: those in its folder, beside it, and where its reading says."""
-    named = [file for path in run.reading.metrics for file in _named(path)]
+    named = [
+        file._replace(is_beside=run.reading.metrics_by_name and not is_below(file.path, run.root))
+        for path in run.reading.metrics
+        for file in _named(path)
+    ]
     if run.format == ALONE:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
@@ -91,6 +103,32 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
     return [*found, *beside, *named]
+
+
+def check_named(runs: Sequence[RunInfo]) -> None:
+    """Raise `UnreadablePath` for named curves that are of none of several runs."""
+    for path in runs[0].reading.metrics if len(runs) > 1 else ():
+        files = [*_named(path)]
+        if files and not any(_is_of(file, run) for file in files for run in runs):
+            names = ", ".join(dict.fromkeys(run.name for run in runs[:10]))
+            raise UnreadablePath(
+                f"{path} has the name of none of the {len(runs)} runs that are open ({names}), so that its curves may "
+                "be of any. Next: open its run alone, or name the file, or its folder, like the run"
+            )
+
+
+def _is_of(file: CurveFile, run: RunInfo) -> bool:
+    if is_below(file.path, run.root) or run.name in path_names(file):
+        return True
+    if file.kind == "trackio":
+        return any(run.name == one.name for one in project_runs(file.locations[0]))
+    return file.kind in OFFLINE and begins_as(file.kind, file.locations[0]).name == run.name
+
+
+def path_names(file: CurveFile) -> list[str]:
+    """List the names of a run that the path of its curves may have: of the file, and of its folder."""
+    folder, name = os.path.split(file.path)
+    return [name, os.path.splitext(name)[0], os.path.basename(folder)]
 
 
 def kind_of(name: str) -> str:
@@ -127,7 +165,7 @@ _kept: Lru[tuple[str, str], _CurvesInMemory] = Lru(total=KEPT_VALUES)
 def current_curves(file: CurveFile) -> list[LoggedRun]:
     """Return the runs of a file, of which only what is new is read. Raises `ValueError` as `read_curves` does."""
     name = file.kind, file.path
-    kept = _kept.get(name) or _CurvesInMemory(file.kind)
+    kept = _kept.setdefault(name, _CurvesInMemory(file.kind))
     with kept.lock:
         stamps = stamps_of(file)
         if kept.stamps != stamps:
@@ -149,13 +187,13 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | None = None) -
         if file.kind in _GROWING:
             runs = (reader or _GROWING[file.kind]()).read(file.locations)
             if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
-                raise ValueError("it is empty so far")
+                raise ValueError(EMPTY)
             return _noted(runs) if any(_size(one) > MAX_BYTES for one in file.locations) else runs
         if file.kind == "trackio":
             return [*read_trackio(first).values()]
         data = _bytes(first)
         if not data:
-            raise ValueError("it is empty so far")
+            raise ValueError(EMPTY)
         if len(data) <= MAX_BYTES:
             return [_READERS[file.kind](data)]
         if file.kind == "trainer state":

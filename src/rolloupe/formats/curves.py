@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.curve_files import ALONE, PLAIN_NAMES, current_curves, curve_files, file_named, kind_of
+from rolloupe.formats.curve_files import (
+    ALONE,
+    OFFLINE,
+    PLAIN_NAMES,
+    current_curves,
+    curve_files,
+    file_named,
+    kind_of,
+)
 from rolloupe.formats.reading.files import FolderEntry, entries, stem
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
@@ -26,7 +34,6 @@ OF_CODE = frozenset((
 """A folder with one of these holds source code: a table of numbers in it is no run."""
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
-_OFFLINE = ("Weights & Biases", "SwanLab")
 _VERL = {"step", "data"}
 
 
@@ -72,7 +79,7 @@ class Curves(Format):
         return self._of_folder(path, named, links) if named else []
 
     def _of_folder(self, folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> list[RunInfo]:
-        offline = [one for kind, one in named if kind in _OFFLINE and begins_as(kind, one.location).fits]
+        offline = [one for kind, one in named if kind in OFFLINE and begins_as(kind, one.location).fits]
         found = dict.fromkeys(kind for kind, _ in _plain(folder, named, links))
         if offline and (found or len(offline) == 1):
             found |= dict.fromkeys(kind_of(one.name) for one in offline)

@@ -58,7 +58,6 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     """
     choice = TokenizerChoice(reading)
     metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
-    reading = msgspec.structs.replace(reading, metrics=metrics)
     formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
     walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
     single: list[RunInfo] = []
@@ -76,6 +75,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     notes = [
         Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
     ]
+    reading = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=len(runs) > 1)
     runs = [msgspec.structs.replace(run, reading=reading, tokenizer=choice.of(run)) for run in runs]
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 

@@ -14,6 +14,7 @@ import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, by_name, discover
+from rolloupe.formats.curve_files import check_named
 from rolloupe.index.execution import SMALL_RUNS, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
@@ -62,6 +63,7 @@ class Library:
         self._lock = threading.Lock()
         self._closed = threading.Event()
         discovery = discover(self._paths, reading, look_s)
+        check_named(discovery.runs)
         self.notes: list[Note] = discovery.notes
         _make_folder(self.index_dir)
         self._executor = ProcessExecutor(processes or core_count())
@@ -165,7 +167,12 @@ class Library:
 
     def _folder(self, info: RunInfo) -> Path:
         asked = msgspec.structs.replace(
-            info.reading, tokenizer="", download_tokenizer=False, metrics=(), metrics_step=""
+            info.reading,
+            tokenizer="",
+            download_tokenizer=False,
+            metrics=(),
+            metrics_by_name=False,
+            metrics_step="",
         )
         reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
         reading += [f"group by {asked.group_by}"] if asked.group_by else []

@@ -16,7 +16,9 @@ from rolloupe.formats.curve_files import CurveFile, read_curves
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles
+from rolloupe.index import OpenRun
 from rolloupe.query import CurveQuery, CurveSource
+from rolloupe.query.run import trainer_metrics
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
 
@@ -76,11 +78,11 @@ def test_files_that_a_person_names_and_the_step_to_read_them_by(run_folder: Path
     assert rows[10]["loss"] == 0.5 and [*rows] == [1, 2, 3, 10, 20, 30] and source.step_name == ""
     lines = tmp_path / "exp.jsonl"
     lines.write_text(
-        '{"step": 2, "data": {"critic/score": 1.5}}\nnothing\n{"step": 3, "data": {"a": {"b": "Infinity"}}}\n'
+        '\ufeff{"step": 2, "data": {"critic/score": 1.5}}\nnothing\n{"step": 3, "data": {"a": {"b": "Infinity"}}}\n'
     )
     rows, (source,) = read(run_folder, metrics=[lines])
     assert rows[2]["critic/score"] == 1.5 and rows[3]["a/b"] == float("inf")
-    assert source.names == ["critic/score", "a/b"]
+    assert source.names == ["critic/score", "a/b"] and source.note.endswith("no JSON objects: 1")
     state = tmp_path / "trainer_state.json"
     state.write_text(
         json.dumps({"log_history": [{"step": 2, "loss": 0.25, "epoch": 0.5}, {"step": 2, "eval_loss": 1}]})
@@ -91,6 +93,27 @@ def test_files_that_a_person_names_and_the_step_to_read_them_by(run_folder: Path
     assert rows[2]["actor/pg_loss"] == -0.02 and [one.kind for one in sources] == ["SwanLab", "SwanLab"]
     with pytest.raises(UnreadablePath, match="does not exist"):
         read(run_folder, metrics=[tmp_path / "nothing"])
+
+
+def test_of_several_runs_each_named_file_counts_for_the_run_whose_name_it_has(run_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_folder, tmp_path / "exp2")
+    (tmp_path / "csv/exp2").mkdir(parents=True)
+    (tmp_path / "csv/exp1.csv").write_text("step,first\n1,0.5\n")
+    (tmp_path / "csv/exp2/metrics.csv").write_text("step,second\n1,0.5\n")
+    (tmp_path / "exp1/mine.csv").write_text("step,third\n1,0.5\n")
+    shutil.copytree(TRACKERS / "tensorboard/v2_scalars", tmp_path / "curves/exp2")
+    named = [tmp_path / "csv", tmp_path / "curves", tmp_path / "exp1/mine.csv"]
+    paths, index = [tmp_path / "exp1", tmp_path / "exp2"], tmp_path / "index"
+    with rolloupe.open(paths, index_dir=index, metrics=named) as runs:
+        sources = {run.name: [one.names for one in query.curve_sources(run._opened())] for run in runs}
+    assert sources == {"exp1": [["first"], ["third"]], "exp2": [["second"], ["reward/mean"]]}
+    (tmp_path / "other.csv").write_text("step,loss\n1,0.5\n")
+    with pytest.raises(UnreadablePath, match=r"other\.csv has the name of none of the 2 runs .*\(exp1, exp2\)"):
+        rolloupe.open(paths, index_dir=index, metrics=[tmp_path / "other.csv"])
+    with rolloupe.open(paths[0], index_dir=index, metrics=[tmp_path / "other.csv"]) as runs:
+        assert query.curve_sources(runs[0]._opened())[0].names == ["loss"], "of one run it is nobody else's"
+    with project(tmp_path / "p.db") as _, pytest.raises(UnreadablePath, match=r"p\.db has the name of none"):
+        rolloupe.open(paths, index_dir=index, metrics=[tmp_path / "p.db"])
 
 
 def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_was_not_read(
@@ -107,6 +130,11 @@ def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_
     rows, (damaged, torn, empty) = read(run_folder)
     assert empty.note == "it is empty so far"
     assert "events.out.tfevents.1: at byte 0" in damaged.note and torn.note == "it is no run of Weights & Biases"
+    with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
+        problems = {one.source: one.reason for one in runs[0].problems()}
+        assert runs[0].problem_count() == len(problems) == 2, "an empty file is none"
+    assert problems["run-x.wandb"] == "Weights & Biases: it is no run of Weights & Biases"
+    assert problems["events.out.tfevents.1"].startswith("TensorBoard: events.out.tfevents.1: at byte 0 it is damaged")
 
 
 def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run_folder: Path) -> None:
@@ -156,6 +184,29 @@ def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_man
         with (run_folder / "tensorboard" / "events.out.tfevents.2").open("wb") as file:
             file.write(scalar("later", 2, 0.5, 9.0))
         assert [one.value for one in runs[0].metrics("later")] == [0.5] and len(read_files) == 2
+
+
+def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run_folder, run_folder.parent / "exp2")
+    began, go_on = threading.Event(), threading.Event()
+    read_now = trainer_metrics._read
+
+    def slow(run: OpenRun, version: str) -> trainer_metrics.MetricTable:
+        if run.info.name == "exp1":
+            began.set()
+            assert go_on.wait(60)
+        return read_now(run, version)
+
+    monkeypatch.setattr(trainer_metrics, "_read", slow)
+    with rolloupe.open(run_folder.parent, index_dir=run_folder.parent / "index") as runs:
+        first, second = (run._opened() for run in runs)
+        reader = threading.Thread(target=trainer_metrics.metric_table, args=[first])
+        reader.start()
+        assert began.wait(60) and "own" in trainer_metrics.metric_table(second).columns
+        go_on.set()
+        reader.join()
 
 
 def test_a_tracker_that_goes_on_is_read_again(run_folder: Path) -> None:

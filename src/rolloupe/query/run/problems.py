@@ -14,6 +14,7 @@ from rolloupe.model import Problem, RunInfo
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import AnnotationOverlay
+from rolloupe.query.run.tracker_curves import tracker_damage
 
 UNMATCHED = """
 SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM annotations
@@ -63,7 +64,7 @@ def file_problems(run: OpenRun) -> Sequence[Problem]:
 
 def _file_problems(reader: Format, info: RunInfo) -> list[Problem]:
     damages = [problem for source in reader.trainer_files(info) for problem in damage(source)]
-    return damages + reader.losses(info)
+    return [*damages, *reader.losses(info), *tracker_damage(info)]
 
 
 def _looked(

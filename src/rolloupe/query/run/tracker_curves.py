@@ -4,10 +4,11 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rolloupe.formats.curve_files import CurveFile, current_curves, curve_files, stamps_of
+from rolloupe.formats.curve_files import EMPTY, CurveFile, current_curves, curve_files, path_names, stamps_of
 from rolloupe.formats.reading.trackers.curves import LoggedRun, is_step, metric_rows, trainer_step_of
 from rolloupe.index import OpenRun
-from rolloupe.model import TRACKER_STEP, MetricRow, RunInfo
+from rolloupe.model import TRACKER_STEP, MetricRow, Problem, RunInfo
+from rolloupe.storage import is_folder
 
 
 class CurveSource(NamedTuple):
@@ -59,6 +60,17 @@ def _without_large_steps(logged: LoggedRun) -> str:
     return f"rows left out because their step is too large: {count:,}" if count else ""
 
 
+def tracker_damage(info: RunInfo) -> list[Problem]:
+    """List what is damaged in the files that trackers keep of a run: what was not read of each, and why."""
+    folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
+    found = []
+    for file in curve_files(info):
+        for damage in dict.fromkeys(logged.damage for logged, _ in _chosen(file, info) if logged.damage):
+            source = os.path.relpath(file.locations[0].path, folder)
+            found.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
+    return found
+
+
 def tracker_version(run: OpenRun) -> str:
     """Return a word that changes whenever such a file comes, goes or changes."""
     return " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in stamps_of(file))
@@ -69,11 +81,12 @@ def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
     try:
         runs = current_curves(file)
     except ValueError as error:
-        return [(LoggedRun("", []), str(error))]
+        return [(LoggedRun("", [], damage="" if str(error) == EMPTY else str(error)), str(error))]
     if info.within and file.path == info.root:
         return [(run, "") for run in runs if run.id == info.within]
     name = info.name
-    same = [run for run in runs if name in (run.name, os.path.basename(file.path))]
+    is_named = len(runs) == 1 and name in path_names(file)
+    same = [run for run in runs if is_named or run.name == name]
     if file.is_beside or (len(runs) > 1 and same):
         return [(run, "") for run in same]
     if len(runs) > 1:

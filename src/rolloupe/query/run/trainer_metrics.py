@@ -54,8 +54,8 @@ class MetricTable(NamedTuple):
 
 
 _tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
-_reading = threading.Lock()
-"""Logs take memory: one at a time is read."""
+_reading: Lru[str, threading.Lock] = Lru(entries=1000)
+"""The logs of a run are read once, however many ask for them; those of another run need not wait."""
 
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
@@ -89,7 +89,7 @@ def metric_table(run: OpenRun) -> MetricTable:
     name = f"{run.catalog.folder} {version}"
     table = _tables.get(name)
     if table is None:
-        with _reading:
+        with _reading.setdefault(str(run.catalog.folder), threading.Lock()):
             table = _tables.get(name) or _kept(run, version) or _read(run, version)
             _tables.put(name, table, table.nbytes)
     return table

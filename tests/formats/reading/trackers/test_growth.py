@@ -112,7 +112,8 @@ def test_damage_stays_where_it_is_in_the_file(tmp_path: Path) -> None:
     append(path, b"\xff" * 300)
     for _ in range(2):
         (run,) = reader.read(places(path))
-        assert run.damage == f"{path.name}: at byte {begin} it is no event file" and len(run.rows) == 1
+        assert run.damage == f"{path.name}: at byte {begin} it is damaged: what follows is not read"
+        assert len(run.rows) == 1
         append(path, scalar("r", 2, 2, 2))
 
 

@@ -1,13 +1,19 @@
 """The curves that trackers keep, against what the tests' files were made of."""
 
+import csv
 import math
+import random
 import struct
 import time
 import zlib
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rolloupe.formats.reading.trackers.crc32c import masked_checksums
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
 from rolloupe.formats.reading.trackers.tables import read_csv
@@ -48,8 +54,20 @@ def test_scalars_of_tensorboard_in_all_its_ways_of_writing_them() -> None:
     assert texts[0].texts[0].startswith("Sample:")
 
 
+def checksum(data: bytes) -> bytes:
+    """The masked CRC-32C, bit by bit."""
+    found = 2**32 - 1
+    for byte in data:
+        found ^= byte
+        for _ in range(8):
+            found = found >> 1 ^ 0x82F63B78 * (found & 1)
+    found ^= 2**32 - 1
+    return struct.pack("<I", ((found >> 15 | found << 17) + 0xA282EAD8) % 2**32)
+
+
 def record(event: bytes) -> bytes:
-    return struct.pack("<QI", len(event), 0) + event + bytes(4)
+    length = struct.pack("<Q", len(event))
+    return length + checksum(length) + event + checksum(event)
 
 
 def scalar(tag: str, step: int, value: float, time_s: float) -> bytes:
@@ -58,6 +76,30 @@ def scalar(tag: str, step: int, value: float, time_s: float) -> bytes:
     return record(
         b"\x09" + struct.pack("<d", time_s) + b"\x10" + bytes([step]) + b"\x2a" + bytes([len(summary)]) + summary
     )
+
+
+def test_a_flipped_bit_leaves_its_record_out_and_one_in_a_length_ends_the_reading() -> None:
+    whole = [scalar("r", step, step, step) for step in (1, 2, 3)]
+    size = len(whole[0])
+    for at in range(size):
+        second = bytearray(whole[1])
+        second[at] ^= 4
+        run = read_tensorboard([("a", whole[0] + bytes(second) + whole[2])])
+        if at < 12:
+            assert [*shown(run)] == [1] and run.damage == f"a: at byte {size} it is damaged: what follows is not read"
+        else:
+            assert [*shown(run)] == [1, 3]
+            assert run.damage == "a: records left out because their checksums do not fit: 1"
+
+
+@given(sizes=st.lists(st.integers(0, 300) | st.sampled_from([4092, 4093]), max_size=6), seed=st.integers(0, 99))
+def test_checksums_of_pieces_are_those_of_one_bit_after_another(sizes: list[int], seed: int) -> None:
+    assert checksum(b"123456789") == struct.pack("<I", 0xC78AB0E5), "the mask of 0xE3069283, which is known"
+    data = random.Random(seed).randbytes(sum(sizes))
+    stops = [*accumulate(sizes)]
+    starts = [stop - size for size, stop in zip(sizes, stops, strict=True)]
+    expected = [checksum(data[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+    assert [struct.pack("<I", one) for one in masked_checksums(data, starts, stops).tolist()] == expected
 
 
 def test_after_a_restart_the_value_written_last_wins_whatever_its_file() -> None:
@@ -164,7 +206,9 @@ def test_other_files_are_refused_and_hostile_ones_end() -> None:
         [*fields(b"\x08\x01" * 11, 10)]
 
 
-def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time() -> None:
+@pytest.mark.parametrize("limit_chars", [131_072, 64 * 2**20])
+def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time(limit_chars: int) -> None:
+    before = csv.field_size_limit(limit_chars)  # whatever another reader of this process allows
     begin = time.process_time()
     names = ",".join(f"c{number}" for number in range(100_000))
     assert len(read_csv(f"step,{names}\n".encode() + b"1,2\n" * 5000).rows) == 5000
@@ -173,11 +217,13 @@ def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time() -> None:
         b"\n\nstep,a,b\n1,2,\n" + b"2,3," + b"x" * 200_000 + b"\n3,4,\n" + b"," * 300_000 + b"\n\0" + b"4,5"
     )
     assert shown(long) == {1: {"a": 2}, 3: {"a": 4}, 4: {"a": 5}}
-    left_out = "rows left out: 1 (field larger than field limit (131072)); rows left out: 1 (more than 200,000 columns)"
+    left_out = "rows left out: 1 (a cell of more than 131,072 characters); rows left out: 1 (more than 200,000 columns)"
     assert long.damage == left_out
     unclosed = read_csv(b'step,a\n1,2\n2,"\n' + b"3,4\n" * 50_000)
-    assert [*shown(unclosed)] == [1, 3] and unclosed.damage.startswith("rows left out: 1 (field larger")
+    assert [*shown(unclosed)] == [1, 3] and unclosed.damage.startswith("rows left out: 1 (a cell of")
+    assert shown(read_csv(b'step,note,a\n1,"two\nlines, ""both""",2\n2,"",3\n')) == {1: {"a": 2}, 2: {"a": 3}}
     assert shown(read_csv("step,a\n1,2\n".encode("utf-16"))) == {1: {"a": 2}}
+    csv.field_size_limit(before)
     assert read_csv(b"step;a\n1;2\n").damage == "no row holds a metric (commas separate its cells)"
     assert read_csv(b"step,a\n").damage == read_csv(b"").damage == ""
     with pytest.raises(ValueError, match="more than 200,000 columns"):

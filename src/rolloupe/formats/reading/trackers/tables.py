@@ -21,6 +21,7 @@ EARLIEST_S = 1e9
 """Smaller numbers are no such times: September 2001."""
 MAX_ROWS = 5_000_000
 MOST_COLUMNS = 200_000
+MOST_CELL_CHARS = 131_072
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -45,7 +46,7 @@ def read_csv(data: bytes) -> LoggedRun:
 
 def _cells(lines: Iterable[str], left_out: Counter[str]) -> Iterator[list[str]]:
     """Yield the rows that are not blank, and count the others by the reason."""
-    reader = csv.reader(_short_lines(lines, left_out))
+    reader = csv.reader(_whole_rows(_short_lines(lines, left_out), left_out))
     while True:
         try:
             for row in reader:
@@ -55,6 +56,25 @@ def _cells(lines: Iterable[str], left_out: Counter[str]) -> Iterator[list[str]]:
             left_out[str(error)] += 1
         else:
             return
+
+
+def _whole_rows(lines: Iterable[str], left_out: Counter[str]) -> Iterator[str]:
+    """Yield the lines of each row: a cell in quotes may have several, but not without end."""
+    begun: list[str] = []
+    size = quotes = 0
+    for line in lines:
+        begun.append(line)
+        size += len(line)
+        quotes += line.count('"')
+        is_whole = quotes % 2 == 0
+        if size > MOST_CELL_CHARS and not (is_whole and max(map(len, line.split(","))) <= MOST_CELL_CHARS):
+            left_out[f"a cell of more than {MOST_CELL_CHARS:,} characters"] += 1
+        elif is_whole:
+            yield "".join(begun)
+        else:
+            continue
+        begun, size, quotes = [], 0, 0
+    yield from begun
 
 
 def _short_lines(lines: Iterable[str], left_out: Counter[str]) -> Iterator[str]:
@@ -99,7 +119,8 @@ class JsonLines:
         done = data.rfind(b"\n") + 1
         self._rest = data[done:]
         if self._lines < MAX_ROWS:
-            lines = [line for line in data[:done].split(b"\n") if line and not line.isspace()]
+            text = data[:done] if self._lines else data[:done].removeprefix(codecs.BOM_UTF8)
+            lines = [line for line in text.split(b"\n") if line and not line.isspace()]
             objects = _objects(lines)
             self._fresh += rows_of(objects)
             self._lines += len(lines)

@@ -1,8 +1,8 @@
 """Event files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
 
 Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
-`summary.proto` and `tensor.proto` of TensorFlow. Checksums, CRC-32C, are not compared: a record that is cut or is no
-message ends the reading of its file.
+`summary.proto` and `tensor.proto` of TensorFlow. A record whose checksum does not fit is left out; a length whose
+checksum does not fit, or a record that is no message, ends the reading of its file, for what follows is unknown.
 """
 
 import os
@@ -14,13 +14,16 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
+from rolloupe.formats.reading.trackers.crc32c import masked_checksums
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun
 from rolloupe.formats.reading.trackers.growth import ReadSoFar
 from rolloupe.model import Location
 from rolloupe.protobuf import BadMessage, fields
 
-LENGTH = struct.Struct("<Q")
-CHECKSUM_BYTES = 4
+HEAD = struct.Struct("<QI")
+"""A length and its checksum."""
+LENGTH_BYTES = 8
+CHECKSUM = struct.Struct("<I")
 MAX_RECORD_BYTES = 64 * 2**20
 MOST_FIELDS = 1_000_000
 
@@ -64,7 +67,7 @@ def events(data: bytes) -> Iterator[TaggedValue]:
     Raises `BadMessage` where it is damaged.
     """
     for values, _ in _records(data):
-        yield from values
+        yield from values or ()
 
 
 def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
@@ -117,6 +120,7 @@ class _Scalars:
         self._fresh: list[TaggedValue] = []
         self._taken: Counter[str] = Counter()
         self._damage: dict[str, str] = {}
+        self._left_out: Counter[str] = Counter()
 
     def take(self, name: str, data: bytes) -> int:
         """Take the whole records at the beginning of `data`, which follows what was taken of that file."""
@@ -125,7 +129,10 @@ class _Scalars:
         done = 0
         try:
             for values, stop in _records(data, self._taken[name]):
-                self._fresh += (one for one in values if one.number is not None and not one.tag.startswith(HPARAMS))
+                if values is None:
+                    self._left_out[name] += 1
+                else:
+                    self._fresh += (one for one in values if one.number is not None and not one.tag.startswith(HPARAMS))
                 done = stop
         except BadMessage as error:
             self._damage[name] = f"{name}: {error}"
@@ -155,21 +162,42 @@ class _Scalars:
     def run(self) -> LoggedRun:
         """The run so far."""
         rows = [LoggedRow(step, self._by_step[step], self._times[step]) for step in sorted(self._by_step)]
-        return LoggedRun("", rows, damage=next(reversed(self._damage.values()), ""))
+        notes = [
+            f"{name}: records left out because their checksums do not fit: {count:,}"
+            for name, count in self._left_out.items()
+        ]
+        return LoggedRun("", rows, damage="; ".join([*self._damage.values(), *notes]))
 
 
-def _records(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue], int]]:
-    """Yield the values of each whole record, and where it ends. `before` bytes of the file precede `data`."""
-    at = 0
-    while at + LENGTH.size + CHECKSUM_BYTES <= len(data):
-        (length,) = LENGTH.unpack_from(data, at)
-        start = at + LENGTH.size + CHECKSUM_BYTES
-        if length > MAX_RECORD_BYTES:
-            raise BadMessage(f"at byte {before + at} it is no event file")
-        at = start + length + CHECKSUM_BYTES
-        if at > len(data):  # still being written
+def _records(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue] | None, int]]:
+    """Yield the values of each whole record, and where it ends; None for one whose checksum does not fit.
+
+    `before` bytes of the file precede `data`. Raises `BadMessage` where the next record cannot be found.
+    """
+    heads = [*_heads(data)]
+    known = [(at, at + HEAD.size, at + HEAD.size + length) for at, length, _ in heads]
+    fits = masked_checksums(data, [at for at, *_ in known], [at + LENGTH_BYTES for at, *_ in known])
+    whole = [(start, stop) for _, start, stop in known if stop + CHECKSUM.size <= len(data)]
+    sums = masked_checksums(data, [start for start, _ in whole], [stop for _, stop in whole]).tolist()
+    for place, ((at, length, checksum), own) in enumerate(zip(heads, fits.tolist(), strict=True)):
+        if own != checksum or length > MAX_RECORD_BYTES:
+            raise BadMessage(f"at byte {before + at} it is damaged: what follows is not read")
+        if place == len(whole):  # still being written
             return
-        yield _values(data[start : start + length]), at
+        start, stop = whole[place]
+        is_good = CHECKSUM.unpack_from(data, stop) == (sums[place],)
+        yield _values(data[start:stop]) if is_good else None, stop + CHECKSUM.size
+
+
+def _heads(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield where each record begins, its length and the checksum of that; the last may be unfinished."""
+    at = 0
+    while at + HEAD.size <= len(data):
+        length, checksum = HEAD.unpack_from(data, at)
+        yield at, length, checksum
+        if length > MAX_RECORD_BYTES:
+            return
+        at += HEAD.size + length + CHECKSUM.size
 
 
 def _values(event: bytes) -> Iterable[TaggedValue]:
