@@ -394,6 +394,13 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         entry = page.get_by_role("checkbox", name="loss")
         entry.check()
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
+        address = page.url
+        page.get_by_role("button", name="Take Reward away").click()
+        expect(page.get_by_role("region", name="Reward by step")).to_have_count(0)
+        page.get_by_role("status").get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
+        assert page.url == address
+        expect(page.get_by_role("button", name="Undo")).to_have_count(0)
         page.get_by_role("button", name="Take Reward away").click()
         move_the_slider(page, kl)
         slider = page.get_by_role("slider", name="Smoothing")

@@ -56,6 +56,8 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
             decay = keep ** (step - last)
             mean, weight, last = mean * decay + values[step], weight * decay + 1, step
             assert whole.smooth is not None and whole.smooth[whole.steps == step][0] == pytest.approx(mean / weight)
+        assert whole.steps[0] > 0 and whole.reach == (0.0, 599.0), "an axis reaches over those at its ends"
+        assert [ask(last=20).reach, ask(last=20, outliers=3.0).reach] == [None, (0.0, 20.0)]
         few = ask(most=40, outliers=3.0)
         assert len(few.steps) <= 40 and (few.points, few.left_out) == (whole.points, whole.left_out)
         assert np.nanmax(few.values) == np.nanmax(whole.values) and np.nanmin(few.values) == np.nanmin(whole.values)

@@ -298,6 +298,8 @@ export interface CurveData {
   points: number;
   /** The number of outliers left out of the range; they are not among the points. */
   left_out: number;
+  /** Where outliers are left out: the least and the greatest x of the range with them. */
+  reach: number[] | null;
   /** The x of each point, if the request names one: it may fall, or be the same for several points. */
   x: number[] | null;
   /** The number of points of the range left out since their step has no finite x. */

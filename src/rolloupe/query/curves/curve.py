@@ -15,7 +15,7 @@ from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.moving_average import smoothed
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
-from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats
+from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats, Ints
 from rolloupe.query.near_names import unknown
 
 MAX_SPAN_STEPS = 1_000_000
@@ -52,7 +52,7 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
     """Return a curve with all its points; the x of some may be NaN. Raises as `curve` does."""
     check_curve(query)
     options = query.options
-    points, left_out = _without_outliers(_own(points_of(run, query), options), options)
+    points, outliers = _without_outliers(_own(points_of(run, query), options), options)
     smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
     axis = None if query.x is None else across(run, query.x, points.steps)
     start = _start(points.values) if options.from_zero else 0.0
@@ -65,7 +65,8 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
         high=None if points.high is None else _from(start, points.high),
         smooth=None if smooth is None else _from(start, smooth),
         points=len(points.steps),
-        left_out=left_out,
+        left_out=len(outliers),
+        reach=_reach(run, query, points.steps, outliers),
         x=None if axis is None else axis.x,
         x_start_s=None if axis is None else axis.start_s,
     )
@@ -78,13 +79,22 @@ def _own(points: Points, options: CurveOptions) -> Points:
     return points if options.last_step is None else _at(points, points.steps <= options.last_step)
 
 
-def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, int]:
-    """Return the points that are no outliers, and how many are."""
+def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, Ints]:
+    """Return the points that are no outliers, and the steps of those that are."""
     if not options.outliers:
-        return points, 0
+        return points, points.steps[:0]
     low, high = inlier_bounds(points.values, options.outliers)
     is_out = (points.values < low) | (points.values > high)
-    return _at(points, ~is_out), int(np.count_nonzero(is_out))
+    return _at(points, ~is_out), points.steps[is_out]
+
+
+def _reach(run: OpenRun, query: CurveQuery, steps: Ints, outliers: Ints) -> tuple[float, float] | None:
+    """Return the least and the greatest x of a curve with its outliers; None without outliers."""
+    if not len(outliers):
+        return None
+    axis = across(run, query.x, np.union1d(steps, outliers))
+    x = axis.x[axis.is_known]
+    return (float(x.min()), float(x.max())) if len(x) else None
 
 
 def check_curve(query: CurveQuery) -> None:

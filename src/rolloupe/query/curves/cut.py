@@ -34,7 +34,9 @@ def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
     within = inside[_within(x[inside], whole.query.options)]
     chosen = _fewer(_at(whole, within), shown.most)
     part = _at(whole, within[chosen])
-    return part._replace(points=len(within), without_x=stop - first - len(inside)), within[chosen]
+    reach = whole.reach if shown.step_min is shown.step_max is None else None
+    counted = part._replace(points=len(within), without_x=stop - first - len(inside), reach=reach)
+    return counted, within[chosen]
 
 
 def _at(curve: Curve, chosen: Places) -> Curve:

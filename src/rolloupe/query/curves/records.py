@@ -112,6 +112,8 @@ class Curve(NamedTuple):
     """Number of points; `steps` may hold fewer."""
     left_out: int = 0
     """Number of outliers left out of the whole curve; they are not among the points."""
+    reach: tuple[float, float] | None = None
+    """Where outliers are left out: the least and the greatest x of the whole curve with them; None of some steps."""
     x: Floats | None = None
     """The x of each point, if the query asks for another than the step. It may fall, or be the same for several."""
     without_x: int = 0

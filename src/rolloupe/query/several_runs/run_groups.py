@@ -82,6 +82,7 @@ def group_curve(
         smooth=smoothed(steps, mean, query.options.smooth) if query.options.smooth else None,
         points=len(steps),
         left_out=sum(one.left_out for one in found),
+        reach=_reach(found),
         x=None if query.x is None else _mean(_by_step(found, steps, lambda one: one.x)),
         x_start_s=next((one.x_start_s for one in found if one.x_start_s is not None), None),
     )
@@ -102,6 +103,11 @@ def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
     if not found:
         raise error
     return found
+
+
+def _reach(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    ends = [one.reach for one in curves if one.reach is not None]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
 
 
 def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:

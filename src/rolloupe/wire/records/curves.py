@@ -113,6 +113,8 @@ class CurveData(Struct, kw_only=True):
     """The number of points; for a long curve, `steps` holds fewer."""
     left_out: int
     """The number of outliers left out of the range; they are not among the points."""
+    reach: list[float] | None
+    """Where outliers are left out: the least and the greatest x of the range with them."""
     x: list[float] | None
     """The x of each point, if the request names one: it may fall, or be the same for several points."""
     without_x: int

@@ -37,6 +37,8 @@ interface Props {
   pointed?: number | null;
   /** The range across, if it is not that of the points; dragging chooses another. */
   zoom?: Range | null;
+  /** The range across of all points, if it is wider than that of the drawn ones. */
+  reach?: Range | null;
   onZoom?: ((range: Range | null) => void) | null;
   /** The ends of the axis of values, where a person chose them. */
   limits?: Limits;
@@ -59,6 +61,7 @@ export function CurveChart({
   across = "step",
   pointed = null,
   zoom = null,
+  reach = null,
   onZoom = null,
   limits = NO_LIMITS,
   onDrawn = null,
@@ -89,6 +92,7 @@ export function CurveChart({
     open,
     hover,
     zoom,
+    reach,
     onZoom,
     onDrawn,
     limits: [low, high] as const,
@@ -124,8 +128,11 @@ export function CurveChart({
           withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
           dashed: others.map((one) => one.isDashed === true),
           across,
-          last: () => now.current.zoom?.[1] ?? now.current.data[0].at(-1) ?? 0,
-          zoom: () => now.current.zoom,
+          isZoomed: () => now.current.zoom !== null,
+          range() {
+            const { data: columns, zoom: chosen, reach: whole } = now.current;
+            return chosen ?? whole ?? [columns[0][0] ?? 0, columns[0].at(-1) ?? 0];
+          },
           onZoom: !isZoomable ? null : (range) => now.current.onZoom?.(range),
           current: () => (now.current.current === null ? null : place.current(now.current.current)),
           hover: (index) => now.current.hover(index === null ? null : (now.current.steps[index] ?? null)),
@@ -162,7 +169,7 @@ export function CurveChart({
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scheme, colours, isLog, across, isZoomable]);
 
-  const range = zoom?.join(" ");
+  const range = (zoom ?? reach)?.join(" ");
   useLayoutEffect(() => plot.current?.setData(data), [data, range, low, high]);
   useEffect(() => {
     const chart = plot.current;

@@ -38,10 +38,10 @@ interface Given {
   /** The overlaid runs that have a band, by their places. */
   withBand: readonly number[];
   across: Across;
-  /** The last number across. */
-  last: () => number;
-  /** The range across, if it is not that of the points. */
-  zoom: () => Range | null;
+  /** The range across. */
+  range: () => Range;
+  /** True if a person drew it. */
+  isZoomed: () => boolean;
   /** Called with another range, which a person drew. */
   onZoom: ((range: Range | null) => void) | null;
   inks: Inks;
@@ -67,8 +67,8 @@ export function optionsOf({
   dashed,
   withBand,
   across,
-  last,
-  zoom,
+  range,
+  isZoomed,
   onZoom,
   inks,
   current,
@@ -85,7 +85,7 @@ export function optionsOf({
   return {
     width,
     height: HEIGHT_PX,
-    padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(labelOf(across, last())) / 2) + 2), 0, 0],
+    padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(labelOf(across, range()[1])) / 2) + 2), 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
@@ -96,10 +96,7 @@ export function optionsOf({
       x: {
         time: false,
         distr: isByPosition ? 3 : 1,
-        range: (plot) => {
-          const [from, to] = zoom() ?? [plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0];
-          return apart(from, to);
-        },
+        range: () => apart(...range()),
       },
       y: {
         distr: isLog ? 3 : 1,
@@ -155,7 +152,7 @@ export function optionsOf({
     hooks: {
       ready: [
         (plot) => {
-          const press = onClick(plot, open, () => zoom() !== null);
+          const press = onClick(plot, open, isZoomed);
           plot.over.addEventListener("click", press.once);
           plot.over.addEventListener("dblclick", () => {
             press.cancel();

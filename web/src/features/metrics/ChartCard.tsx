@@ -35,7 +35,7 @@ import { type Landmark } from "./landmarks/landmarks";
 import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
-import { drawnOf, placeOf, type Row, rowsOf, withBands } from "./parts/lines";
+import { drawnOf, placeOf, reachOf, type Row, rowsOf, withBands } from "./parts/lines";
 import { rolloutsAt } from "./parts/rollouts";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
@@ -113,6 +113,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
   const across = acrossOf(x);
   const xName = xTitle(x, entries);
   const zoom = x === xOf(asked) ? zoomOf(asked) : null;
+  const reach = useMemo(() => reachOf(curves), [curves]);
   const limits = limitsOf(asked);
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
   const bounds = which.from_zero || isMany || drawing === "std" ? NO_BOUNDS : boundsIn(session, entry);
@@ -140,7 +141,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
             .join(" · "),
           across: xName,
           kind: across,
-          zoom,
+          zoom: zoom ?? reach,
           limits,
           curve,
           name: rows[0]?.lines[0]?.name ?? "",
@@ -187,6 +188,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
             across={across}
             pointed={pointed}
             zoom={zoom}
+            reach={reach}
             onZoom={(range) => setOption(session, { zoom: range === null ? "" : zoomText(range, x) })}
             limits={limits}
             isLog={isLog(asked)}

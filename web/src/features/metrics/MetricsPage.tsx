@@ -24,6 +24,7 @@ import { LayoutMenu } from "./LayoutMenu";
 import { keyOfCurve, landmarksIn } from "./landmarks/landmarks";
 import { useLandmarks } from "./landmarks/useLandmarks";
 import { SectionTitle } from "./parts/SectionTitle";
+import { TakenAway } from "./parts/TakenAway";
 import { useCurves } from "./useCurves";
 import { type Drag, useMoves } from "./useMoves";
 import layoutStyle from "./Layout.module.css";
@@ -100,6 +101,7 @@ export function MetricsPage() {
       <div class={style["middle"]} data-scroll="metrics">
         {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
         <Shown layout={layout} alarms={alarms.value?.alarms ?? NONE} />
+        <TakenAway />
       </div>
       <aside class={style["right"]} aria-label="Worth a look">
         <Alarms loaded={alarms} layout={layout} />

@@ -94,7 +94,7 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
     rename: (at, title) => change(renamed(placed, at, title, entries)),
     alter: (at, look) => change(altered(placed, at, look)),
     plain: (at) => change(charts.map((one, i) => (i === at ? { ...one, look: {} } : one))),
-    remove: (at) => change(charts.toSpliced(at, 1)),
+    remove: (at) => layout.takeAway(placed[at]?.title ?? "", [...charts.toSpliced(at, 1), ...missing]),
     duplicate: (at, asked) => change(duplicated(placed, at, frozen(asked))),
     join: (at, text) => change(joined(placed, at, text)),
     part: (at, text) => change(parted(placed, at, text)),

@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import { signal } from "@preact/signals";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
@@ -11,10 +11,11 @@ import { Text } from "../../ui/text/Text";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { textOf } from "../../lib/charts/chart";
-import { loadMetrics, metricChoice, metricColumn } from "./metric/metricColumn";
+import { loadMetrics, metricColumn } from "./metric/metricColumn";
 import { MetricSelect } from "./metric/MetricSelect";
 import { differingOf, type Sort, sortable, sorted } from "./table/columns";
 import { RunTable } from "./table/RunTable";
+import { askOf, choiceIn, type TableChoice } from "./table/tableAddress";
 import { matchingRuns } from "./runSearch";
 import style from "./RunsPage.module.css";
 
@@ -25,7 +26,7 @@ const NONE: readonly string[] = [];
 
 /** Stays while the page is open: a reader who returns finds the list unchanged. */
 const wanted = signal("");
-const order = signal<Sort | null>(null);
+const before = signal<TableChoice>({ metric: null, sort: null });
 
 export function RunsPage() {
   const session = useSession();
@@ -37,7 +38,19 @@ export function RunsPage() {
   const differing = useMemo(() => differingOf(configs), [configs]);
   const keys = configs?.keys ?? NONE;
   const telling = configs?.telling ?? 0;
-  const choice = metricChoice.value;
+  const { ask } = session.place.now.value;
+  // oxlint-disable-next-line react/exhaustive-deps -- the address is another object each time
+  const { metric: choice, sort } = useMemo(() => choiceIn(ask), [JSON.stringify(ask)]);
+  const choose = (change: Partial<TableChoice>): void => {
+    before.value = { metric: choice, sort, ...change };
+    const { curve: _, value: __, rows: ___, ...others } = ask;
+    session.place.go({ ask: { ...others, ...askOf(before.value) } }, "replace");
+  };
+  useLayoutEffect(() => {
+    if (choice === null && sort === null) choose(before.value);
+    // Once, for a reader who returns.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
   const versions = all.map(({ version }) => version).join(" ");
   const metrics = useFollowed(choice === null ? null : textOf(choice.chart), versions, async () =>
     choice === null ? new Map() : loadMetrics(choice.chart),
@@ -45,7 +58,6 @@ export function RunsPage() {
   const metric = choice === null ? null : metricColumn(choice, metrics);
   const columns = [...sortable(keys.slice(0, telling), differing), ...(metric === null ? [] : [metric])];
   const text = wanted.value;
-  const sort = order.value;
   const hidden = all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id);
   const hiddenIds = hidden.join("\n");
   const indexed = all.filter(({ progress }) => progress.phase !== "scalars").length;
@@ -106,13 +118,16 @@ export function RunsPage() {
         {all.length > 1 && (
           <MetricSelect
             ids={ids}
-            chosen={(next) => {
-              metricChoice.value = next;
-              order.value = next === null ? null : { key: "metric", isDescending: next.kind !== "lowest" };
-            }}
+            now={choice}
+            chosen={(next) =>
+              choose({
+                metric: next,
+                sort: next === null ? null : { key: "metric", isDescending: next.kind !== "lowest" },
+              })
+            }
           />
         )}
-        {all.length > 1 && <Order columns={columns} />}
+        {all.length > 1 && <Order columns={columns} sort={sort} choose={(next) => choose({ sort: next })} />}
         {hidden.length > 0 && (
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
             {count(hidden.length, "hidden run")}
@@ -124,7 +139,7 @@ export function RunsPage() {
       ) : (
         <RunTable
           {...{ items, scroller, keys, telling, differing, metric, sort }}
-          choose={(next) => (order.value = next)}
+          choose={(next) => choose({ sort: next })}
           leave={() => document.querySelector<HTMLElement>(`#${FIND_ID}`)?.focus()}
         />
       )}
@@ -142,12 +157,17 @@ export function RunsPage() {
   );
 }
 
+interface OrderProps {
+  columns: ReturnType<typeof sortable>;
+  sort: Sort | null;
+  choose: (sort: Sort | null) => void;
+}
+
 /** The sort order, if the table has no headings to press. */
-function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
-  const sort = order.value;
-  const choose = (key: string): void => {
+function Order({ columns, sort, choose }: OrderProps) {
+  const byKey = (key: string): void => {
     const column = columns.find((one) => one.key === key);
-    order.value = column === undefined ? null : { key: column.key, isDescending: column.startsDown };
+    choose(column === undefined ? null : { key: column.key, isDescending: column.startsDown });
   };
   return (
     <span class={style["order"]}>
@@ -155,7 +175,7 @@ function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
         class="field"
         aria-label="Order of the runs"
         value={sort?.key ?? ""}
-        onChange={(event) => choose(event.currentTarget.value)}
+        onChange={(event) => byKey(event.currentTarget.value)}
       >
         <option value="">As found</option>
         {columns.map(({ key, label }) => (
@@ -169,7 +189,7 @@ function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
           type="button"
           class="action"
           aria-label={`Sorted ${sort.isDescending ? "descending" : "ascending"}: reverse the order`}
-          onClick={() => (order.value = { ...sort, isDescending: !sort.isDescending })}
+          onClick={() => choose({ ...sort, isDescending: !sort.isDescending })}
         >
           {sort.isDescending ? "↓" : "↑"}
         </button>

@@ -116,6 +116,15 @@ export function scopeOf(id: string): { split: string; step: number } | null {
 const askedIn = (params: URLSearchParams, name: string): string =>
   params.get(name) ?? (name === "prompt" ? params.get("problem") : null) ?? "";
 
+const askIn = (params: URLSearchParams, page: Page): Place["ask"] =>
+  Object.fromEntries(
+    (ASKED[page] ?? []).flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : [])),
+  );
+
+function writeAsked({ page, ask }: Place, query: URLSearchParams): void {
+  for (const name of ASKED[page] ?? []) if (ask[name]) query.set(name, ask[name] ?? "");
+}
+
 /** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
 export function parse(path: string, query: string): Place {
   const [first, second, third] = path
@@ -133,14 +142,13 @@ export function parse(path: string, query: string): Place {
       all: params.get("all") === "1",
     };
   const isSearch = first === "search";
-  if (!isSearch && (first !== "runs" || second === undefined)) return START;
+  if (!isSearch && (first !== "runs" || second === undefined)) return { ...START, ask: askIn(params, "runs") };
   const sample = params.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
   const split = params.get("split") || null;
   const step = params.get("step") ?? "";
   const sort = params.get("sort") ?? "";
   const page = isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts");
-  const asked = ASKED[page] ?? [];
   return {
     page,
     run: isSearch ? params.get("run") || null : (second ?? null),
@@ -160,7 +168,7 @@ export function parse(path: string, query: string): Place {
       ? chartsOf(params.getAll("chart"), page === "metrics" ? MAX_METRICS : MAX_CHARTS)
       : null,
     discarded: third === DISCARDED,
-    ask: Object.fromEntries(asked.flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : []))),
+    ask: askIn(params, page),
     at: third === "report" && AT.test(params.get("at") ?? "") ? (params.get("at") ?? "") : "",
     list: params.get("list") === "1",
     over: [...new Set(params.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
@@ -174,8 +182,12 @@ export function parse(path: string, query: string): Place {
 export function format(place: Place): string {
   const isAbove = ABOVE.includes(place.page);
   const isSearch = place.page === "search";
-  if (place.page === "runs" || (!isAbove && !isSearch && place.run === null)) return "";
   const query = new URLSearchParams();
+  if (place.page === "runs") {
+    writeAsked(place, query);
+    return joined("", query);
+  }
+  if (!isAbove && !isSearch && place.run === null) return "";
   if (isAbove) {
     if (place.run !== null) query.set("run", place.run);
     if (place.find !== "") query.set("find", place.find);
@@ -197,7 +209,7 @@ export function format(place: Place): string {
   if (place.where !== "") query.set("where", place.where);
   writeNames(query, "column", place.columns);
   writeNames(query, "chart", place.charts?.map(textOf) ?? null);
-  for (const name of ASKED[place.page] ?? []) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
+  writeAsked(place, query);
   if (place.page === "report" && place.at !== "") query.set("at", place.at);
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);

@@ -110,6 +110,22 @@ it("has something else across its charts, which a link leaves alone", async () =
   expect(across().slice(1)).toEqual(["trainer.lr", "trainer.lr"]);
 });
 
+it("brings back what was taken away last, until something else changes", async () => {
+  await opened(null);
+  session.layout.change(charts(REWARD, KL, LOSS));
+  session.layout.takeAway("KL", charts(REWARD, LOSS));
+  await settled();
+  expect([shown(), session.layout.taken.value?.title]).toEqual([[REWARD, LOSS], "KL"]);
+  session.layout.bringBack();
+  await settled();
+  expect([shown(), session.layout.taken.value]).toEqual([[REWARD, KL, LOSS], null]);
+  session.layout.takeAway("KL", charts(REWARD, LOSS));
+  session.layout.change(charts(LOSS, REWARD));
+  await settled();
+  session.layout.bringBack();
+  expect([shown(), session.layout.taken.value]).toEqual([[LOSS, REWARD], null]);
+});
+
 it("asks which of two stays where another browser was first", async () => {
   kept({ charts: [REWARD] });
   await opened(null);

@@ -6,7 +6,7 @@
  * those, and leaves the person's own as they are until they are replaced.
  */
 
-import { computed, untracked } from "@preact/signals";
+import { computed, signal, untracked } from "@preact/signals";
 import { type Chart, textOf } from "../../lib/charts/chart";
 import { STEP } from "../../lib/charts/across";
 import { chartsIn, type Kept, xIn } from "../../lib/charts/layout";
@@ -16,6 +16,12 @@ import { Store } from "../store";
 const PAGE = "metrics";
 
 const wordsOf = (charts: readonly Chart[] | null): string => JSON.stringify(charts?.map(textOf) ?? null);
+
+interface Taken {
+  title: string;
+  /** The charts before. */
+  before: readonly Chart[] | null;
+}
 
 export class LayoutStore extends Store {
   readonly #stored = computed(() => {
@@ -40,6 +46,28 @@ export class LayoutStore extends Store {
     const { charts } = this.session.place.now.value;
     return charts !== null && wordsOf(charts) !== wordsOf(this.own.value);
   });
+
+  readonly #taken = signal<(Taken & { run: string | null; after: string }) | null>(null);
+
+  /** The chart that was taken away last, as long as nothing has changed since; null for none. */
+  readonly taken = computed<Taken | null>(() => {
+    const taken = this.#taken.value;
+    const isNow = taken?.run === this.session.place.now.value.run && taken.after === wordsOf(this.charts.value);
+    return isNow ? taken : null;
+  });
+
+  /** Show all charts but one. */
+  takeAway(title: string, charts: readonly Chart[]): void {
+    const { run } = this.session.place.now.peek();
+    this.#taken.value = { title, before: this.charts.peek(), run, after: wordsOf(charts) };
+    this.change(charts);
+  }
+
+  bringBack(): void {
+    const taken = this.taken.peek();
+    if (taken !== null) this.change(taken.before);
+    this.#taken.value = null;
+  }
 
   /** What this page put into the address, and for which run. */
   #written = { run: "", words: "" };

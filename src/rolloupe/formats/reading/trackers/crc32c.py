@@ -23,9 +23,9 @@ CELLS = 2**20
 
 
 def _table() -> Sums:
-    sums = np.arange(256, dtype=np.uint32)
+    sums: Sums = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        sums = (sums >> 1) ^ np.where(sums & 1, np.uint32(POLYNOMIAL), np.uint32(0))
+        sums = (sums >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (sums & np.uint32(1))
     return sums
 
 
@@ -34,12 +34,14 @@ TABLE = _table()
 
 def _moved(tables: Sums, sums: Sums) -> Sums:
     """Return sums as they are after some zeros: the tables hold those of each value of each byte."""
-    first, second, third, fourth = (tables[place][(sums >> 8 * place) & 0xFF] for place in range(4))
-    return first ^ second ^ third ^ fourth
+    moved: Sums = tables[0][sums & 0xFF]
+    for place in (1, 2, 3):
+        moved ^= tables[place][(sums >> 8 * place) & 0xFF]
+    return moved
 
 
 def _after_a_row() -> Sums:
-    sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
+    sums: Sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
     for _ in range(ROW_BYTES):
         sums = TABLE[sums & 0xFF] ^ (sums >> 8)
     return sums
@@ -60,7 +62,8 @@ def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -
         for at in range(0, len(places), size):
             some = places[at : at + size]
             found[some] = _sums(_cells(data, first[some], last[some], ROW_BYTES << int(times)))
-    return ((found >> 15) | (found << 17)) + np.uint32(MASK)
+    masked: Sums = ((found >> np.uint32(15)) | (found << np.uint32(17))) + np.uint32(MASK)
+    return masked
 
 
 def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -79,10 +82,11 @@ def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], wid
 
 def _sums(cells: NDArray[np.uint8]) -> Sums:
     rows = np.ascontiguousarray(cells.reshape(-1, ROW_BYTES).T)
-    sums = np.zeros(rows.shape[1], np.uint32)
+    sums: Sums = np.zeros(cells.size // ROW_BYTES, np.uint32)
     for column in rows:
         sums = TABLE[(sums ^ column) & 0xFF] ^ (sums >> 8)
-    sums, tables = sums.reshape(len(cells), -1), AFTER_A_ROW
+    sums = sums.reshape(len(cells), -1)
+    tables = AFTER_A_ROW
     while sums.shape[1] > 1:
         sums = _moved(tables, sums[:, 0::2]) ^ sums[:, 1::2]
         tables = _moved(tables, tables)

@@ -6,7 +6,7 @@ import { catalogueEntry as entry } from "../../../testing/catalogue";
 import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
-import { drawnOf, rowsOf } from "./lines";
+import { drawnOf, reachOf, rowsOf } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
@@ -17,7 +17,7 @@ function drawn(values: number[]) {
     run: "a", curve: 0, steps: values.map((_, i) => i), values, spread: null,
   low: null,
   high: null, smooth: null, points: values.length,
-    left_out: 0, x: null, without_x: 0, x_start_s: null, error: "",
+    left_out: 0, reach: null, x: null, without_x: 0, x_start_s: null, error: "",
   }; // prettier-ignore
   return { data, curve: curveOf(data), x: "" };
 }
@@ -69,4 +69,12 @@ it("are of groups of runs with their values, and the number of their runs", () =
     ["lr 0.5 · 2 runs", 1],
     ["no lr · 1 run", 2],
   ]);
+});
+
+it("leave the axis its range where outliers at its ends are left out", () => {
+  const [whole, cut] = [drawn([1, 2, 3]), drawn([4, 5])];
+  expect(reachOf(undefined)).toBeNull();
+  expect(reachOf([[whole, cut]])).toBeNull();
+  expect(reachOf([[{ ...cut, data: { ...cut.data, reach: [-3, 1] } }]])).toEqual([-3, 1]);
+  expect(reachOf([[{ ...cut, data: { ...cut.data, reach: [-3, 1] } }, whole]])).toEqual([-3, 2]);
 });

@@ -3,9 +3,10 @@
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { plain, textOf } from "../../../lib/charts/chart";
 import type { Placed } from "../../../lib/charts/layout";
+import { extent } from "../../../lib/numbers/curves";
 import { finite } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { banded, type Curve } from "../../charts";
+import { banded, type Curve, type Range } from "../../charts";
 import type { Source } from "../groups/sources";
 import type { Drawn } from "../useCurves";
 
@@ -78,6 +79,15 @@ export const withBands = (lines: readonly Line[], scale: number, between: string
     colour,
     isDashed,
   }));
+
+/** The range across of all points, where outliers are left out at its ends; null for that of what is drawn. */
+export function reachOf(curves: readonly (readonly Drawn[])[] | undefined): Range | null {
+  const all = (curves ?? []).flat().flatMap(({ data: { reach }, curve }) => {
+    if (reach !== null) return reach;
+    return curve === null ? [] : (extent(curve.x ?? curve.steps) ?? []);
+  });
+  return curves?.flat().some(({ data }) => data.reach !== null) === true ? extent(all) : null;
+}
 
 /** The place of the pointed step, else of the last value; -1 for none. */
 export function placeOf(curve: Curve | null, pointed: number | null): number {

@@ -15,7 +15,7 @@ interface Golden {
 /** Made by tests/query/curves/test_decimation.py; tests run in `web`. */
 const golden: Golden = JSON.parse(readFileSync("../tests/data/wire/averages.json", "utf8"));
 
-const NOTHING = { spread: null, low: null, high: null, smooth: null, x: null, x_start_s: null, error: "" };
+const NOTHING = { spread: null, low: null, high: null, smooth: null, reach: null, x: null, x_start_s: null, error: "" };
 const data = ({ steps, values }: { steps: number[]; values: WireNumber[] }): CurveData => ({
   ...NOTHING,
   run: "a",

@@ -6,17 +6,23 @@ import { chartOfEntry, sectionsOf } from "../../../lib/charts/catalogue";
 import { textOf } from "../../../lib/charts/chart";
 import { harmless } from "../../../lib/text/invisible";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
-import { KINDS, metricChoice, SPAN_STEPS, type MetricChoice } from "./metricColumn";
+import { KINDS, type MetricChoice, SPAN_STEPS } from "./metricColumn";
 import style from "../RunsPage.module.css";
 
 /** More options take long to draw. */
 const MOST_OPTIONS = 1000;
 
-/** `ids` identifies the runs; `chosen` hears of another metric, or of none. */
-export function MetricSelect({ ids, chosen }: { ids: string; chosen: (choice: MetricChoice | null) => void }) {
+interface Props {
+  /** Identifies the runs. */
+  ids: string;
+  now: MetricChoice | null;
+  /** Hears of another metric, or of none. */
+  chosen: (choice: MetricChoice | null) => void;
+}
+
+export function MetricSelect({ ids, now, chosen }: Props) {
   const [isNear, setNear] = useState(false);
   const loaded = useLoaded(isNear ? ids : null, getRunsCatalogue, "catalogue");
-  const now = metricChoice.value;
   const entries = (loaded.value?.entries ?? []).slice(0, MOST_OPTIONS);
   const near = (): void => setNear(true);
   const text = now === null ? "" : textOf(now.chart);

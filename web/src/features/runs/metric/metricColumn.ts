@@ -1,6 +1,5 @@
 /** A column for a metric that a person chooses: its last, highest, lowest or smoothed value in every run. */
 
-import { signal } from "@preact/signals";
 import { getRunMetrics } from "../../../api/compare";
 import type { RunMetricItem, WireNumber } from "../../../api/types.gen";
 import { type Chart, recordOf } from "../../../lib/charts/chart";
@@ -18,9 +17,6 @@ export interface MetricChoice {
   title: string;
   kind: ValueKind;
 }
-
-/** Stays while the page is open, like the order of the runs. */
-export const metricChoice = signal<MetricChoice | null>(null);
 
 export type Metrics = ReadonlyMap<string, RunMetricItem>;
 

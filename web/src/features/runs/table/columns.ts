@@ -33,7 +33,8 @@ export interface Column {
 
 /** The order that a press on a heading requests; null for the order of discovery. */
 export interface Sort {
-  key: Key;
+  /** The key of a column, if the table has one of this name. */
+  key: string;
   isDescending: boolean;
 }
 
