@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.across import across
+from rolloupe.query.curves.across import across, is_known
 from rolloupe.query.curves.cut import Range, cut
 from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.moving_average import smoothed
@@ -92,8 +92,9 @@ def _reach(run: OpenRun, query: CurveQuery, steps: Ints, outliers: Ints) -> tupl
     """Return the least and the greatest x of a curve with its outliers; None without outliers."""
     if not len(outliers):
         return None
-    axis = across(run, query.x, np.union1d(steps, outliers))
-    x = axis.x[axis.is_known]
+    every = np.union1d(steps, outliers)
+    x = every.astype(np.float64) if query.x is None else across(run, query.x, every).x
+    x = x[is_known(x)]
     return (float(x.min()), float(x.max())) if len(x) else None
 
 

@@ -95,7 +95,10 @@ class EvalsScreen(BackScreen[SampleKey]):
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
         if step is not None:
-            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self.dismiss)
+            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self._leave)
+
+    def _leave(self, key: SampleKey) -> None:
+        self.dismiss(key)
 
     def _take_grid(self, grid: Grid) -> None:
         self._grid = grid

@@ -67,7 +67,7 @@ def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -
 
 
 def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Return as many bytes for each piece, which stands at their end, behind what starts its sum."""
+    """Return `width` bytes for each piece: the piece at their end, after the bytes that start its sum."""
     cells = np.zeros((len(starts), width), np.uint8)
     begins = width - (stops - starts)
     if len(starts) == 1:  # a long one, perhaps: without a number for each of its bytes
