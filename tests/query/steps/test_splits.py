@@ -76,7 +76,7 @@ def test_the_steps_of_all_evaluations_are_of_their_samples_together(run: OpenRun
     point, later = query.series(run, "m", "eval")
     assert (point.split, point.step, later.step) == ("eval", 0, 5)
     assert point.stats.mean == pytest.approx(2 / 3)
-    assert [(one.step, one.stats.count) for one in query.series(run, "advantages", "eval")] == [(0, 5), (5, 2)]
+    assert [(one.step, one.stats.count) for one in query.series(run, "advantages", "eval")] == [(0, 3), (5, 1)]
     assert [(one.split, one.step, one.reason, one.samples) for one in query.discards(run, "eval")] == [
         ("eval", 0, "late", 2), ("eval", 5, "late", 1),
     ]  # fmt: skip

@@ -229,7 +229,6 @@ def test_steps_that_no_file_is_named_after_are_left_out(layout: str, tmp_path: P
 
 SOURCES = (
     "prime_rl/exports/v4_pr2641", "prime_rl/mini/v7_head", "prime_rl/traces", "tinker/sync_run", "generic/verl",
-    "verifiers",
 )  # fmt: skip
 
 

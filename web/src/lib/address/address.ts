@@ -2,7 +2,8 @@
 
 import { type Chart, chartsOf, textOf } from "../charts/chart";
 import { decoded } from "./decoded";
-import { ABOVE, ASKED, BESIDE, type Page } from "./pages";
+import { askIn, writeAsked } from "./pageOptions";
+import { ABOVE, BESIDE, type Page } from "./pages";
 import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
 import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
@@ -110,19 +111,6 @@ export function scopeOf(id: string): { split: string; step: number } | null {
   } catch {
     return null;
   }
-}
-
-/** The value of a page option. Old links call a prompt a problem. */
-const askedIn = (params: URLSearchParams, name: string): string =>
-  params.get(name) ?? (name === "prompt" ? params.get("problem") : null) ?? "";
-
-const askIn = (params: URLSearchParams, page: Page): Place["ask"] =>
-  Object.fromEntries(
-    (ASKED[page] ?? []).flatMap((name) => (askedIn(params, name) ? [[name, askedIn(params, name)]] : [])),
-  );
-
-function writeAsked({ page, ask }: Place, query: URLSearchParams): void {
-  for (const name of ASKED[page] ?? []) if (ask[name]) query.set(name, ask[name] ?? "");
 }
 
 /** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
