@@ -7,6 +7,7 @@ import pytest
 from rolloupe import Recorder
 from rolloupe.insight import RULES
 from tests.cli.support import FORBIDDEN, HOSTILE, rolloupe
+from tests.formats.reading.trackers.test_databases import project
 
 
 @pytest.fixture
@@ -28,6 +29,14 @@ def test_an_error_ends_with_1_and_says_which_samples_show_it(broken: Path) -> No
     )
     (alarm,) = rolloupe("check", broken, "--json").lines
     assert (alarm["rule"], alarm["severity"], alarm["first_step"]) == ("not_finite", "error", 4) and alarm["words"]
+
+
+def test_a_run_without_samples_shows_the_curve_in_their_place(tmp_path: Path) -> None:
+    with project(tmp_path / "p.db") as database:
+        database.execute("INSERT INTO configs (run_id, run_name, config, created_at) VALUES ('b', 'm', '{}', '')")
+    done = rolloupe("check", tmp_path / "p.db", "--run", "n")
+    assert done.code == 1 and "NaN or infinite at 1 step" in done.out
+    assert done.out.rstrip().endswith(f"rolloupe metrics {tmp_path / 'p.db'} loss --run n")
 
 
 def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> None:

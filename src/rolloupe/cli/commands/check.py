@@ -13,7 +13,7 @@ from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
-    from rolloupe.insight import Raised
+    from rolloupe.insight import Alarm, Raised
 
 EXAMPLES = (
     Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
@@ -78,7 +78,8 @@ def check(
             if as_json:
                 tell(dumps(_object(run, raised)))
             else:
-                _print(run, raised, names_run=len(runs) > 1)
+                shares_path = sum(one.path == run.path for one in runs) > 1
+                _print(run, raised, names_run=len(runs) > 1, shares_path=shares_path)
         for run in options.chosen(runs, run_id):
             for name, reason in run.rules_off().items():
                 complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
@@ -97,16 +98,22 @@ def _object(run: "Run", raised: "Raised") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(run: "Run", raised: "Raised", *, names_run: bool) -> None:
+def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) -> None:
     rule, alarm = raised
     console = output()
     style = "bold red" if rule.severity == "error" else "bold yellow"
     name = f"{run.id}: " if names_run else ""
     console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
     console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
+    names = [one.name for one in alarm.curves]
+    words = _of_samples(run, alarm) if run.splits() else ["rolloupe", "metrics", run.path, *names]
+    console.print(line(f"  {shlex.join([*words, *(['--run', run.id] if shares_path else [])])}", "dim"), soft_wrap=True)
+
+
+def _of_samples(run: "Run", alarm: "Alarm") -> list[str]:
+    """The command that lists the samples which show an alarm."""
     steps = f"{alarm.first_step}" if alarm.first_step == alarm.last_step else f"{alarm.first_step}:{alarm.last_step}"
     split = alarm.split or next((one.name for one in run.splits()), "")
     words = ["rolloupe", "query", run.path, *(["--split", split] if split else []), "--step", steps]
     words += ["--where", alarm.where] if alarm.where else []
-    words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
-    console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)
+    return words + (["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else [])

@@ -114,7 +114,7 @@ export function optionsOf({
           roomPx = px;
           return 1;
         },
-        splits: (plot, _, low, high) => (isByPosition ? powers(high) : within(across, plot, low, high, roomPx)),
+        splits: (_, __, low, high) => (isByPosition ? powers(high) : within(across, range(), low, high, roomPx)),
         filter: (_, ticks) => ticks,
         values: (_, ticks) => ticks.map((tick) => labelOf(across, tick)),
       },
@@ -185,13 +185,12 @@ function alone(plot: uPlot, series: number): number[] | null {
   return points.length === 0 ? null : points;
 }
 
-/** The labels across, without overlap. The scale may extend beyond the points, and be within them. */
-function within(across: Across, plot: uPlot, low: number, high: number, px: number): number[] {
-  const all = plot.data[0];
-  const [first, last] = [Math.max(low, all[0] ?? low), Math.min(high, all.at(-1) ?? high)];
+/** The labels across, without overlap. The scale extends beyond the range of a single point. */
+function within(across: Across, [from, to]: Range, low: number, high: number, px: number): number[] {
+  const [first, last] = [Math.max(low, from), Math.min(high, to)];
   const whole = across === "step" ? [Math.ceil(first), Math.floor(last)] : [first, last];
-  const [from = first, to = last] = whole;
-  return ticksAcross(across, { first: from, last: to, px: ((to - from) / (high - low)) * px, widthOf });
+  const [begin = first, end = last] = whole;
+  return ticksAcross(across, { first: begin, last: end, px: ((end - begin) / (high - low)) * px, widthOf });
 }
 
 /** 1, 10, 100 and so on. */

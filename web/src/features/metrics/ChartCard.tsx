@@ -45,6 +45,8 @@ interface Props {
   entry: Placed;
   /** For each curve of the chart that of the run, then those drawn over it; undefined until they are loaded. */
   curves: readonly (readonly Drawn[])[] | undefined;
+  /** True if they could not be loaded; the page says why. */
+  isMissing: boolean;
   /** The groups that the curves are of; null where each is of a run. */
   groups: readonly CurveGroup[] | null;
   /** The address of all points, as a file. */
@@ -68,7 +70,7 @@ function meaning({ kind, unit }: Placed, drawing: string): string {
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
-export function ChartCard({ entry, curves, groups, csv, entries, pointed, point, landmarks, tools }: Props) {
+export function ChartCard({ entry, curves, isMissing, groups, csv, entries, pointed, point, landmarks, tools }: Props) {
   const session = useSession();
   const [isHere, setHere] = useState(false);
   const [frame, setFrame] = useState<Frame | null>(null);
@@ -167,9 +169,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
       {drawing === MAP ? (
         <DistributionChart entry={entry} pointed={pointed} point={point} />
       ) : curves === undefined || run === null ? (
-        <p class={style["empty"]}>
-          <span class={style["loading"]}>Loading …</span>
-        </p>
+        <p class={style["empty"]}>{isMissing ? "Not loaded." : <span class={style["loading"]}>Loading …</span>}</p>
       ) : curve === null ? (
         <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : nothing(whereOf(asked))}</p>
       ) : !hasLine ? (
@@ -220,7 +220,7 @@ export function ChartCard({ entry, curves, groups, csv, entries, pointed, point,
           part={tools.part}
         />
       )}
-      {!isMany && over.length > 0 && curves !== undefined && (
+      {!isMany && over.length > 0 && drawing !== MAP && curves !== undefined && (
         <Values lines={(rows[0]?.lines ?? []).slice(isGrouped ? 0 : 1)} pointed={pointed} isGrouped={isGrouped} />
       )}
     </section>

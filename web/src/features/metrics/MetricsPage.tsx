@@ -171,6 +171,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                     <ChartCard
                       entry={entry}
                       curves={curvesOf(entry)}
+                      isMissing={error !== null}
                       groups={groups}
                       csv={csvOf(entry)}
                       entries={layout.entries}
