@@ -249,6 +249,9 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         expect(chart.get_by_text("seed 1 · 1 run: 4.00")).to_be_visible()
         page.get_by_role("combobox", name="group by").select_option("run")
         expect(chart.get_by_text("· 1 run")).to_have_count(0)
+        page.goto(viewer.to("runs/run0/metrics?over=run1&by=nothing"))
+        expect(page.get_by_text("None of the runs has 'nothing' in its configuration.")).to_be_visible()
+        expect(chart.get_by_text("Not loaded.")).to_be_visible()
 
 
 CHARTS = [
