@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from rich.cells import cell_len
-from rich.cells import cell_len as cells
 
 _NARROW = re.compile(
     r"[\x20-\x7e\xa1-\xac\xae-\u02ff\u0391-\u0482\u048a-\u0556\u2010-\u2027\u2030-\u205e\u2190-\u21ff"
@@ -54,18 +53,12 @@ def _at_blank(text: str, start: int, stop: int) -> int:
 def _fitting(text: str, start: int, width: int) -> int:
     """Return how far a line reaches, where characters take no cell, one or two. At least one character fits."""
     stop, most = start + width, min(len(text), start + MOST * width)
-    while stop < most and cells(text[start:stop]) <= width:
+    while stop < most and cell_len(text[start:stop]) <= width:
         stop += width
     places = range(start + 1, min(stop, most) + 1)
-    return max(start + 1, start + bisect_right(places, width, key=lambda end: cells(text[start:end])))
+    return max(start + 1, start + bisect_right(places, width, key=lambda end: cell_len(text[start:end])))
 
 
 def spread(text: str) -> str:
     """Return a text whose tabs are blanks."""
     return text.replace("\t", " " * TAB)
-
-
-def first_line(text: str, width: int) -> str:
-    """Return the start of a text on one line."""
-    shown = " ".join(text[: 4 * width].split())
-    return shown if cell_len(shown) <= width else shown[:width]

@@ -164,10 +164,6 @@ class Session:
         may_be_annotated = column.source != "derived" and bool(self.run.snapshot().annotations)
         return column.kind == "number" and column.name != "step" and (column.low is not None or may_be_annotated)
 
-    def at_step(self, place: ListPlace, step: int) -> ListPlace:
-        """Return the same list at another step."""
-        return replace(place, step=step)
-
     def at_split(self, place: ListPlace, split: str) -> ListPlace:
         """Return the same list in another split: at the same step, if the split has it, else at its newest.
 

@@ -90,6 +90,8 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
 
     A run that was opened since is left out until what it has by then is indexed.
     """
+    from rolloupe.query.splits import is_asked
+
     seen: Seen = {}
     printed: set[tuple[str, str, int]] = set()
     ready: set[Run] = set()
@@ -98,7 +100,7 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
         chosen = options.chosen(runs, run_id)
         ready |= {run for run in chosen if run not in ready and run.wait(0)}
         for run in (run for run in chosen if run in ready):
-            for name in (one.name for one in run.splits() if split is None or _is_asked(one.name, split)):
+            for name in (one.name for one in run.splits() if is_asked(one.name, split)):
                 summaries = run.steps(name)
                 if is_first:
                     printed |= {(run.id, name, one.step) for one in summaries[: max(0, len(summaries) - last)]}
@@ -143,10 +145,6 @@ def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | Non
         offset=place, limit=1,
     )  # fmt: skip
     return next(samples, None)
-
-
-def _is_asked(name: str, split: str) -> bool:
-    return name == split or (split == "eval" and name.startswith("eval/"))
 
 
 def _record(found: StepSamples) -> dict[str, Any]:
