@@ -161,11 +161,11 @@ def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: C
 
 def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many_lines(tmp_path, 400_000)
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 0.5)
+    monkeypatch.setattr(diagnosis, "INDEX_SHARE", 0.05)  # the rest is enough to ask a run, also on a busy machine
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
     assert "MiB of 18.3 MiB not looked at" in done.out
-    assert "not everything was looked at within 0.5 s" in done.err
+    assert "not everything was looked at within 5 s" in done.err
     assert "Next: rolloupe index PATH" in done.err
     told = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index", "--json").json
     assert told["not_looked_at"]
