@@ -21,7 +21,7 @@ from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, l
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.trackers.plain_yaml import plain_yaml
+from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_below, is_file
@@ -170,7 +170,7 @@ class Verl(NamedRows, JsonlFormat):
         folder = Path(run.root).parent if is_file(run.root) else Path(run.root)
         for above in (folder, *list(folder.parents)[:2]):
             for place in (above / ".hydra", above):
-                found = plain_yaml(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
+                found = yaml_settings(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
                 if "actor_rollout_ref" in found or "actor" in found:
                     return found
         return {}

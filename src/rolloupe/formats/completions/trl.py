@@ -15,8 +15,8 @@ from rolloupe.formats.completions.reward_parts import RewardParts
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts
-from rolloupe.formats.reading.trackers.plain_yaml import plain_yaml
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, RunInfo, RunPart, SampleRow, Source
 from rolloupe.storage import is_file, path_state
@@ -130,7 +130,7 @@ class TRL(RewardParts, ParquetFormat):
             for name in ("training_args.json", "args.json"):
                 if isinstance(found := read_json(file_of(folder, name, folder)), dict):
                     return found
-            if "loss_type" in (settings := plain_yaml(read_text(file_of(folder, "config.yaml", folder), 2**20))):
+            if "loss_type" in (settings := yaml_settings(read_text(file_of(folder, "config.yaml", folder), 2**20))):
                 return settings
         return {}
 
