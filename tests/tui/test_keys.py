@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe.state import State
-from rolloupe.tui.keys import KEYS
+from rolloupe.tui.keys import EVERY_KEY
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
@@ -268,7 +268,7 @@ def test_help_and_palette(run: Path, tmp_path: Path) -> None:
         await me.press("question_mark")
         rows = me.pane("help")
         shown = "\n".join("".join(text for text, _ in rows.line_at(y)) for y in range(rows.count()))
-        assert all(one.label in shown and one.meaning in shown for one in KEYS)
+        assert all(one.label in shown and one.meaning in shown for one in EVERY_KEY)
         await me.press("escape", "ctrl+p")
         await me.type("next step")
         await me.press("escape")

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, library
 from rolloupe.tui.draw.braille import chart
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
-from rolloupe.tui.screens.metrics import OTHERS, MetricsScreen
+from rolloupe.tui.screens import metrics
+from rolloupe.tui.screens.metrics import OTHERS, MetricsScreen, SplitStep
+from rolloupe.tui.start import Opener
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.token_pane import TokenPane
@@ -43,7 +46,7 @@ def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         first = me.shown
         shown = await me.press("v")
-        assert "1–3 of 8 answers" in shown and "reward 1.25  adv +0.79  tokens 53" in shown and "▸ 0" in shown
+        assert "1–3 of 8 answers" in shown and "reward 1.25  adv +0.787  tokens 53" in shown and "▸ 0" in shown
         assert shown.count("Noor starts with 4 candles.") == 3, "three columns side by side"
         assert "▸ 1" in await me.press("right")
         assert "4–6 of 8 answers" in await me.press("l", "l") and "best" in me.text
@@ -65,7 +68,7 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("P", "V")
         first, second = me.rows("list")
-        assert first.split() == ["0.50", "▁█▅·", "f*t"] and second.split() == ["1", "█" * 16, "second"]
+        assert first.split() == ["0.500", "▁█▅·", "f*t"] and second.split() == ["1", "█" * 16, "second"]
         assert "2 groups" in me.text and "reward@0.00" in str(me.pane("list").line_at(0))
         await me.press("down")
         assert me.shown == "train/0/1/4" and me.rollouts.side.list.cursor == 1
@@ -90,8 +93,8 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
 def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("t")
-        assert all(words in me.lines[-1] for words in ("x next series", "w worst", "? keys", "Esc back"))
-        assert "Next series" in await me.press("question_mark", "end")
+        assert all(words in me.lines[-1] for words in ("x next series", "w furthest", "? keys", "Esc back"))
+        assert "Next series" in await me.press("question_mark") and "Next sample of the list" not in me.text
         shown = await me.press("escape")
         assert "Logprob at sampling" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
         pane = me.app.screen.query_one(TokenPane)
@@ -107,6 +110,12 @@ def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Pat
         assert pane.cursor == int(np.nanargmax(kl))
         await me.press("w")
         assert pane.cursor == int(np.argsort(-np.nan_to_num(kl))[1])
+        assert pane.tokens is not None
+        pane.tokens = pane.tokens._replace(texts=["漢字"] * len(pane.tokens.texts))
+        pane._break()
+        await me.pilot.click(pane, offset=(1 + 4 * 2, 0))
+        await me.settle()
+        assert pane.cursor == pane.tokens.first + 2, "two letters take four cells"
         update = await me.press("u")
         assert "update under dapo" in update and "pushed up" in update
         await me.press("n")
@@ -140,6 +149,44 @@ def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
         assert not isinstance(me.app.screen, MetricsScreen)
 
     play(short_grpo, shared, scene)
+
+
+def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {step: [row(0)] for step in (0, 4)})
+    write_run(run, {step: [row(0, dataset="gsm8k")] for step in (2, 7)}, "eval")
+
+    async def scene(me: Driver) -> None:
+        async def open_curve(name: str, *keys: str) -> str:
+            await me.press("m")
+            nth = next(nth for nth, one in enumerate(me.rows("metrics")) if f" {name} " in one)
+            await me.press(*["down"] * nth, *keys, "enter")
+            return me.shown
+
+        assert await open_curve("gsm8k") == "eval/gsm8k/7/0/0", "the split of the curve"
+        assert await open_curve("gsm8k", "left") == "eval/gsm8k/2/0/0"
+        for step, shown in ((1, 2), (4, 2), (5, 7), (99, 7)):
+            me.rollouts.go_to_point(SplitStep("", step))  # as of a curve that the trainer logged
+            await me.settle()
+            assert me.shown == f"eval/gsm8k/{shown}/0/0", "the step nearest to one without samples"
+
+    play(run, tmp_path, scene)
+
+
+def test_the_split_to_begin_with(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(0)]})
+    for name, step in (("gsm8k", 2), ("math", 7)):
+        write_run(run, {step: [row(0, dataset=name)]}, "eval")
+
+    async def shown(split: str) -> str:
+        async with terminal(run, tmp_path, split=split) as me:
+            return me.shown
+
+    assert asyncio.run(shown("")) == "train/0/0/0"
+    assert asyncio.run(shown("eval/gsm8k")) == "eval/gsm8k/2/0/0"
+    assert asyncio.run(shown("eval")) == "eval/math/7/0/0"
+    opener = Opener([run], str(tmp_path / "index"), split="evil/gsm8k")
+    with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
+        opener.future.result(60)
 
 
 def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -> None:
@@ -184,6 +231,7 @@ def test_a_run_that_grows(tmp_path: Path) -> None:
         assert me.shown == "train/0/0/1", "nothing moves for one who does not follow"
         await me.press("L")
         assert me.shown == "train/1/0/0", "who begins to follow sees the newest step"
+        assert me.lines[0].endswith("following")
         write_run(run, {5: [row(0)]})
         await until(me, lambda: me.shown == "train/5/0/0")
         assert "live" in me.lines[0]
@@ -313,6 +361,21 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
             lines = me.app.screen.query_one("#chart", LineBar).lines
             dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
             assert dotted >= {"accent", "run-2"}
+
+    asyncio.run(on_stage())
+
+
+def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "OTHERS", 2)
+    runs = [write_run(tmp_path / f"run{n}", {1: [row(0) | ({"style": 0.5} if n != 1 else {})]}) for n in range(5)]
+
+    async def on_stage() -> None:
+        async with terminal(runs, tmp_path) as me:
+            assert me.rollouts.library is not None and all(one.wait_all(60) for one in me.rollouts.library.runs)
+            assert "2 more runs not in the chart" in await me.press("m") and "without this curve" not in me.text
+            nth = next(nth for nth, one in enumerate(me.rows("metrics")) if " style " in one)
+            shown = await me.press(*["down"] * nth)
+            assert "1 run without this curve, 1 more run not in the chart" in shown and " run2 " in shown
 
     asyncio.run(on_stage())
 

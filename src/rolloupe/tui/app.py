@@ -64,7 +64,8 @@ class Terminal(App[None]):
         return self.rollouts
 
     def _call(self, work: Callable[[], None]) -> None:
-        self.call_later(work)
+        """Do some work between two keys; an answer that comes while the app ends finds no screen to be shown on."""
+        self.call_later(lambda: work() if self.is_running else None)
 
     async def on_load(self) -> None:
         """Hear before the screen is taken who ends the process, so as to give the terminal back."""

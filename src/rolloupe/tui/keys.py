@@ -63,18 +63,44 @@ KEYS = (
     KeyHelp(("q",), "app.quit", "Quit", KEEP, "q quit", "q"),
 )
 
-TOKENS = "Tokens"
 
-TOKEN_KEYS = (
-    KeyHelp(("x",), "", "Next series", TOKENS, "x next series"),
-    KeyHelp(("X",), "", "Choose a series", TOKENS, "X choose"),
-    KeyHelp(("w",), "", "Token with the largest value, then the next largest", TOKENS, "w worst"),
-    KeyHelp(("u",), "", "Coefficient of each token in the update", TOKENS, "u update"),
-    KeyHelp(("n", "p"), "", "Next and previous sample", TOKENS, "n/p sample"),
-    KeyHelp(("question_mark",), "", "All keys", TOKENS, "? keys", "?"),
-    KeyHelp(("escape", "t"), "", "Back to the text", TOKENS, "Esc back", "Esc, t"),
+def _of_screen(screen: str, *keys: tuple[str, str, str]) -> tuple[KeyHelp, ...]:
+    """Return the keys of a screen over the main one: how each is written, what it does, its word for the foot."""
+    every = (*keys, ("?", "These keys", "? keys"), ("Esc, q", "Back", "Esc back"))
+    return tuple(KeyHelp((), "", meaning, screen, foot, shown) for shown, meaning, foot in every)
+
+
+TOKEN_KEYS = _of_screen(
+    "Tokens",
+    ("x", "Next series", "x next series"),
+    ("X", "Choose a series", "X choose"),
+    ("w", "Token whose value is furthest from 0, a ratio from 1; then the next", "w furthest"),
+    ("u", "Coefficient of each token in the update", "u update"),
+    ("↑ ↓ ← →, h/l", "Token above, below, before, after", ""),
+    ("j/k g/G", "Page down and up, top and bottom", ""),
+    ("n/p N/P", "Next and previous sample, next and previous step", "n/p sample"),
+    ("t", "Back to the text", ""),
 )
-"""The keys of the token view, beside those that scroll."""
+METRIC_KEYS = _of_screen(
+    "Metrics",
+    ("↑ ↓", "Curve", ""),
+    ("← →, h/l", "Step", ""),
+    ("Enter", "Open the samples of the step, or of the nearest that has some", ""),
+)
+GROUP_KEYS = _of_screen(
+    "Group",
+    ("← →, h/l, n/p", "Answer", ""),
+    ("Enter", "Open the answer", ""),
+    ("j/k g/G", "Page down and up, top and bottom", ""),
+)
+EVAL_KEYS = _of_screen(
+    "Evaluations",
+    ("↑ ↓", "Evaluation, or prompt", ""),
+    ("Enter", "Prompts of the evaluation; of a prompt its newest answer", ""),
+)
+SEARCH_KEYS = _of_screen("Search", ("↑ ↓", "Sample", ""), ("Enter", "Open the sample", ""))
+
+EVERY_KEY = (*KEYS, *TOKEN_KEYS, *METRIC_KEYS, *GROUP_KEYS, *EVAL_KEYS, *SEARCH_KEYS)
 
 
 def bindings() -> "list[BindingType]":

@@ -7,21 +7,24 @@ from math import isfinite
 from operator import or_
 from typing import NamedTuple, TypeAlias
 
-BLOCKS = "▁▂▃▄▅▆▇█"
+PAIR = 2
+"""Cells for each stretch of a row of blocks: one for its lowest value and one for its highest."""
+
+BLOCKS, MISSING = "▁▂▃▄▅▆▇█", "·"
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
-def thinned(values: Sequence[float | None], width: int) -> list[float | None]:
-    """Return means of as many neighbours as it takes to have at most so many values."""
-    if len(values) <= width:
-        return list(values)
-    edges = [round(n * len(values) / width) for n in range(width + 1)]
-    return [_mean(values[start:stop]) for start, stop in pairwise(edges)]
+def thinned(values: Sequence[float | None], width: int) -> list[int]:
+    """Return the ascending numbers of at most so many values: of neighbours the lowest and the highest one."""
+    if len(values) <= width or width < PAIR:
+        return list(range(len(values)))[:width]
+    edges = [round(n * len(values) / (width // PAIR)) for n in range(width // PAIR + 1)]
+    return [number for start, stop in pairwise(edges) for number in _extremes(values, range(start, stop))]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    finite = [value for value in values if value is not None and isfinite(value)]
-    return sum(finite) / len(finite) if finite else None
+def _extremes(values: Sequence[float | None], numbers: range) -> list[int]:
+    known = [n for n in numbers if (value := values[n]) is not None and isfinite(value)] or [numbers.start]
+    return sorted((min(known, key=lambda n: values[n] or 0.0), max(reversed(known), key=lambda n: values[n] or 0.0)))
 
 
 def bounds(values: Sequence[float | None]) -> tuple[float, float]:
@@ -32,15 +35,15 @@ def bounds(values: Sequence[float | None]) -> tuple[float, float]:
 
 
 def sparkline(values: Sequence[float | None], width: int) -> str:
-    """Return a row of blocks, at most `width`; a blank where no value is known."""
-    shown = thinned(values, width)
+    """Return a row of blocks, at most `width`; a dot where no value is known."""
+    shown = [values[n] for n in thinned(values, width)]
     low, high = bounds(shown)
     return "".join(_block(value, low, high) for value in shown)
 
 
 def _block(value: float | None, low: float, high: float) -> str:
     if value is None or not isfinite(value):
-        return " "
+        return MISSING
     return BLOCKS[min(7, int((value - low) / (high - low) * 8))]
 
 
@@ -118,15 +121,3 @@ def _draw(rows: list[list[int]], x: int, low: int, high: int) -> None:
     for y in range(low, high + 1):
         from_top = 4 * len(rows) - 1 - y
         rows[from_top // 4][x // 2] |= _DOTS[x % 2][from_top % 4]
-
-
-def place_of(nth: int, total: int, width: int) -> int:
-    """Return the cell of value number `nth` of `total` in a row of cells."""
-    shown = min(width, total)
-    return min(shown - 1, nth * shown // total) if total else 0
-
-
-def nth_at(place: int, total: int, width: int) -> int:
-    """Return the number of the value in a cell."""
-    shown = min(width, total)
-    return min(total - 1, -(-place * total // shown)) if shown else 0

@@ -1,12 +1,11 @@
 """Numbers as people read them."""
 
+import re
 from math import isfinite, isnan
-
-THREE = 1000
 
 
 def brief(value: float | None) -> str:
-    """Return a number in three significant figures; a dash if missing."""
+    """Return a whole number, any other with three significant figures, as on the page; a dash if missing."""
     if value is None:
         return "–"
     if not isfinite(value):
@@ -19,11 +18,8 @@ def brief(value: float | None) -> str:
 def _three(value: float) -> str:
     size = abs(value)
     if size >= 1e6 or size < 1e-4:
-        return f"{value:.2e}"
-    if size >= THREE:
-        return f"{value:,.0f}"
-    places = 2 if size < 100 else 1
-    return f"{value:.3g}" if size < 0.1 else f"{value:.{places}f}"
+        return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.2e}")
+    return f"{value:,.0f}" if size >= 99.95 else f"{value:#.3g}"
 
 
 def signed(value: float | None) -> str:

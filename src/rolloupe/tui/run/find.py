@@ -1,6 +1,8 @@
 """Find: matches in the blocks of a sample, and the next sample that has one, through the step and then the run."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,15 +24,23 @@ BlocksOf = Callable[[Sample], Sequence[TextBlock]]
 """What the screen shows of a sample."""
 
 
-def places_in(blocks: Sequence[TextBlock], text: str) -> list[TextPlace]:
+class FoundPlaces(NamedTuple):
+    """Where a text occurs in a sample, at most `MOST` times."""
+
+    places: list[TextPlace]
+    are_all: bool
+
+    @property
+    def total(self) -> str:
+        """How many there are."""
+        return f"{'' if self.are_all else 'more than '}{len(self.places):,}"
+
+
+def places_in(blocks: Sequence[TextBlock], text: str) -> FoundPlaces:
     """Return where a text occurs in what is shown. Raises `BadQuery`."""
     pattern = Pattern(TextQuery(text=text))
-    found: list[TextPlace] = []
-    for number, block in enumerate(blocks):
-        found += (TextPlace(number, *place) for place in pattern.places(block.text))
-        if len(found) > MOST:
-            break
-    return found[:MOST]
+    every = (TextPlace(n, *place) for n, block in enumerate(blocks) for place in pattern.places(block.text))
+    return FoundPlaces(list(islice(every, MOST)), next(every, None) is None)
 
 
 def next_sample(

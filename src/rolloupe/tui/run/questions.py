@@ -61,7 +61,9 @@ class Questions:
         return self._open > 0
 
     def close(self) -> None:
-        """Ask no more."""
+        """Ask no more, and end what takes long."""
+        for kind in self._numbers:
+            self.forget(kind)
         for pool in (self._quick, self._slow):
             pool.shutdown(wait=False, cancel_futures=True)
 

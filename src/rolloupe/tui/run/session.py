@@ -11,6 +11,7 @@ from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
+from rolloupe.query.splits import is_asked
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.wire.views.items import is_live
 
@@ -76,25 +77,32 @@ class Session:
         self._pages: Lru[tuple[str, ListPlace, int], SamplePage] = Lru(KEPT_PAGES)
 
     def first_place(self, split: str = "") -> ListPlace:
-        """Return where to begin: the newest step of `train`, else of the first split."""
+        """Return where to begin: the newest step of `train`, else of the first split. Raises `NotFound`."""
         splits = query.splits(self.run, quick=True)
-        chosen = next((one for one in splits if one.name == split), splits[0] if splits else None)
-        if chosen is None:
-            return ListPlace()
-        return ListPlace(split=chosen.name, step=chosen.last_step or 0)
+        if not splits:
+            return ListPlace(split=split or "train")
+        split = split or splits[0].name
+        steps = [one.last_step or 0 for one in splits if is_asked(one.name, split)]
+        if not steps:
+            raise NotFound(f"no split {split!r}; there are: {', '.join([one.name for one in splits][:40])}")
+        return ListPlace(split=split, step=max(steps))
 
-    def wait_for_samples(self, timeout_s: float = WAIT_S) -> None:
-        """Wait until the index has a sample of `train`, or nothing more to come; of another split a little longer."""
+    def wait_for_samples(self, split: str = "", timeout_s: float = WAIT_S) -> None:
+        """Wait until the index has a sample of a split, or nothing more to come.
+
+        Without a split that is `train`, or after a while any other.
+        """
         waited_s = 0.0
         while waited_s < timeout_s and not self.run.wait(PAUSE_S):
             waited_s += PAUSE_S
-            splits = {split for split, _ in self.run.snapshot().steps}
-            if "train" in splits or (splits and waited_s > OTHERS_S):
+            splits = {one for one, _ in self.run.snapshot().steps}
+            is_there = any(is_asked(one, split or "train") for one in splits)
+            if is_there or (splits and not split and waited_s > OTHERS_S):
                 return
 
     def first(self, split: str = "") -> SampleAt:
         """Read the sample to begin with. An index may be read before the files that it is of have been looked at."""
-        self.wait_for_samples()
+        self.wait_for_samples(split)
         while not self.run.wait(0):
             try:
                 return self.open(self.first_place(split), 0)
@@ -169,10 +177,18 @@ class Session:
 
         Raises `NotFound` for a split without samples.
         """
+        steps = self._steps(split)
+        return replace(place, split=split, step=place.step if place.step in steps else steps[-1])
+
+    def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
+        """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
+        return replace(place, split=split, step=min(self._steps(split), key=lambda one: abs(one - step)))
+
+    def _steps(self, split: str) -> list[int]:
         steps = [one.step for one in query.steps(self.run, split)]
         if not steps:
             raise NotFound(f"the run has no samples of {split!r}")
-        return replace(place, split=split, step=place.step if place.step in steps else steps[-1])
+        return steps
 
     def columns(self, split: str) -> list[str]:
         """Return the columns of a list beside the preview: reward, advantage, length, as far as they vary."""

@@ -6,10 +6,9 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from rolloupe.query.search import Hit
-from rolloupe.tui.draw.braille import nth_at
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
-from rolloupe.tui.keys import KEYS
+from rolloupe.tui.keys import EVERY_KEY, KEYS
 from rolloupe.tui.run.session import Session, near
 from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
 from rolloupe.tui.screens.evals import EvalsScreen
@@ -19,7 +18,7 @@ from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.headers import spark_place
+from rolloupe.tui.views.headers import step_at
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -105,6 +104,7 @@ class Actions:
         me = self._me
         me.is_following = not me.is_following
         newest = me.state.steps[-1].step if me.state and me.state.steps else me.place.step
+        me.bar("header").changed()
         if me.is_following and newest != me.place.step:
             me.go(replace(me.place, step=newest), 0)
         me.tell("Following: new steps are shown as they come." if me.is_following else "Not following any more.")
@@ -251,10 +251,9 @@ class Actions:
         me = self._me
         if event.bar.id != "header" or me.state is None or not me.state.steps:
             return
-        line, total = event.bar.lines[0], len(me.state.steps)
-        start, width = spark_place(line)
-        if start <= event.x < start + width:
-            me.go(replace(me.place, step=me.state.steps[nth_at(event.x - start, total, width)].step), 0)
+        step = step_at(me.state, event.bar.lines[0], event.x)
+        if step is not None:
+            me.go(replace(me.place, step=step), 0)
 
     # Other screens
 
@@ -283,10 +282,7 @@ class Actions:
 
     def action_metrics(self) -> None:
         """Show the curves."""
-        me = self._me
-        me.app.push_screen(
-            MetricsScreen(me), lambda step: None if step is None else me.go(replace(me.place, step=step), 0)
-        )
+        self._me.app.push_screen(MetricsScreen(self._me), self._me.go_to_point)
 
     # Keeping
 
@@ -313,7 +309,7 @@ class Actions:
 
     def action_help(self) -> None:
         """Show all keys."""
-        self._me.app.push_screen(HelpScreen())
+        self._me.app.push_screen(HelpScreen(EVERY_KEY))
 
     def action_theme(self) -> None:
         """Change between light and dark."""

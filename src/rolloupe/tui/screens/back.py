@@ -1,13 +1,14 @@
 """What the screens over the main one share: a title, a way back, and the run."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
 from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 
 from rolloupe.tui.draw.ink import ALARM, Line, safe
+from rolloupe.tui.keys import KeyHelp
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens.help import HelpScreen
@@ -23,6 +24,9 @@ A = TypeVar("A")
 
 class BackScreen(Screen[T | None]):
     """Returns what a person chooses, None if they leave by Esc or q."""
+
+    KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
+    """What `?` shows."""
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
@@ -87,7 +91,7 @@ class BackScreen(Screen[T | None]):
             self.dismiss(None)
         elif event.key == "question_mark":
             event.stop()
-            self.app.push_screen(HelpScreen())
+            self.app.push_screen(HelpScreen(self.KEYS))
 
     def pressed(self, key: str) -> bool:
         """Do what a key means; returns whether it means anything here."""

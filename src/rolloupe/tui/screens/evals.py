@@ -10,6 +10,7 @@ from rolloupe.query import EvalSummary, Grid
 from rolloupe.tui.draw.braille import sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
+from rolloupe.tui.keys import EVAL_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.rows import RowList
 
@@ -21,6 +22,8 @@ SPARK, NAME, PROMPTS = 20, 22, 500
 
 class EvalsScreen(BackScreen[SampleKey]):
     """The evaluations; Enter shows the prompts of one, and then the answers to one of them."""
+
+    KEYS = EVAL_KEYS
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
-from rolloupe.tui.draw.figures import count
-from rolloupe.tui.run.find import next_sample, places_in
+from rolloupe.tui.run.find import FoundPlaces, next_sample, places_in
 from rolloupe.tui.run.place import ListPlace
-from rolloupe.tui.views.layout import TextPlace
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
+
+
+NOWHERE = FoundPlaces([], are_all=True)
 
 
 class Finder:
@@ -19,7 +20,7 @@ class Finder:
     def __init__(self, screen: "Rollouts") -> None:
         self._screen = screen
         self.text = ""
-        self.found: list[TextPlace] = []
+        self.found = NOWHERE
         self.current = -1
 
     def enter(self, text: str) -> None:
@@ -29,9 +30,9 @@ class Finder:
         elif text != self.text:
             self.text = text
             self.look(from_top=False)
-            if not self.found:
+            if not self.found.places:
                 self._further()
-        elif self.current + 1 < len(self.found):
+        elif self.current + 1 < len(self.found.places):
             self._go_to(self.current + 1)
         else:
             self._further()
@@ -43,7 +44,7 @@ class Finder:
         try:
             self.found = places_in(self._screen.reader.blocks, self.text)
         except BadQuery as error:
-            self.text, self.found = "", []
+            self.text, self.found = "", NOWHERE
             self._screen.tell(str(error), is_alarm=True)
             return
         self._go_to(0 if from_top else self._first_in_view())
@@ -51,20 +52,20 @@ class Finder:
     def _first_in_view(self) -> int:
         reader = self._screen.reader
         top = reader.scroll_offset.y
-        rows = (n for n, place in enumerate(self.found) if reader.layout_.row_of(place) >= top)
+        rows = (n for n, place in enumerate(self.found.places) if reader.layout_.row_of(place) >= top)
         return next(rows, 0)
 
     def _go_to(self, number: int) -> None:
         self.current = number
-        self._screen.reader.mark(self.found, number)
-        if self.found:
-            self._screen.tell(f"match {number + 1:,} of {len(self.found):,} in this sample · Enter: next · Esc: clear")
+        self._screen.reader.mark(self.found.places, number)
+        if self.found.places:
+            self._screen.tell(f"match {number + 1:,} of {self.found.total} in this sample · Enter: next · Esc: clear")
 
     def _further(self) -> None:
         """Look for the next sample with a match."""
         screen, text, place, number = self._screen, self.text, self._screen.place, self._screen.number
         blocks_of = screen.blocks_of
-        screen.tell(f"{count(len(self.found), 'match').replace('matchs', 'matches')} here; looking further …")
+        screen.tell(f"matches here: {self.found.total}; looking further …")
         asked = screen.questions.number("find") + 1
         screen.ask(
             "find",
@@ -84,5 +85,5 @@ class Finder:
     def clear(self) -> None:
         """Forget what was found."""
         self._screen.questions.forget("find")
-        self.text, self.found, self.current = "", [], -1
+        self.text, self.found, self.current = "", NOWHERE, -1
         self._screen.reader.mark([])

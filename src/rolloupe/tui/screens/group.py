@@ -12,6 +12,7 @@ from rolloupe.query import GroupAnswer, SampleItem
 from rolloupe.tui.draw.figures import brief, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
 from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.keys import GROUP_KEYS
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.views.blocks import KINDS, ROLES, TextBlock, shown
@@ -81,6 +82,8 @@ class GroupPane(LinePane):
 
 class GroupScreen(BackScreen[SampleKey]):
     """The group of a sample. Returns the answer that a person opens."""
+
+    KEYS = GROUP_KEYS
 
     def __init__(self, rollouts: "Rollouts", key: SampleKey) -> None:
         super().__init__(rollouts)

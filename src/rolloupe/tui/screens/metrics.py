@@ -1,8 +1,8 @@
 """`m`: every curve of the run, as on the page; a cursor on the curve goes to a step."""
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from textual.app import ComposeResult
@@ -13,8 +13,9 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry
 from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, sparkline
-from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe
+from rolloupe.tui.keys import METRIC_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -27,8 +28,25 @@ OTHERS = 5
 """Other runs in the chart, at most: as many as have a colour."""
 
 
-class MetricsScreen(BackScreen[int]):
-    """The curves. Returns the step that a person goes to."""
+class SplitStep(NamedTuple):
+    """A point of a curve: its split, empty for what the trainer logged, and its step. The split may lack the step."""
+
+    split: str
+    step: int
+
+
+class OtherCurves(NamedTuple):
+    """The same curve of other runs, with their names; how many runs lack it, and how many were not asked for it."""
+
+    curves: list[tuple[str, Curve]]
+    lacking: int = 0
+    left_out: int = 0
+
+
+class MetricsScreen(BackScreen[SplitStep]):
+    """The curves. Returns the point that a person goes to."""
+
+    KEYS = METRIC_KEYS
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)
@@ -36,7 +54,7 @@ class MetricsScreen(BackScreen[int]):
         self._curves: dict[int, Curve] = {}
         self._read: set[int] = set()
         """The curves that are asked for."""
-        self._others: dict[int, list[tuple[str, Curve]]] = {}
+        self._others: dict[int, OtherCurves] = {}
         """The same curve of the other open runs, by the number of the curve."""
         self._at: dict[int, int] = {}
         """The chosen point of each curve, by its number; of others the last."""
@@ -89,22 +107,19 @@ class MetricsScreen(BackScreen[int]):
         self.rows.refresh()
         self.redraw("chart")
 
-    def _of_others(self, number: int, entry: CurveEntry) -> list[tuple[str, Curve]]:
+    def _of_others(self, number: int, entry: CurveEntry) -> OtherCurves:
         """Return the same curve of other runs, or ask for it."""
         if number not in self._others:
-            self._others[number] = []
+            self._others[number] = OtherCurves([])
             library, own = self.rollouts.library, self.session.run
             runs = [run for run in library.runs if run.id != own.id] if library is not None else []
 
-            def read() -> list[tuple[str, Curve]]:
-                return list(islice(_curves_of(runs, entry), OTHERS))
-
-            def keep(curves: list[tuple[str, Curve]]) -> None:
-                self._others[number] = curves
+            def keep(found: OtherCurves) -> None:
+                self._others[number] = found
                 self.redraw("chart")
 
             if runs:
-                self.ask(f"others {number}", read, keep)
+                self.ask(f"others {number}", lambda: _others_of(runs, entry), keep)
         return self._others[number]
 
     def _row(self, number: int, width: int) -> list[Line]:
@@ -112,11 +127,11 @@ class MetricsScreen(BackScreen[int]):
         entry, curve = self._entries[number], self._curve(number)
         values = _values(curve)
         facts: Line = [
-            (f"{sparkline(values, SPARK):{SPARK}} ", DIM),
+            (f" {sparkline(values, SPARK):{SPARK}} ", DIM),
             (f"{brief(values[-1]) if values else '–':>8} ", STRONG),
         ]
         section = entry.section if number == 0 or self._entries[number - 1].section != entry.section else ""
-        head = padded([(" ", PLAIN), safe(section, DIM)], 12)
+        head = [*padded([(" ", PLAIN), safe(section, DIM)], 12), (" ", PLAIN)]
         return [ends([*head, safe(entry.title)], facts, width)]
 
     def _chart(self, width: int) -> list[Line]:
@@ -130,8 +145,10 @@ class MetricsScreen(BackScreen[int]):
         at = self._at.get(self.rows.cursor, len(values) - 1)
         others = self._of_others(self.rows.cursor, entry)
         span = steps[0], steps[-1]
-        curves = [_points(one, span) for one in (curve, *(one for _, one in others))]
-        plot, height = max(8, width - AXIS - 2), HEIGHT - len(others)
+        curves = [_points(one, span) for one in (curve, *(one for _, one in others.curves))]
+        beside = [_other_row(nth, name, one, steps[at], width) for nth, (name, one) in enumerate(others.curves, 1)]
+        beside += [cut(one, width) for one in _not_shown(others)]
+        plot, height = max(8, width - AXIS - 2), HEIGHT - len(beside)
         low, high = bounds([value for points in curves for _, value in points])
         cell = column_of(steps[at], span, 2 * plot) // 2
         rows = chart(curves, plot, height)
@@ -139,7 +156,6 @@ class MetricsScreen(BackScreen[int]):
         here = f"step {steps[at]}  {brief(values[at])}"
         foot = ends([(" " * AXIS + f"{span[0]}", DIM)], [(f"{span[1]} ", DIM)], width)
         about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
-        beside = [_other_row(nth, name, one, steps[at], width) for nth, (name, one) in enumerate(others, 1)]
         return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, *beside, about]
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
@@ -152,7 +168,7 @@ class MetricsScreen(BackScreen[int]):
         event.stop()
         curve = self._curves.get(event.number)
         if curve is not None and len(curve.steps):
-            self.dismiss(int(curve.steps[self._at.get(event.number, -1)]))
+            self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._at.get(event.number, -1)])))
 
     def pressed(self, key: str) -> bool:
         """Move along the curve."""
@@ -165,15 +181,32 @@ class MetricsScreen(BackScreen[int]):
         return True
 
 
-def _curves_of(runs: Iterable[OpenRun], entry: CurveEntry) -> Iterator[tuple[str, Curve]]:
-    """Yield the curve of each run that has it."""
-    for run in runs:
-        try:
-            curve = query.curves(run, [entry.query], most=POINTS)[0]
-        except (BadQuery, NotFound):
-            continue
-        if len(curve.steps):
-            yield run.info.name, curve
+def _others_of(runs: Sequence[OpenRun], entry: CurveEntry) -> OtherCurves:
+    """Read the curve of other runs, until there are as many as have a colour."""
+    curves: list[tuple[str, Curve]] = []
+    for asked, run in enumerate(runs):
+        if len(curves) == OTHERS:
+            return OtherCurves(curves, asked - OTHERS, len(runs) - asked)
+        curve = _curve_of(run, entry)
+        if curve is not None:
+            curves.append((run.info.name, curve))
+    return OtherCurves(curves, len(runs) - len(curves))
+
+
+def _curve_of(run: OpenRun, entry: CurveEntry) -> Curve | None:
+    """Return the curve of a run, None if it has no such one."""
+    try:
+        curve = query.curves(run, [entry.query], most=POINTS)[0]
+    except (BadQuery, NotFound):
+        return None
+    return curve if len(curve.steps) else None
+
+
+def _not_shown(others: OtherCurves) -> list[Line]:
+    """Return a line that says how many runs have no curve in the chart, if there are any."""
+    lacking = f"{count(others.lacking, 'run')} without this curve" if others.lacking else ""
+    left_out = f"{count(others.left_out, 'more run')} not in the chart" if others.left_out else ""
+    return [[(f"    {', '.join(filter(None, (lacking, left_out)))}", DIM)]] if lacking or left_out else []
 
 
 def _values(curve: Curve | None) -> list[float | None]:

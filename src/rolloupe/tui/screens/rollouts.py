@@ -23,6 +23,7 @@ from rolloupe.tui.run.session import RunState, SampleAt, Session
 from rolloupe.tui.screens.actions import Actions
 from rolloupe.tui.screens.asker import Asker
 from rolloupe.tui.screens.find import Finder
+from rolloupe.tui.screens.metrics import SplitStep
 from rolloupe.tui.screens.side import Side
 from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views.blocks import TextBlock, blocks_of, row_block
@@ -151,7 +152,7 @@ class Rollouts(Actions, Screen[None]):
     def _run_line(self, width: int) -> Line:
         if self.opened is None:
             return []
-        return run_line(self.opened.run.info.name, self.place, self.state, self.scales, width)
+        return run_line(self.opened.run.info.name, self.place, self.state, self.scales, self.marks, width)
 
     def _sample_lines(self, width: int) -> list[Line]:
         return list(sample_lines(self.shown, self.scales, self.fields, self.marks, width))
@@ -375,8 +376,9 @@ class Rollouts(Actions, Screen[None]):
             self.action_filter(typed)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
-        """Go to a sample. Who moves waits for no find any more."""
+        """Go to a sample. Who moves waits for no find any more, nor for another split."""
         self.questions.forget("find")
+        self.questions.forget("split")
         self._open(place, number, key)
 
     def _open(self, place: ListPlace, number: int, key: SampleKey | None) -> None:
@@ -400,6 +402,14 @@ class Rollouts(Actions, Screen[None]):
         """Go to another split, at the same step if it has it."""
         place, session = self.place, self.session
         self.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
+
+    def go_to_point(self, point: SplitStep | None) -> None:
+        """Go to the samples of a point of a curve; of a step without samples to the nearest that has some."""
+        if point is None:
+            return
+        place, session = self.place, self.session
+        split = point.split or place.split
+        self.ask("split", lambda: session.nearest(place, split, point.step), lambda target: self.go(target, 0))
 
     def go_to_run(self, session: Session) -> None:
         """Look at another of the open runs."""

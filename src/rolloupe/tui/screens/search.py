@@ -9,6 +9,7 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, TextQuery
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
+from rolloupe.tui.keys import SEARCH_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -24,6 +25,8 @@ MOST = 1000
 
 class SearchScreen(BackScreen[Hit]):
     """The hits of a search. Returns the one that a person chooses."""
+
+    KEYS = SEARCH_KEYS
 
     def __init__(self, rollouts: "Rollouts", text: str) -> None:
         super().__init__(rollouts)

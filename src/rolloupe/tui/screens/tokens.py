@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class TokensScreen(BackScreen[None]):
     """The token view; n and p go to other samples, as on the main screen."""
 
+    KEYS = TOKEN_KEYS
+
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)
         self._at = rollouts.shown
@@ -108,7 +110,7 @@ class TokensScreen(BackScreen[None]):
             "G": lambda: pane.go_to_end(is_last=True),
             "x": pane.next_series,
             "X": self._choose,
-            "w": pane.go_to_worst,
+            "w": pane.go_to_furthest,
             "u": self._show_update,
             "t": self._leave,
         }

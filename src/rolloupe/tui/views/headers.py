@@ -1,12 +1,13 @@
 """The lines around a sample: the run at the top, the sample above its text, the keys at the foot."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from rolloupe.query import StepSummary
-from rolloupe.tui.draw.braille import BLOCKS, place_of, sparkline
+from rolloupe.tui.draw.braille import BLOCKS, MISSING, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
 from rolloupe.tui.draw.scales import Scale
@@ -28,7 +29,9 @@ class Marks(NamedTuple):
     view: str = "text"
 
 
-def run_line(name: str, place: ListPlace, state: RunState | None, scales: Mapping[str, Scale], width: int) -> Line:
+def run_line(
+    name: str, place: ListPlace, state: RunState | None, scales: Mapping[str, Scale], marks: Marks, width: int
+) -> Line:
     """Return the first line of the screen: the run, the split, the step, the curve of the reward."""
     left = [
         (" ", PLAIN),
@@ -44,7 +47,8 @@ def run_line(name: str, place: ListPlace, state: RunState | None, scales: Mappin
     last = state.steps[-1].step if state.steps else place.step
     left.append((f" / {last}", DIM))
     summary = _summary(step, scales) if step else []
-    right = joined([_progress(state), _age(state), [(" ", PLAIN)]])
+    following: Line = [("following", ACCENT)] if marks.is_following else []
+    right = joined([_progress(state), _age(state), following, [(" ", PLAIN)]])
     room = width - width_of(left) - width_of(summary) - width_of(right) - 8
     spark = spark_line(state, place.step, min(SPARK, room)) if room >= 6 else []
     return ends([*left, ("   ", PLAIN), *spark, ("   ", PLAIN), *summary], right, width)
@@ -53,16 +57,24 @@ def run_line(name: str, place: ListPlace, state: RunState | None, scales: Mappin
 def spark_line(state: RunState, step: int, width: int) -> Line:
     """Return the mean reward by step as blocks, with the present step in another ink."""
     text = sparkline(state.rewards, width)
-    nth = next((n for n, one in enumerate(state.steps) if one.step == step), -1)
-    at = place_of(nth, len(state.steps), width) if nth >= 0 else -1
-    return [(text[:at], DIM), (text[at : at + 1], ACCENT), (text[at + 1 :], DIM)] if at >= 0 else [(text, DIM)]
+    shown = [state.steps[n].step for n in thinned(state.rewards, width)]
+    if state.step(step) is None:
+        return [(text, DIM)]
+    at = max(0, bisect_right(shown, step) - 1)
+    return [(text[:at], DIM), (text[at : at + 1], ACCENT), (text[at + 1 :], DIM)]
+
+
+def step_at(state: RunState, line: Line, x: int) -> int | None:
+    """Return the step whose reward the first line of the screen shows in a cell."""
+    start, width = spark_place(line)
+    return state.steps[thinned(state.rewards, width)[x - start]].step if start <= x < start + width else None
 
 
 def spark_place(line: Line) -> tuple[int, int]:
     """Return where the curve begins in the first line of the screen, and its width."""
     at, pieces = 0, []
     for text, _ in line:
-        if text and set(text) <= {*BLOCKS}:
+        if text and set(text) <= {*BLOCKS, MISSING}:
             pieces.append((at, len(text)))
         at += cell_len(text)
     return (pieces[0][0], sum(width for _, width in pieces)) if pieces else (0, 0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rolloupe.columns import KNOWN
 from rolloupe.query import Group, SampleItem
-from rolloupe.tui.draw.braille import BLOCKS
+from rolloupe.tui.draw.braille import BLOCKS, MISSING
 from rolloupe.tui.draw.figures import brief, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, Piece, ends, padded, safe
 from rolloupe.tui.draw.scales import Scale
@@ -55,7 +55,7 @@ def _cell(value: float | None, scale: Scale) -> Piece:
     """Return a cell of a strip: the higher the better, and coloured."""
     place = scale.place(value)
     if value is None or isnan(value):
-        return "·", GHOST
+        return MISSING, GHOST
     return BLOCKS[round(7 * place) if place is not None and scale.kind == "score" else 3], scale.ink(value)
 
 

@@ -1,6 +1,7 @@
 """The tokens of a sample as flowing text, each tinted by a series, with a cursor."""
 
 import numpy as np
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
@@ -25,7 +26,7 @@ class TokenPane(LinePane):
         self.scale = TokenScale("linear", 0.0, 0.0, is_two_sided=False)
         self._rows: list[tuple[int, int]] = []
         self._tints: list[str] = []
-        self._worst: list[int] = []
+        self._furthest: list[int] = []
 
     def show(self, tokens: TokenSheet | None) -> None:
         """Show the tokens of another sample, tinted by the same series if it has it."""
@@ -42,7 +43,7 @@ class TokenPane(LinePane):
 
     def tint(self, name: str) -> None:
         """Tint by a series."""
-        self.series, self._worst, self._tints = name, [], []
+        self.series, self._furthest, self._tints = name, [], []
         if self.tokens is not None and name:
             self.scale = self.tokens.scale(name)
             strengths = self.scale.strengths(self.tokens.values(name))
@@ -99,11 +100,11 @@ class TokenPane(LinePane):
         start, stop = self._rows[max(0, min(row + by, len(self._rows) - 1))]
         return min(start + column, stop - 1) + first
 
-    def go_to_worst(self) -> None:
-        """Go to the token with the largest value of the series, then to the next largest."""
+    def go_to_furthest(self) -> None:
+        """Go to the token whose value is furthest from 0, a ratio from 1, then to the next."""
         if self.tokens is not None and self.series:
-            self._worst = self._worst or by_size(self.tokens, self.series)
-            self.go_to(self._worst.pop(0))
+            self._furthest = self._furthest or by_size(self.tokens, self.series)
+            self.go_to(self._furthest.pop(0))
 
     def on_key(self, event: events.Key) -> None:
         """Move the cursor."""
@@ -124,7 +125,7 @@ class TokenPane(LinePane):
             return
         left = 1
         for n in range(*self._rows[y]):
-            left += len(shown_text(self.tokens.texts[n]))
+            left += cell_len(shown_text(self.tokens.texts[n]))
             if event.x < left:
                 self.go_to(n + self.tokens.first)
                 return

@@ -1,0 +1,37 @@
+"""Figures and small charts."""
+
+import pytest
+
+from rolloupe.tui.draw.braille import sparkline, thinned
+from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.run import find
+from rolloupe.tui.run.find import places_in
+from rolloupe.tui.views.blocks import TextBlock
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"), (3, "3"), (1234567, "1,234,567"), (2.0, "2"), (35.71, "35.7"), (0.72, "0.720"), (-9.999, "−10.0"),
+        (99.94, "99.9"), (123.4, "123"), (54321.9, "54,322"), (0.00012, "0.000120"), (1.234e-7, "1.23e−7"),
+        (-1.5e12, "−1.50e12"), (float("nan"), "NaN"), (float("-inf"), "−∞"),
+    ],
+)  # fmt: skip
+def test_figures(value: float | None, shown: str) -> None:
+    assert brief(value) == shown
+
+
+def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
+    values = [5.0] * 2000
+    values[700], values[1500] = 100.0, -100.0
+    assert {700, 1500} <= {*thinned(values, 24)} and len(thinned(values, 24)) == 24
+    assert sparkline(values, 24).count("█") == 1 and sparkline(values, 24).count("▁") == 1
+    assert thinned(values, 24) == sorted(thinned(values, 24)) == thinned(values, 25)
+    assert thinned([1.0, None, 2.0], 24) == [0, 1, 2] and sparkline([1.0, None, 2.0], 24) == "▁·█"
+    assert thinned([None] * 9, 4) == [0, 0, 4, 4] and thinned([], 4) == []
+
+
+def test_a_limit_of_matches_is_no_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "MOST", 4)
+    totals = {n: places_in([TextBlock("response", [], "ab " * n), TextBlock("label", [], "-")], "a") for n in (0, 4, 5)}
+    assert [totals[n].total for n in totals] == ["0", "4", "more than 4"] and len(totals[5].places) == 4
