@@ -93,7 +93,9 @@ def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
         (b'{"prompt": "p", "response": "r"}\n', "no score"),
         (b'{"tokens": [1], "reward": 1}\n', "no text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "not downloaded"),
-        (b'{"responses_create_params": {}, "response": {}, "reward": 1.0}\n', "NeMo-Gym"),
+        (b'{"responses_create_params": {}, "_ng_task_index": 0}\n', "inputs of NeMo-Gym"),
+        (b'{"mean/reward": 0.0, "std/reward": 0.0, "sample": {}}\n', "statistics of NeMo-Gym"),
+        (b"<PLACEHOLDER ROW>\n" * 5, "placeholders of NeMo-Gym"),
         (b'{"x": "' + b"y" * 3_000_000, "neither text nor score"),
         (b"y" * 3_000_000, "no JSON object in the first MiB"),
     ],
@@ -129,47 +131,6 @@ def test_of_a_file_that_lies_there_twice_the_other_says_that_it_is_the_same(
     assert reasons(tmp_path) == {
         ".": f"{other}: a file of the same name, plain or as `.zst`, lies beside it: that one counts"
     }
-
-
-NEMO_GYM = {
-    "agent.jsonl": {"responses_create_params": {"input": []}, "response": {"output": []}, "reward": 1.0, "task": {}},
-    "translation.jsonl": {
-        "responses_create_params": {"input": [{"role": "user", "content": "translate"}]},
-        "response": {"output": [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]},
-        "reward": 0.7,
-        "text": "a document",
-        "generation": "done",
-    },
-    "judged.jsonl": {"rollout_kind": "live", "policy_response": "me", "answer_judgment": {}, "reward": 0.7},
-    "materialized_inputs.jsonl": {"responses_create_params": {"input": []}, "agent_ref": {}, "_ng_task_index": 0},
-    "reward_profiling.jsonl": {"mean/reward": 0.0, "std/reward": 0.0, "sample": {"responses_create_params": {}}},
-}
-
-
-@pytest.mark.parametrize("name", [*NEMO_GYM, ""])
-def test_files_of_nemo_gym_are_refused_by_name(tmp_path: Path, name: str) -> None:
-    for file, record in NEMO_GYM.items():
-        write(tmp_path / file, *[record] * 3)
-    (tmp_path / "placeholder.jsonl").write_text("<PLACEHOLDER ROW>\n" * 5)
-    found = discover([tmp_path / name])
-    assert found.runs == []
-    said = {note.reason.removeprefix(f"{name}: ") if name else note.reason for note in found.notes}
-    if name:
-        (reason,) = said
-        assert "NeMo-Gym" in reason
-        assert ("no format of this version reads them" in reason) == ("_" not in name)
-        return
-    assert sum("NeMo-Gym" in reason for reason in said) == 3
-    (reason,) = [reason for reason in said if "NeMo-Gym" not in reason]
-    assert reason.startswith("placeholder.jsonl: not JSON") and "'<PLACEHOLDER ROW>'" in reason
-
-
-def test_files_of_nemo_gym_beside_samples_are_left_aside_unless_a_person_asks_for_them(tmp_path: Path) -> None:
-    write(tmp_path / "own.jsonl", {"prompt": "p", "response": "r", "reward": 1})
-    write(tmp_path / "translation.jsonl", NEMO_GYM["translation.jsonl"])
-    assert [row.index for row in rows(only_run(tmp_path))] == ["own:0"]
-    assert len(rows(only_run(tmp_path, format="generic"))) == 2
-    assert len(rows(only_run(tmp_path, fields=(("response", "generation"),)))) == 2
 
 
 def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ BUILT_IN: Final = {
     "open_instruct": "trainers.open_instruct:OpenInstruct",
     "nemo_rl": "trainers.nemo_rl:NemoRL",
     "verifiers": "trainers.verifiers:Verifiers",
+    "nemo_gym": "trainers.nemo_gym:NemoGym",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

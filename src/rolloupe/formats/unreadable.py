@@ -36,8 +36,6 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     for keys, framework in (
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
         ("traces env task", "episodes of verifiers or prime-rl"),
-        ("responses_create_params response", "rollouts of NeMo-Gym"),
-        ("rollout_kind policy_response reward", "rollouts of NeMo-Gym"),
         ("trajectories", "trajectory groups of ART"),
         ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
     )
@@ -55,6 +53,12 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
     )
 )
 """Files that belong to a layout without holding samples."""
+
+_PLACEHOLDER = "<PLACEHOLDER ROW>"
+_NO_ROLLOUTS = (
+    "placeholders of NeMo-Gym in place of rollouts. Next: collect them with gym eval run, as "
+    "docs/frameworks/nemo_gym.md shows"
+)
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
@@ -118,7 +122,7 @@ def _of_lines(location: Location) -> str:
     if seen.empty:
         return "empty so far"
     if not seen.objects:
-        return seen.trouble
+        return _NO_ROLLOUTS if _PLACEHOLDER in seen.trouble else seen.trouble
     keys = Counter(key for record in seen.objects for key in record)
     for wanted, framework in _FRAMEWORKS:
         if wanted <= keys.keys():

@@ -56,7 +56,7 @@ class Generic(NamedRows, JsonlFormat):
     )
     layout = (
         "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
-        "and hold such files. Files without samples (`aggregated_results.jsonl`) and files of NeMo-Gym are left out."
+        "and hold such files. Files without samples (`aggregated_results.jsonl`) and inputs of NeMo-Gym are left out."
     )
     identity = (
         f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "

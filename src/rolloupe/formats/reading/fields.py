@@ -51,7 +51,9 @@ _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 
 _WORDS: dict[Status, str] = {
     "completed": "completed complete finished done stop stopped eos success succeeded ok end_turn stop_sequence",
-    "truncated": "truncated length max_tokens max_length max_turns max_turns_reached overlong",
+    "truncated": (
+        "truncated length max_tokens max_length max_turns max_turns_reached overlong max_output_tokens incomplete"
+    ),
     "aborted": "aborted abort cancelled canceled interrupted",
     "error": "error failed failure timeout exception",
     "pending": "pending running in_progress",
