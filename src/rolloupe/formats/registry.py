@@ -36,6 +36,7 @@ BUILT_IN: Final = {
     "nemo_rl": "trainers.nemo_rl:NemoRL",
     "verifiers": "trainers.verifiers:Verifiers",
     "nemo_gym": "trainers.nemo_gym:NemoGym",
+    "art": "trainers.art:Art",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

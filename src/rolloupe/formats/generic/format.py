@@ -4,10 +4,9 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
 from rolloupe.formats.generic.keys import (
     GROUPS,
     PROMPTS,
@@ -18,17 +17,17 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, ParquetRows, ending_of, first_rows
+from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, LineRows, ParquetRows, ending_of, first_rows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.by_ending import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_FILES, look, look_into
-from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.records import Record, RecordFormat
 from rolloupe.formats.unreadable import is_foreign
-from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source, Texts
+from rolloupe.model import Location, RunInfo, RunPart, Source
 from rolloupe.storage import is_file
-from rolloupe.tokens import SampleTokens
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
@@ -42,7 +41,7 @@ def _listed(keys: tuple[str, ...]) -> str:
     return ", ".join(f"`{key}`" for key in keys)
 
 
-class Generic(NamedRows, JsonlFormat):
+class Generic(ByEnding, NamedRows, JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
@@ -159,45 +158,15 @@ class Generic(NamedRows, JsonlFormat):
             found += [_source(run, entry.location) for entry in (listed if choice and not candidates else candidates)]
         return found
 
-    def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `JsonlFormat`."""
-        return renamed(record, run.reading.fields) if run.reading.fields else record
-
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
-        reader = _reader_of(source)
-        return reader.scan(run, source, start, stop) if reader else super().scan(run, source, start, stop)
-
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        reader = _reader_of(source)
-        return reader.load(run, source, locator) if reader else super().load(run, source, locator)
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        reader = _reader_of(source)
-        return reader.load_texts(run, source, locator) if reader else super().load_texts(run, source, locator)
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
-        reader = _reader_of(source)
-        return reader.raw(source, locator) if reader else super().raw(source, locator)
-
-    def token_arrays(
-        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
-    ) -> Iterator[SampleTokens | Problem]:
-        """See `Format`."""
-        if reader := _reader_of(source):
-            return reader.token_arrays(run, source, places, annotations)
-        return super().token_arrays(run, source, places, annotations)
+    def reader_of(self, source: Source) -> RecordFormat:
+        """See `ByEnding`."""
+        return _READERS.get(ending_of(source.path), _LINES)
 
 
-_READERS = {ending: ParquetRows() if ending == PARQUET else DocumentRows() for ending in TABLES}
-
-
-def _reader_of(source: Source) -> ParquetRows | DocumentRows | None:
-    """What reads a table; None for JSON lines."""
-    return _READERS.get(ending_of(source.path))
+_LINES = LineRows()
+_READERS: dict[str, RecordFormat] = {
+    ending: ParquetRows() if ending == PARQUET else DocumentRows() for ending in TABLES
+}
 
 
 def _beginnings(listed: list[Location]) -> Iterator[Record]:

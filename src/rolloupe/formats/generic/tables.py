@@ -9,6 +9,7 @@ from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import renamed
 from rolloupe.formats.reading.files import plain_name
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
@@ -26,8 +27,8 @@ def ending_of(path: str) -> str:
     return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
 
 
-class ParquetRows(NamedRows, ParquetFormat):
-    """Rows of Parquet files under usual names."""
+class _MappedRows(NamedRows):
+    """Rows under usual names, or those of a person's field map."""
 
     name = "generic"
     title = "rows with text and a score"
@@ -37,19 +38,20 @@ class ParquetRows(NamedRows, ParquetFormat):
         return renamed(record, run.reading.fields) if run.reading.fields else record
 
 
-class DocumentRows(NamedRows):
-    """Rows of CSV, TSV and JSON arrays under usual names. A scan reads the file up to `MAX_BYTES`."""
+class LineRows(_MappedRows, JsonlFormat):
+    """Rows of JSON lines."""
 
-    name = "generic"
-    title = "rows with text and a score"
+
+class ParquetRows(_MappedRows, ParquetFormat):
+    """Rows of Parquet files."""
+
+
+class DocumentRows(_MappedRows):
+    """Rows of CSV, TSV and JSON arrays. A scan reads the file up to `MAX_BYTES`."""
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
         """See `RecordFormat`."""
         return [record for location in some for record in first_rows(location)]
-
-    def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `RecordFormat`."""
-        return renamed(record, run.reading.fields) if run.reading.fields else record
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""

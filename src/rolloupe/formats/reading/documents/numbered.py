@@ -1,0 +1,104 @@
+"""Formats whose samples lie in a document by number: a JSON or YAML document, members of an archive, a database.
+
+A file is scanned whole, and a sample's place is its number.
+"""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from rolloupe.formats.base import changed
+from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+
+PART = "sample"
+
+
+class NumberedFormat(RecordFormat):
+    """A format whose files hold samples by number. `row` receives the number as `start`."""
+
+    splittable = False
+
+    @abstractmethod
+    def numbered(self, location: Location) -> Iterator[Record | Unusable]:
+        """Yield the records of a file, or why one is none. Raises `Unusable` for the file, and OSError."""
+
+    def numbered_record(self, location: Location, number: int) -> Record:
+        """Return one record. Raises `Unusable` and OSError."""
+        found = next(islice(self.numbered(location), number, None), Unusable("it has no such sample"))
+        if isinstance(found, Unusable):
+            raise found
+        return found
+
+    def first_records(self, some: Sequence[Location]) -> list[Record]:
+        """See `RecordFormat`."""
+        found: list[Record] = []
+        for location in some[:1]:
+            try:
+                found += [one for one in islice(self.numbered(location), 2) if not isinstance(one, Unusable)]
+            except (Unusable, OSError):
+                continue
+        return found
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`. A file is scanned whole."""
+        if start or stop <= start:
+            return
+        try:
+            for number, record in enumerate(self.numbered(source.location)):
+                yield from self._items(run, source, record, number)
+        except (Unusable, OSError) as error:
+            yield Problem(source=source.name, reason=_reason(error), start=0, transient=True)
+
+    def _items(self, run: RunInfo, source: Source, record: Record | Unusable, number: int) -> list[Scanned]:
+        reason = ""
+        try:
+            if not isinstance(record, Unusable):
+                return self._rows(run, source, self.prepared(run, record), number)
+        except Unusable as error:
+            reason = str(error)
+        except Exception as error:  # a defect must not cost the samples after it
+            reason = self.failure(error)
+        return [Problem(source=source.name, reason=f"sample {number}: {reason or record}")]
+
+    def _rows(self, run: RunInfo, source: Source, record: Record, number: int) -> list[Scanned]:
+        found = self.rows_of(run, source, record, number, 0)
+        for row in found:
+            if isinstance(row, SampleRow):
+                row.part = f"{PART}.{row.part}" if row.part else PART
+        return found
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        record, row = self._read(run, source, locator)
+        sample = self.sample(record, row, locator)
+        self.annotate(run, record, sample)
+        return sample
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `Format`."""
+        return self.texts_of(*self._read(run, source, locator))
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. Returns the sample as JSON, whatever the file is."""
+        try:
+            record = self.numbered_record(source.location, locator.start)
+        except (Unusable, OSError) as error:
+            raise changed(source, locator.start, _reason(error)) from None
+        return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        try:
+            record = self.prepared(run, self.numbered_record(source.location, locator.start))
+            rows = self._rows(run, source, record, locator.start)
+        except (Unusable, OSError) as error:
+            raise changed(source, locator.start, _reason(error)) from None
+        row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
+        if row is None:
+            raise changed(source, locator.start, f"its part {locator.part!r} is gone")
+        return record, row
+
+
+def _reason(error: BaseException) -> str:
+    return f"could not be read: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,0 +1,146 @@
+"""ART: Parquet, lines of groups, YAML as `yaml.dump` writes it, migrated files, and documents made to hurt."""
+
+import importlib
+import json
+import math
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading.documents.yaml_dump import yaml_document
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.testing import FormatContract
+from rolloupe.model import Problem
+from tests.formats.support import items, limit_contract, mean_reward, only_run, rows, samples, write
+
+DATA = Path(__file__).parents[1] / "data" / "art"
+MODEL = DATA / ".art" / "toy-project" / "models" / "tiny"
+OLDER = DATA / "older"
+yaml = importlib.import_module("yaml")
+
+limit_contract()
+
+
+class TestLines(FormatContract):
+    format = "art"
+    example = OLDER / "lines"
+
+
+class TestYaml(FormatContract):
+    format = "art"
+    example = OLDER / "yaml"
+
+
+def test_a_model_is_a_run_below_a_hidden_folder() -> None:
+    (run,) = [run for run in discover([DATA]).runs if run.root == str(MODEL)]
+    found = rows(run)
+    assert run.name == "tiny"
+    assert Counter((row.split, row.step) for row in found) == {("train", 1): 16, ("eval/val", 2): 16}
+    assert sorted(Counter((row.split, row.group) for row in found).values()) == [4] * 8
+    assert mean_reward([row for row in found if row.split == "eval/val"]) == 0.65625
+    assert {"acc", "duration", "metadata.scenario"} <= found[0].metrics.keys() and found[0].tags["metadata.gt"]
+    assert next((row.step, row.values) for row in by_name("art").metrics(run)) == (
+        1, {"train/reward": 0.5, "training_step": 1.0},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", ["trajectories", "trajectories/val", "trajectories/val/0002.parquet"])
+def test_any_folder_or_file_of_a_model_opens(inner: str) -> None:
+    found = rows(only_run(MODEL / inner))
+    assert {(row.split, row.step) for row in found if row.split != "train"} == {("eval/val", 2)}
+
+
+@pytest.mark.parametrize("name", ["lines", "yaml"])
+def test_older_files_hold_the_same_samples(name: str) -> None:
+    newest = samples(only_run(MODEL / "trajectories" / "val"))[:8]
+    found = samples(only_run(OLDER / name))
+    assert [(one.prompt_text, one.response_text, one.row.reward, one.row.metrics) for one in found] == [
+        (one.prompt_text, one.response_text, one.row.reward, one.row.metrics) for one in newest
+    ]
+    assert [turn.role for turn in found[0].turns] == [turn.role for turn in newest[0].turns]
+    assert {(one.row.status, one.row.status_raw) for one in found} == {("completed", "stop")}
+    assert sorted(Counter(one.row.group for one in found).values()) == [4, 4]
+
+
+def test_of_a_step_that_was_migrated_the_newest_kind_counts(tmp_path: Path) -> None:
+    run = shutil.copytree(OLDER / "yaml", tmp_path / "run")
+    shutil.copy(OLDER / "lines/trajectories/train/0003.jsonl", run / "trajectories/val/0002.jsonl")
+    assert [Path(one.path).name for one in by_name("art").sources(only_run(run))] == ["0002.jsonl"]
+
+
+def test_calls_are_calls_whether_as_texts_of_json_or_not(tmp_path: Path) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    said = [
+        {"role": "user", "content": "q"},
+        {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": [call]}},
+        {"role": "tool", "tool_call_id": "c", "content": "3"},
+        {"finish_reason": "length", "message": {"role": "assistant", "content": "3", "tool_calls": None}},
+    ]
+    one = {"reward": 1, "metrics": {"n": 2, "ok": True}, "metadata": {"a": [1]}, "messages_and_choices": said}
+    write(tmp_path / "train" / "0001.jsonl", {"trajectories": [one, one]}, {"trajectories": []}, {"other": 1})
+    run = only_run(tmp_path)
+    *found, last = items(run)
+    assert isinstance(last, Problem) and "no group" in last.reason and len(found) == 2
+    (first, _) = samples(only_run(write(tmp_path / "alone.jsonl", {"trajectories": [one, one]})))
+    assert [part.call.name for turn in first.turns for part in turn.parts if part.call] == ["add"]
+    assert (first.row.status, first.row.metrics, first.extra) == (
+        "truncated", {"n": 2.0, "ok": 1.0}, {"metadata": {"a": [1]}},
+    )  # fmt: skip
+
+
+texts = st.text(max_size=20) | st.text("ab '\"\\:#-\n\t{}[]&*!|>%@?,.019~", max_size=120)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | texts
+documents = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=15
+)
+
+
+@given(documents)
+def test_what_yaml_dump_writes_is_read_as_its_own_loader_reads_it(value: Any) -> None:
+    written = yaml.dump(value)
+    assert repr(yaml_document(written)) == repr(yaml.safe_load(written))
+
+
+def test_blocks_of_text_comments_and_aliases() -> None:
+    assert yaml_document("---\n# c\na: &x\n- |\n  1\n   2\n\n- >-\n  1\n  2\nb: *x\n...\n") == {
+        "a": ["1\n 2\n", "1 2"], "b": ["1\n 2\n", "1 2"],
+    }  # fmt: skip
+    assert math.isnan(yaml_document("- !!float .nan")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: *b", "alias"), ("- " * 100 + "a", "nested"), ("a: 'b", "without an end"), ("a: 1\n b: 2\n- c", "belongs"),
+        (
+            "x0: &x0\n- 1\n" + "".join(f"x{n}: &x{n}\n" + f"- *x{n - 1}\n" * 20 for n in range(1, 9)),
+            "more than 20,000,000 values",
+        ),
+    ],
+)  # fmt: skip
+def test_documents_made_to_hurt_are_refused_at_once(text: str, says: str) -> None:
+    with pytest.raises(Unusable, match=says):
+        yaml_document(text)
+
+
+def test_a_document_in_the_making_may_heal(tmp_path: Path) -> None:
+    whole = (OLDER / "yaml/trajectories/val/0002.yaml").read_text()
+    path = tmp_path / "val" / "0001.yaml"
+    path.parent.mkdir()
+    path.write_text(whole[: len(whole) // 2].rpartition("'")[0])
+    run = only_run(tmp_path)
+    before = by_name("art").sources(run)
+    path.write_text(whole)
+    assert len(rows(only_run(tmp_path))) == 8 and by_name("art").sources(run) != before
+
+
+def test_a_list_of_other_things_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "0001.yaml").write_text("- metadata: {}\n  other: 1\n")
+    (tmp_path / "0002.jsonl").write_text(json.dumps({"trajectories": [1]}) + "\n")
+    assert discover([tmp_path]).runs == []
