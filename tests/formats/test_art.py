@@ -1,20 +1,13 @@
-"""ART: Parquet, lines of groups, YAML as `yaml.dump` writes it, migrated files, and documents made to hurt."""
+"""ART: Parquet, lines of groups, YAML migrated files, and documents made to hurt."""
 
-import importlib
 import json
-import math
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading.documents.yaml_dump import yaml_document
-from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Problem
 from tests.formats.support import items, limit_contract, mean_reward, only_run, rows, samples, write
@@ -22,7 +15,6 @@ from tests.formats.support import items, limit_contract, mean_reward, only_run, 
 DATA = Path(__file__).parents[1] / "data" / "art"
 MODEL = DATA / ".art" / "toy-project" / "models" / "tiny"
 OLDER = DATA / "older"
-yaml = importlib.import_module("yaml")
 
 limit_contract()
 
@@ -94,39 +86,12 @@ def test_calls_are_calls_whether_as_texts_of_json_or_not(tmp_path: Path) -> None
     )  # fmt: skip
 
 
-texts = st.text(max_size=20) | st.text("ab '\"\\:#-\n\t{}[]&*!|>%@?,.019~", max_size=120)
-leaves = st.none() | st.booleans() | st.integers() | st.floats() | texts
-documents = st.recursive(
-    leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=15
-)
-
-
-@given(documents)
-def test_what_yaml_dump_writes_is_read_as_its_own_loader_reads_it(value: Any) -> None:
-    written = yaml.dump(value)
-    assert repr(yaml_document(written)) == repr(yaml.safe_load(written))
-
-
-def test_blocks_of_text_comments_and_aliases() -> None:
-    assert yaml_document("---\n# c\na: &x\n- |\n  1\n   2\n\n- >-\n  1\n  2\nb: *x\n...\n") == {
-        "a": ["1\n 2\n", "1 2"], "b": ["1\n 2\n", "1 2"],
-    }  # fmt: skip
-    assert math.isnan(yaml_document("- !!float .nan")[0])
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a: *b", "alias"), ("- " * 100 + "a", "nested"), ("a: 'b", "without an end"), ("a: 1\n b: 2\n- c", "belongs"),
-        (
-            "x0: &x0\n- 1\n" + "".join(f"x{n}: &x{n}\n" + f"- *x{n - 1}\n" * 20 for n in range(1, 9)),
-            "more than 20,000,000 values",
-        ),
-    ],
-)  # fmt: skip
-def test_documents_made_to_hurt_are_refused_at_once(text: str, says: str) -> None:
-    with pytest.raises(Unusable, match=says):
-        yaml_document(text)
+def test_aliases_that_multiply_without_end_are_a_problem(tmp_path: Path) -> None:
+    bomb = "- trajectories:\n  - messages_and_choices:\n    - &x0 [1, 1]\n"
+    bomb += "".join(f"    - &x{n} [{', '.join([f'*x{n - 1}'] * 20)}]\n" for n in range(1, 9))
+    (tmp_path / "0001.yaml").write_text(bomb)
+    (problem,) = items(only_run(tmp_path))
+    assert isinstance(problem, Problem) and "more than 1,000,000 values" in problem.reason
 
 
 def test_a_document_in_the_making_may_heal(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rolloupe.formats.generic.keys import (
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, LineRows, ParquetRows, ending_of, first_rows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.by_ending import ByEnding
+from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat

@@ -14,12 +14,12 @@ from rolloupe.formats.generic.format import EVAL_WORDS
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.by_ending import ByEnding
-from rolloupe.formats.reading.documents.numbered import NumberedFormat
-from rolloupe.formats.reading.documents.yaml_dump import yaml_document
+from rolloupe.formats.reading.documents.file_kinds import ByEnding
+from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
+from rolloupe.formats.reading.settings.yaml_values import yaml_value
 from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trainer_files import merged_metrics, read_bytes, read_text, records
@@ -29,7 +29,7 @@ from rolloupe.storage import file_state, is_file, path_state
 TRAJECTORIES = "trajectories"
 HISTORY = "history.jsonl"
 PARQUET, LINES, YAML = ".parquet", ".jsonl", ".yaml"
-MAX_YAML_BYTES = 64 * 2**20
+MAX_YAML_BYTES = 32 * 2**20
 MAX_EACH = 100_000
 """Trajectories of a group."""
 
@@ -91,11 +91,10 @@ class _Parquet(_Trajectories, ParquetFormat):
         """See `RecordFormat`."""
         texts = {key: unpacked(record[key]) for key in _PACKED if key in record}
         messages = record.get("messages")
-        said = [_unpacked_calls(one) for one in messages] if isinstance(messages, list) else messages
-        return record | texts | {"messages": said}
+        return record | texts | {"messages": [_unpacked_calls(one) for one in messages or ()]}
 
 
-class _Lines(_Trajectories, JsonlFormat):
+class _GroupLines(_Trajectories, JsonlFormat):
     """Lines of JSON: each is a group, named by its place."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
@@ -127,7 +126,7 @@ class _Yaml(_Trajectories, NumberedFormat):
         yield from _yaml_trajectories(location, state.st_ino, state.st_size, state.st_mtime_ns)
 
 
-_READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _Lines(), YAML: _Yaml()}
+_READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _GroupLines(), YAML: _Yaml()}
 
 
 class Art(ByEnding, _Trajectories, JsonlFormat):
@@ -159,8 +158,8 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
         ("`history.jsonl`", "metrics"),
     )
     limits = (
-        "ART drops logprobs and advantages before it writes, and trajectories that raised an exception. Of YAML, "
-        "documents of at most 64 MiB are read, as `yaml.dump` writes them."
+        "ART drops logprobs and advantages before it writes, and trajectories that raised an exception. Documents of "
+        "YAML are read up to 32 MiB and a million values."
     )
 
     def reader_of(self, source: Source) -> RecordFormat:
@@ -223,13 +222,13 @@ def _of_group(group: Record, name: str) -> list[Record]:
 
 
 def _trajectory(one: Record) -> Record:
-    said = one.get("messages_and_choices")
+    listed = one.get("messages_and_choices")
     found = {key: value for key, value in one.items() if key != "messages_and_choices"}
-    if not isinstance(said, list):
+    if not isinstance(listed, list):
         return found
-    reasons = [entry["finish_reason"] for entry in said if isinstance(entry, dict) and "finish_reason" in entry]
+    reasons = [entry["finish_reason"] for entry in listed if isinstance(entry, dict) and "finish_reason" in entry]
     last = {"finish_reason": reasons[-1]} if reasons else {}
-    return found | {"messages": [*map(_message, said)]} | last
+    return found | {"messages": [*map(_message, listed)]} | last
 
 
 def _message(entry: Any) -> Any:
@@ -242,7 +241,10 @@ def _message(entry: Any) -> Any:
 def _yaml_trajectories(location: Location, inode: int, size: int, mtime_ns: int) -> tuple[Record, ...]:  # noqa: ARG001
     if size > MAX_YAML_BYTES:
         raise Unusable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML: not read")
-    found = yaml_document(read_text(location, MAX_YAML_BYTES))
+    try:
+        found = yaml_value(read_text(location, MAX_YAML_BYTES))
+    except ValueError as error:
+        raise Unusable(" ".join(str(error).split())[:200]) from None
     if not isinstance(found, list):
         raise Unusable("no list of groups")
     groups = (one if isinstance(one, dict) else {} for one in found)

@@ -1,1 +1,1 @@
-"""Documents that are read whole: YAML, and samples that lie in a file by number."""
+"""Samples that lie in a document by number, and runs whose files are of several kinds."""
