@@ -37,6 +37,7 @@ BUILT_IN: Final = {
     "verifiers": "trainers.verifiers:Verifiers",
     "nemo_gym": "trainers.nemo_gym:NemoGym",
     "art": "trainers.art:Art",
+    "tviz": "trainers.tviz:Tviz",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

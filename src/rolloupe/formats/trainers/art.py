@@ -120,10 +120,10 @@ class _Yaml(_Trajectories, NumberedFormat):
 
     suffixes = (YAML,)
 
-    def numbered(self, location: Location) -> Iterator[Record | Unusable]:
+    def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`."""
         state = file_state(location)
-        yield from _yaml_trajectories(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        yield from enumerate(_yaml_trajectories(location, state.st_ino, state.st_size, state.st_mtime_ns))
 
 
 _READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _GroupLines(), YAML: _Yaml()}

@@ -21,12 +21,16 @@ class NumberedFormat(RecordFormat):
     splittable = False
 
     @abstractmethod
-    def numbered(self, location: Location) -> Iterator[Record | Unusable]:
-        """Yield the records of a file, or why one is none. Raises `Unusable` for the file, and OSError."""
+    def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
+        """Yield the records of a run in a file with their numbers, or why one is none.
+
+        `within` says which of the runs in the file. Raises `Unusable` for the file, and OSError.
+        """
 
     def numbered_record(self, location: Location, number: int) -> Record:
         """Return one record. Raises `Unusable` and OSError."""
-        found = next(islice(self.numbered(location), number, None), Unusable("it has no such sample"))
+        listed = self.numbered(location, "")
+        found = next((one for at, one in listed if at == number), Unusable("it has no such sample"))
         if isinstance(found, Unusable):
             raise found
         return found
@@ -36,7 +40,7 @@ class NumberedFormat(RecordFormat):
         found: list[Record] = []
         for location in some[:1]:
             try:
-                found += [one for one in islice(self.numbered(location), 2) if not isinstance(one, Unusable)]
+                found += [one for _, one in islice(self.numbered(location, ""), 2) if not isinstance(one, Unusable)]
             except (Unusable, OSError):
                 continue
         return found
@@ -46,7 +50,7 @@ class NumberedFormat(RecordFormat):
         if start or stop <= start:
             return
         try:
-            for number, record in enumerate(self.numbered(source.location)):
+            for number, record in self.numbered(source.location, run.within):
                 yield from self._items(run, source, record, number)
         except (Unusable, OSError) as error:
             yield Problem(source=source.name, reason=_reason(error), start=0, transient=True)

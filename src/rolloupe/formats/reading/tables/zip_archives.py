@@ -80,7 +80,7 @@ class Tables:
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
         try:
-            with _opened(location) as file:
+            with opened_archive(location) as file:
                 _check_directory(file)
                 self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * file.seek(0, os.SEEK_END))
                 with zipfile.ZipFile(file) as archive:
@@ -136,7 +136,7 @@ class Tables:
     def _unpacked(self, member: str) -> Iterator[IO[bytes]]:
         """The content of a member, as a file with random access."""
         with (
-            _opened(self.location) as file,
+            opened_archive(self.location) as file,
             zipfile.ZipFile(file) as archive,
             archive.open(member) as packed,
             tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as unpacked,
@@ -158,16 +158,21 @@ class Tables:
 class _Sparing(io.BufferedReader):
     """A file that refuses reads larger than a directory: an archive may hold two directories, one of them false."""
 
+    most = MAX_DIRECTORY_BYTES
+
     def read(self, size: int | None = -1, /) -> bytes:
-        wanted = MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
-        data = super().read(min(wanted, MAX_DIRECTORY_BYTES + 1))
-        if len(data) > MAX_DIRECTORY_BYTES:
-            raise ValueError(f"a directory of more than {MAX_DIRECTORY_BYTES >> 20} MiB: not read")
+        wanted = self.most + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, self.most + 1))
+        if len(data) > self.most:
+            raise ValueError(f"a directory of more than {self.most >> 20} MiB: not read")
         return data
 
 
-def _opened(location: Location) -> BinaryIO:
-    return _Sparing(io.FileIO(open_descriptor(location), "rb"))
+def opened_archive(location: Location, most_bytes: int = MAX_DIRECTORY_BYTES) -> BinaryIO:
+    """Open an archive for `zipfile`, which reads a directory of at most so many bytes."""
+    file = _Sparing(io.FileIO(open_descriptor(location), "rb"))
+    file.most = most_bytes
+    return file
 
 
 def _check_directory(file: BinaryIO) -> None:

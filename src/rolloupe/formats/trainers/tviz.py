@@ -1,0 +1,262 @@
+"""The databases of tviz: SQLite with runs, steps, rollouts, which are groups, and their trajectories.
+
+Source: `TvizLogger` of tviz 0.2.2. Lists are texts of JSON; columns of images and places on earth may be empty.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
+from rolloupe.formats.reading.files import files as files_in
+from rolloupe.formats.reading.files import links_of
+from rolloupe.formats.reading.records import Record, References, Unusable
+from rolloupe.formats.reading.tables.columns import unpacked
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database, side_file
+from rolloupe.formats.reading.trainer_files import merged_metrics
+from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
+from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.storage import is_file, path_state
+from rolloupe.tokens import length
+
+ENDINGS = (".db", ".sqlite", ".sqlite3")
+BATCH_ROWS = 2000
+"""Trajectories that are read of a database at a time."""
+LISTING_S = 10
+MOST_RUNS = 10_000
+
+_NEEDED = {"rollouts": {"id", "run_id", "step", "group_idx", "prompt_text"}, "trajectories": {"id", "rollout_id"}}
+_OF_ROLLOUT = (
+    "run_id", "step", "group_idx", "image_path", "gt_lat", "gt_lon", "city", "country", "prompt_text", "prompt_tokens",
+)  # fmt: skip
+_OF_TRAJECTORY = (
+    "id", "trajectory_idx", "reward", "output_text", "output_tokens", "logprobs", "pred_lat", "pred_lon",
+    "distance_km", "step_rewards",
+)  # fmt: skip
+_METRICS = ("gt_lat", "gt_lon", "pred_lat", "pred_lon", "distance_km")
+_TAGS = ("city", "country")
+
+
+class StoredRun(NamedTuple):
+    """A run in a database."""
+
+    id: str
+    name: str
+    config: Any
+    ended: bool
+
+
+class Tviz(NumberedFormat):
+    """Databases of tviz."""
+
+    name = "tviz"
+    title = "tviz"
+    endings = ENDINGS
+    suffixes = ENDINGS
+    series_in_samples = True
+    placed = frozenset((*_OF_ROLLOUT, *_OF_TRAJECTORY)) - {"image_path", "step_rewards"}
+    recognises = "SQLite with the tables `runs`, `rollouts` and `trajectories` of tviz."
+    layout = (
+        "`~/.tviz/tviz.db`, or the file that `TVIZ_DB_PATH` or `db_path` names; it holds any number of runs, and is "
+        "read in place, with its `-wal`. [frameworks/tviz.md](frameworks/tviz.md) has the switches."
+    )
+    identity = "step = `step`; group = `group_idx`; index = `trajectory_idx`. Split `train`."
+    reads = (
+        ("`prompt_text`, `output_text`", "turns; where they are empty, the token ids"),
+        ("`reward`", "the reward"),
+        ("`prompt_tokens`, `output_tokens`", "the tokens"),
+        ("`logprobs`", "the token series `logprobs`"),
+        ("`distance_km`, `pred_lat`, `pred_lon`, `gt_lat`, `gt_lon`", "sample metrics"),
+        ("`city`, `country`", "tags"),
+        ("`image_path`, `step_rewards`", "extra"),
+        ("the table `steps`, with its `extras`", "metrics"),
+        ("`runs.config`, `runs.ended_at`", "configuration; whether the run has ended"),
+    )
+    limits = "tviz stores neither status nor ground truth, advantages or splits. Images are not shown."
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`: each run of a database is one."""
+        links = link_root or str(path.resolve())
+        if is_file(path):
+            listed = [Location(str(path), str(path))] if path.suffix in ENDINGS else []
+        else:
+            listed = [one.location for one in files_in(str(path), links, ENDINGS)]
+        return [self._run(place, one) for place in listed if is_database(place) for one in stored_runs(place)]
+
+    def _run(self, place: Location, one: StoredRun) -> RunInfo:
+        return RunInfo(
+            name=one.name or os.path.basename(place.path), root=place.path, format=self.name, within=one.id,
+            reason="a run in a database of tviz", parts=(RunPart(place.path),),
+            link_root="" if place.root == place.path else place.root,
+        )  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. What is not yet in the database lies in its `-wal`."""
+        place = Location(run.root, links_of(run))
+        return [Source(path=place.path, name=os.path.basename(place.path), root=place.root, depends=_state(place))]
+
+    def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
+        """See `NumberedFormat`: the number is the trajectory's id."""
+        last = -(2**62)
+        while True:
+            found = _read(location, last, within, BATCH_ROWS)
+            yield from ((one["id"], one) for one in found)
+            if len(found) < BATCH_ROWS:
+                return
+            last = found[-1]["id"]
+
+    def numbered_record(self, location: Location, number: int) -> Record:
+        """See `NumberedFormat`."""
+        found = _read(location, number - 1, None, 1)
+        if not found or found[0]["id"] != number:
+            raise Unusable("it has no such trajectory")
+        return found[0]
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
+        """See `RecordFormat`."""
+        prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
+        numbers = ((name, fields.number(record[name])) for name in _METRICS)
+        return SampleRow(
+            split="train",
+            step=fields.integer(record["step"]) or 0,
+            group=fields.name(record["group_idx"]) or "",
+            index=fields.name(record["trajectory_idx"]) or str(start),
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=fields.number(record["reward"]),
+            prompt_tokens=len(prompt_ids) or None,
+            response_tokens=len(output_ids) or None,
+            total_tokens=(len(prompt_ids) + len(output_ids)) or None,
+            metrics={name: number for name, number in numbers if number is not None},
+            tags={name: short for name in _TAGS if (short := fields.tag(record[name])) is not None},
+            has_series=_has_series(record),
+            prompt=fields.as_text(record["prompt_text"]) or shown(prompt_ids),
+            response=fields.as_text(record["output_text"]) or shown(output_ids),
+        )
+
+    def references(self, record: Record) -> References:  # noqa: ARG002
+        """See `RecordFormat`."""
+        return References("", [])
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        sample = super().sample(record, row, locator)
+        sample.extra = {key: value for key, value in sample.extra.items() if value is not None}
+        if _has_series(record):
+            sample.series = series_of({"logprobs": record["logprobs"]}, row.total_tokens or 0)
+        return sample
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `RecordFormat`: with its tokens."""
+        prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
+        add_tokens(run, sample, [*prompt_ids, *output_ids], len(prompt_ids), has_text=bool(record["output_text"]))
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        found = self._stored(run)
+        return found.config if found is not None and isinstance(found.config, dict) else {}
+
+    def ending(self, run: RunInfo) -> str:
+        """See `Format`."""
+        found = self._stored(run)
+        return "" if found is None else "ended" if found.ended else "open"
+
+    def _stored(self, run: RunInfo) -> StoredRun | None:
+        runs = stored_runs(Location(run.root, links_of(run)))
+        return next((one for one in runs if one.id == run.within), None)
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `Format`."""
+        try:
+            rows = read_database(Location(run.root, links_of(run)), lambda database: _steps(database, run.within))
+        except BadDatabase:
+            return []
+        return merged_metrics(rows)
+
+
+def stored_runs(location: Location) -> tuple[StoredRun, ...]:
+    """Return the runs of a database that have trajectories; none of a file that cannot be read."""
+    try:
+        return _stored_runs(location, _state(location))
+    except (BadDatabase, OSError):
+        return ()
+
+
+def _state(location: Location) -> str:
+    """A word for what a database and its `-wal` hold now."""
+    state = path_state(location.path)
+    found = [state.st_ino, state.st_size, state.st_mtime_ns]
+    try:
+        log = path_state(side_file(location, "-wal").path)
+        found += [log.st_size, log.st_mtime_ns]
+    except OSError:
+        pass
+    return "-".join(map(str, found))
+
+
+@lru_cache(maxsize=64)
+def _stored_runs(location: Location, state: str) -> tuple[StoredRun, ...]:  # noqa: ARG001
+    return read_database(location, _runs, LISTING_S)
+
+
+def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
+    if any(not columns <= stored_columns(database, table) for table, columns in _NEEDED.items()):
+        return ()
+    named = {"id", "name", "config", "ended_at"} <= stored_columns(database, "runs")
+    about = {}
+    if named:
+        listed = table_rows(database, ("id", "name", "config", "ended_at"), f"FROM runs LIMIT {MOST_RUNS}")
+        about = {fields.as_text(one["id"]): one for one in listed}
+    with_rows = table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}")
+    found = []
+    for one in with_rows:
+        own_id = fields.as_text(one["run_id"])
+        row = about.get(own_id, {})
+        config = fields.showable(unpacked(row.get("config")))
+        found.append(StoredRun(own_id, fields.name(row.get("name")) or own_id, config, bool(row.get("ended_at"))))
+    return tuple(found)
+
+
+def _read(location: Location, after: int, run_id: str | None, count: int) -> list[Record]:
+    """Read the trajectories of a run, or of any, behind an id. Raises `Unusable`."""
+    try:
+        return read_database(location, lambda database: _trajectories(database, after, run_id, count))
+    except BadDatabase as error:
+        raise Unusable(str(error)) from None
+
+
+def _trajectories(database: apsw.Connection, after: int, run_id: str | None, count: int) -> list[Record]:
+    of_group, of_one = stored_columns(database, "rollouts"), stored_columns(database, "trajectories")
+    columns = [f"r.{name}" for name in _OF_ROLLOUT if name in of_group]
+    columns += [f"t.{name}" for name in _OF_TRAJECTORY if name in of_one]
+    if not {"t.id", "r.run_id"} <= {*columns}:
+        raise ValueError("it is no database of tviz")
+    where = "WHERE t.id > ?" if run_id is None else "WHERE t.id > ? AND r.run_id = ?"
+    rest = f"FROM trajectories AS t CROSS JOIN rollouts AS r ON r.id = t.rollout_id {where} ORDER BY t.id LIMIT ?"
+    values = [after, *([] if run_id is None else [run_id]), count]
+    empty = dict.fromkeys((*_OF_ROLLOUT, *_OF_TRAJECTORY))
+    packed = ("prompt_tokens", "output_tokens", "logprobs", "step_rewards")
+    rows = (empty | one for one in table_rows(database, columns, rest, values))
+    return [one | {name: unpacked(one[name]) for name in packed} for one in rows]
+
+
+def _has_series(record: Record) -> bool:
+    count = length(record["logprobs"])
+    return bool(count) and count == length(record["output_tokens"])
+
+
+def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
+    """The metrics of a run's steps, those in `extras` among them."""
+    left_out = {"id", "run_id", "created_at"}
+    columns = sorted(name for name in stored_columns(database, "steps") - left_out if name.isidentifier())
+    if "step" not in columns:
+        return []
+    rows = table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
+    return [{**(more if isinstance(more := unpacked(one.pop("extras", None)), dict) else {}), **one} for one in rows]
