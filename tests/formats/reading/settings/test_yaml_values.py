@@ -19,6 +19,7 @@ again: *weights
 1: one
 <<: merged
 made: !!python/object/apply:os.system [exit]
+object: !!python/object:some.Class {a: 1}
 """
 
 
@@ -32,7 +33,8 @@ def test_settings_are_plain_data() -> None:
         },
         "1": "one",
         "<<": "merged",
-        "made": None,
+        "made": ["exit"],
+        "object": {"a": 1},
     }
 
 

@@ -22,7 +22,7 @@ class NumberedFormat(RecordFormat):
 
     @abstractmethod
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
-        """Yield the records of a run in a file with their numbers, or why one is none.
+        """Yield the records of a run in a file with their numbers, or why one cannot be read.
 
         `within` says which of the runs in the file. Raises `Unusable` for the file, and OSError.
         """

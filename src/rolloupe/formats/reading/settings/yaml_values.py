@@ -1,7 +1,7 @@
 """YAML as plain data, by PyYAML with libyaml, within bounds.
 
-Numbers, texts, lists and mappings alone are made: a tag of any other kind makes nothing, dates stay texts, keys become
-texts as in JSON, and `<<` is a key like any other, since merging could fill the memory.
+Numbers, texts, lists and mappings alone are made, of objects that a tag names too. Dates stay texts, keys become texts
+as in JSON, and `<<` is a key like any other, since merging could fill the memory.
 """
 
 import re
@@ -76,10 +76,13 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[str, Any]:
     return {str(made(key, deep=True)): made(value, deep=True) for key, value in node.value}
 
 
-def _nothing(loader: Any, node: yaml.Node) -> None:
-    """Make nothing of a tag that names something to be built."""
+def _plain(loader: Any, node: yaml.Node) -> Any:
+    """Make of an object that a tag names the mapping, the list or the text that it was written as."""
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(loader, node)
+    return loader.construct_sequence(node, deep=True) if isinstance(node, yaml.SequenceNode) else node.value
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-_Loader.add_constructor(None, _nothing)
+_Loader.add_constructor(None, _plain)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
