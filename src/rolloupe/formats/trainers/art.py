@@ -1,4 +1,4 @@
-"""The trajectories of ART (OpenPipe): a folder for each split with a file for each step, as Parquet, lines of groups, or YAML.
+"""The trajectories of ART (OpenPipe): a folder for each split, a file for each step, as Parquet, JSON lines or YAML.
 
 Source: `trajectory_logging.py` of openpipe-art 0.5.18 (Parquet), `trajectory_migration.py` (JSON lines), and the writer
 of YAML until mid-2025. A choice of the model is a message within an object with its reason to stop.
