@@ -1,9 +1,13 @@
 """`rolloupe tokens`."""
 
+import csv
+import io
+import json
 import math
 from pathlib import Path
 
 import numpy as np
+import pyarrow.csv
 import pytest
 
 import rolloupe as library
@@ -21,8 +25,8 @@ def test_each_token_is_an_object_with_every_series(short_grpo: Path, tmp_path: P
     assert [line["id"] for line in lines] == sample.token_ids
     assert [line["text"] for line in lines[39:42]] == ["<think>", "\n", "Tom"] and lines[0]["text"] is None
     assert [line["mask"] for line in lines] == [False] * 39 + [True] * 62
-    assert (lines[0]["role"], lines[-1]["role"], lines[-1]["text"]) == (None, "assistant", "<|end|>")
-    assert lines[0]["mismatch_kl"] == "NaN"
+    assert [line["role"] for line in lines] == ["user"] * 39 + ["assistant"] * 62 and lines[-1]["text"] == "<|end|>"
+    assert [line["mismatch_kl"] for line in lines[:39]] == [None] * 39
     for name in ("logprobs", "ref_logprobs", "entropy", "importance_ratio", "mismatch_kl", "kl_k3"):
         assert [line[name] for line in lines[39:]] == table[name].to_pylist()[39:]
     ratios = np.array([line["importance_ratio"] for line in lines[39:]])
@@ -33,7 +37,7 @@ def test_each_token_is_an_object_with_every_series(short_grpo: Path, tmp_path: P
 def test_the_worst_tokens_come_first(short_grpo: Path) -> None:
     path = short_grpo
     every = [line["kl_k3"] for line in rolloupe("tokens", path, ID, "--json").lines]
-    finite = sorted((value for value in every if value != "NaN"), reverse=True)
+    finite = sorted((value for value in every if value is not None), reverse=True)
     worst = rolloupe("tokens", path, ID, "--json", "--worst", "kl_k3", "--limit", "5").lines
     assert [line["kl_k3"] for line in worst] == finite[:5]
     done = rolloupe("tokens", path, ID, "--worst", "kl_k3", "--limit", "2", "--series", "entropy")
@@ -49,7 +53,7 @@ def test_a_table_has_a_thousand_tokens_unless_more_are_asked_for(tmp_path: Path)
     asked = ("tokens", tmp_path, "train/0/g/0")
     done = rolloupe(*asked)
     assert len(done.out.splitlines()) == 1 + 1_000
-    assert "2 more of 1,002 tokens: see them with --limit or --json." in done.err
+    assert "2 more of 1,002 tokens: see them with --limit, --json or --csv." in done.err
     for more, lines in ((("--limit", "1001"), 1 + 1_001), (("--json",), 1_002)):
         done = rolloupe(*asked, *more)
         assert (len(done.out.splitlines()), "more of" in done.err) == (lines, False)
@@ -66,7 +70,7 @@ def test_a_table_has_the_most_telling_columns_unless_others_are_chosen(short_grp
     assert done.out.splitlines()[0].split() == ["text", "kl_k2", "position"] and not done.err
     chosen = rolloupe("tokens", short_grpo, ID, "--columns", "text,kl_k2", "--worst", "kl_k3", "--limit", "2", "--json")
     every = {line["position"]: line for line in rolloupe("tokens", short_grpo, ID, "--json").lines}
-    worst = sorted(every.values(), key=lambda line: -math.inf if line["kl_k3"] == "NaN" else line["kl_k3"])[-1:-3:-1]
+    worst = sorted(every.values(), key=lambda line: -math.inf if line["kl_k3"] is None else line["kl_k3"])[-1:-3:-1]
     assert chosen.lines == [{name: line[name] for name in ("text", "kl_k2")} for line in worst]
     done = rolloupe("tokens", short_grpo, ID, "--columns", "all", "--limit", "3")
     assert {"importance_ratio", "kl_k2"} < {*done.out.splitlines()[0].split()[:-1]} < {*every[0]} and not done.err
@@ -90,11 +94,58 @@ def test_alternatives_are_those_of_the_record(tmp_path: Path) -> None:
         [{"text": '"', "logprob": -1.0}],
     ]
     with library.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        assert runs[0].sample("train/0/g/0").tokens["top_logprobs"].to_pylist() == expected
+        found = runs[0].sample("train/0/g/0").tokens["top_logprobs"].to_pylist()
+    assert [one and json.loads(one) for one in found] == expected
     lines = rolloupe("tokens", tmp_path, "train/0/g/0", "--json").lines
     assert [line["top_logprobs"] for line in lines] == expected
     done = rolloupe("tokens", tmp_path, "train/0/g/0", "--columns", "top_logprobs")
     assert done.out.splitlines()[1:] == ["-", '"a" -0.5, "ŝ" -2', "-", '"\\"" -1']
+
+
+def test_csv_has_what_json_has(tmp_path: Path) -> None:
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(
+            step=0, group="g", index=0, prompt="p", response='=,"\n', tokens=["=", ",", '"\n'],
+            top_logprobs=[[("=", -0.5)], [], [(",", -2.0)]],
+            series={"logprobs": [-0.5, math.nan, -math.inf], "token_ids": [9, 0, 1, 2]},
+        )  # fmt: skip
+    lines = rolloupe("tokens", tmp_path, "train/0/g/0", "--json").lines
+    done = rolloupe("tokens", tmp_path, "train/0/g/0", "--csv")
+    rows = [*csv.DictReader(io.StringIO(done.out))]
+    assert [row["text"] for row in rows] == ["", "'=", ",", '"\n']
+    for line, cells in zip(lines, rows, strict=True):
+        assert [*cells] == [*line]
+        shown = {name: "" if value is None else str(value) for name, value in line.items()}
+        shown |= {"mask": json.dumps(line["mask"]), "text": cells["text"], "top_logprobs": cells["top_logprobs"]}
+        assert cells == shown
+        assert json.loads(cells["top_logprobs"] or "null") == line["top_logprobs"]
+    assert [line["logprobs"] for line in lines] == [None, -0.5, None, "-Infinity"]
+    assert rolloupe("tokens", tmp_path, "train/0/g/0", "--csv", "--columns", "id,role").out.split()[:3] == [
+        "id,role", "9,user", "0,assistant",
+    ]  # fmt: skip
+    assert rolloupe("tokens", tmp_path, "train/0/g/0", "--csv", "--json").code == 2
+    with library.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        pyarrow.csv.write_csv(runs[0].sample("train/0/g/0").tokens, tmp_path / "tokens.csv")
+    assert len([*csv.DictReader(io.StringIO((tmp_path / "tokens.csv").read_text()))]) == 4
+
+
+def test_series_have_the_names_of_other_frameworks_too(short_grpo: Path) -> None:
+    asked = ("tokens", short_grpo, ID, "--json", "--limit", "3")
+    worst = rolloupe(*asked, "--worst", "kl", "--series", "inference_logprobs").lines
+    assert worst == rolloupe(*asked, "--worst", "kl_k3", "--series", "logprobs").lines != []
+
+
+def test_tokens_of_a_prompt_of_several_turns_are_of_the_prompt(tmp_path: Path) -> None:
+    prompt = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    with library.Recorder(tmp_path / "run", code=None) as recorder:
+        for index, asked in enumerate((prompt, prompt[1:], None)):
+            recorder.sample(
+                step=0, group="g", index=index, prompt=asked, response="ab",
+                series={"token_ids": [7, 8, 1, 2], "logprobs": [-1.0, -2.0]}, prompt_tokens=2, tokens=["a", "b"],
+            )  # fmt: skip
+    for index, role in enumerate(("prompt", "user", None)):
+        lines = rolloupe("tokens", tmp_path, f"train/0/g/{index}", "--json").lines
+        assert [line["role"] for line in lines] == [role, role, "assistant", "assistant"]
 
 
 def test_what_cannot_be_answered_says_what_can(short_grpo: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_tokens_find_the_part_that_shows_them_in_units_of_utf_16() -> None:
     strings = ["<think>", "a😀", "b", "</think>", "c", "😀d"]
     spans = spans_of(sample([prompt, turn], strings), 7)
     shown = [part.text for part in turn.parts]
-    assert spans.turn.tolist() == [-1, 1, 1, 1, 1, 1, 1]
+    assert spans.turn.tolist() == [0, 1, 1, 1, 1, 1, 1]
     for at, string in enumerate(strings, 1):
         start, stop = int(spans.start[at]), int(spans.stop[at])
         units = shown[spans.part[at]].encode("utf-16-le")

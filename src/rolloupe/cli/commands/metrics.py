@@ -1,16 +1,15 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rolloupe.cli import options
+from rolloupe.cli.csv_output import tell_csv
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, number, print_table, tell
-from rolloupe.text.visible import visible
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -73,7 +72,8 @@ def metrics(
             for row in rows:
                 tell(dumps(_object(row, names)))
         elif as_csv:
-            _write_csv(rows, names or [*known])
+            columns = names or [*known]
+            tell_csv(["step", *columns], ([row.step, *map(row.values.get, columns)] for row in rows))
         elif names:
             print_table(["step", *names], [*_by_step(rows, names)], numbers=("step", *names))
         else:
@@ -138,14 +138,6 @@ def _by_step(rows: "list[MetricRow]", names: list[str]) -> Iterator[list[str]]:
     for row in rows:
         if any(name in row.values for name in names):
             yield [number(row.step), *(number(row.values.get(name)) for name in names)]
-
-
-def _write_csv(rows: "list[MetricRow]", names: list[str]) -> None:
-    from rolloupe.export import csv_lines
-
-    for lines in csv_lines(["step", *names], ([row.step, *map(row.values.get, names)] for row in rows)):
-        table = lines.decode().replace("\r\n", "\n").rstrip("\n")
-        tell(visible(table) if sys.stdout.isatty() else table)
 
 
 def _list(rows: "list[MetricRow]", names: list[str]) -> None:

@@ -2,15 +2,16 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rolloupe.cli import one_sample, options
+from rolloupe.cli.csv_output import tell_csv
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli.terminal import complain, number, print_table, safe_json, tell
 from rolloupe.errors import BadQuery
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ EXAMPLES = (
     Example(
         "rolloupe tokens RUN_DIR train/12/3/97 --columns all --limit 300000 > tokens.txt", "Everything, as a table"
     ),
+    Example("rolloupe tokens RUN_DIR train/12/3/97 --csv > tokens.csv", "For a spreadsheet"),
     Example("rolloupe tokens RUN_DIR train/12/3/97 --json | jq -c '[.text, .mismatch_kl]'", "For a program"),
 )
 
@@ -51,13 +53,17 @@ def columns_of(ctx: click.Context, param: click.Parameter, value: str | None) ->
 @click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
 @click.option(
     "--columns", callback=columns_of, metavar="A,B,...",
-    help="Only these columns, in this order; all for every one. Default: some series in a table, all with --json.",
+    help="Only these columns, in this order; all for every one. Default: some series in a table, else all.",
 )  # fmt: skip
 @click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N tokens. Default: {SHOWN:,}; all with --json."
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values with a header.")
 @options.reading
 def tokens(
     words: tuple[str, ...],
@@ -68,6 +74,7 @@ def tokens(
     worst: str | None,
     limit: int | None,
     as_json: bool,
+    as_csv: bool,
     **reading: Any,
 ) -> int:
     """List the tokens of one sample, a line each, with their token series.
@@ -82,15 +89,21 @@ def tokens(
 
     With --json, each object has position (from 0), id, text, role, mask, every series under its name, and top_logprobs,
     a list of objects with text (an id as text, where the record holds no strings) and logprob. What the record does not
-    hold is null; numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity".
+    hold is null, and so is a number that is none (NaN); infinities are the strings "Infinity" and "-Infinity".
+
+    With --csv, each line has the same; what is null there is empty, top_logprobs is JSON, and a text that a spreadsheet
+    would take for a formula begins with an apostrophe.
     """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
     if names and columns:
         raise click.UsageError("--columns chooses series too: add those of --series to it")
     paths, sample_id = one_sample.paths_and_id(words, data_dirs)
     with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
         run, sample_id = one_sample.holding(runs, run_id, sample_id)
         whole = _with_position(run.sample(sample_id).tokens)
-        table = _chosen(whole, _columns(whole, names, columns, worst, is_whole=as_json), worst)
+        names, worst = _meant(names, whole), next(iter(_meant((worst,) if worst else (), whole)), None)
+        table = _chosen(whole, _columns(whole, names, columns, worst, is_whole=as_json or as_csv), worst)
         if limit is not None:
             table = table.slice(0, limit)
         if not len(table):
@@ -100,10 +113,13 @@ def tokens(
             for document in _documents(table):
                 tell(document)
             return OK
+        if as_csv:
+            tell_csv(table.column_names, _rows(table))
+            return OK
         shown = SHOWN if limit is None else limit
         _print(table.slice(0, shown))
         if len(table) > shown:
-            complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit or --json.")
+            complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit, --json or --csv.")
         left_out = [name for name in _series(whole) if name not in table.column_names]
         if left_out and not names and not columns:
             complain(f"{len(left_out)} more series: {', '.join(left_out)}. See them with --columns.")
@@ -120,6 +136,13 @@ def _with_position(table: "pa.Table") -> "pa.Table":
 
 def _series(table: "pa.Table") -> list[str]:
     return [name for name in table.column_names if name not in (*OWN, ALTERNATIVES)]
+
+
+def _meant(names: tuple[str, ...], table: "pa.Table") -> tuple[str, ...]:
+    """Return the series that names mean, which may be another framework's."""
+    from rolloupe.tokens import name_among
+
+    return tuple(name_among(name, _series(table)) for name in names)
 
 
 def _columns(
@@ -154,19 +177,33 @@ def _documents(table: "pa.Table") -> Iterator[str]:
     """Yield a JSON object for each row; column by column, for there may be millions of values."""
     keys = [f"{dumps(name)}: " for name in table.column_names]
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
-        columns = [_values(column.to_pylist()) for column in batch.columns]
+        columns = [
+            _values(column.to_pylist(), safe_json if name == ALTERNATIVES else dumps)
+            for name, column in zip(table.column_names, batch.columns, strict=True)
+        ]
         for row in zip(*columns, strict=True):
             yield f"{{{', '.join(map(str.__add__, keys, row))}}}"
 
 
-def _values(column: list[Any]) -> list[str]:
-    """Return values of one type as JSON."""
+def _values(column: list[Any], encode: Callable[[Any], str]) -> list[str]:
+    """Return values of one type as JSON: null for NaN."""
     if isinstance(column[0], float):
-        return [repr(one) if math.isfinite(one) else dumps(one) for one in column]
-    if any(isinstance(one, list) for one in column):
-        return list(map(dumps, column))
-    known = {one: dumps(one) for one in {*column}}
+        return [repr(one) if math.isfinite(one) else dumps(_known(one)) for one in column]
+    known = {one: "null" if one is None else encode(one) for one in {*column}}
     return [known[one] for one in column]
+
+
+def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table for CSV."""
+    for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+        yield from zip(*([*map(_known, column.to_pylist())] for column in batch.columns), strict=True)
+
+
+def _known(value: Any) -> Any:
+    """Return a value, None for NaN; a truth value as in JSON."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return None if value != value else value
 
 
 def _print(table: "pa.Table") -> None:
@@ -185,5 +222,5 @@ def _cell(name: str, value: Any) -> str:
     if name == "text":
         return json.dumps(value, ensure_ascii=False)
     if name == ALTERNATIVES:
-        return ", ".join(f"{_cell('text', one['text'])} {number(one['logprob'])}" for one in value)
+        return ", ".join(f"{_cell('text', one['text'])} {number(one['logprob'])}" for one in json.loads(value))
     return str(value) if isinstance(value, str) else number(value)

@@ -53,13 +53,14 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         raise BadQuery(f"sample {sample.key} has {total:,} tokens: start={start} and count={count} lie outside of them")
     stop = total if count is None else min(total, start + count)
     series = series_of(sample, total)
+    mask = tokens.trained({one.name: one.values for one in series}) if series else None
     return TokenPage(
         total=total,
         start=start,
         stop=stop,
         ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
         strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
-        spans=spans_of(sample, total).within(start, stop),
+        spans=spans_of(sample, total, mask).within(start, stop),
         series={one.name: one.values[start:stop] for one in series},
         origins={one.name: one.origin for one in series},
         rules=tokens.mask_rules(series, loss),

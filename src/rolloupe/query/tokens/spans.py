@@ -1,8 +1,8 @@
 """The place of each token in the texts of its sample, as far as the record shows it.
 
-The record has two sources. If the response begins with the text of the token strings, they give every token its
+The record has three sources. If the response begins with the text of the token strings, they give every token its
 characters. Otherwise a turn may name the tokens that it consists of; if its text is nothing but the ids of these
-tokens, they have places, too.
+tokens, they have places, too. And if the prompt is one turn, that is the turn of the tokens before the response.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.query.tokens.token_strings import lengths_within
+from rolloupe.tokens import Flags
 
 Places = NDArray[np.int32]
 UNKNOWN = -1
@@ -48,8 +49,11 @@ class _Piece(NamedTuple):
     shown_stop: int
 
 
-def spans_of(sample: Sample, total: int) -> TokenSpans:
-    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones."""
+def spans_of(sample: Sample, total: int, mask: Flags | None = None) -> TokenSpans:
+    """Place the tokens of a sample that has `total` of them. The token strings, if any, belong to the last ones.
+
+    `mask` says which tokens were sampled, if that is known.
+    """
     spans = TokenSpans(*(np.full(total, UNKNOWN, dtype=np.int32) for _ in TokenSpans._fields))
     for number, turn in enumerate(sample.turns):
         _place_turn(spans, sample, number, turn)
@@ -57,7 +61,23 @@ def spans_of(sample: Sample, total: int) -> TokenSpans:
     first = max(0, total - len(strings))
     _place_strings(spans, first, strings[:prompt], _turns(sample, "prompt"))
     _place_strings(spans, first + prompt, strings[prompt:], _turns(sample, "response"))
+    asked = _turns(sample, "prompt")
+    if len(asked) == 1:
+        of_prompt = spans.turn[: prompt_length(sample, total, mask)]
+        of_prompt[of_prompt < 0] = asked[0][0]
     return spans
+
+
+def prompt_length(sample: Sample, total: int, mask: Flags | None) -> int:
+    """Return how many tokens precede the response: those before the first sampled one and before the token strings.
+
+    0 without a prompt, and where neither says so.
+    """
+    if not _turns(sample, "prompt"):
+        return 0
+    sampled = [int(mask.argmax())] if mask is not None and mask.any() else []
+    strings = [] if sample.is_decoded or not sample.token_strings else [max(0, total - len(sample.token_strings))]
+    return min(sampled + strings, default=0)
 
 
 def _turns(sample: Sample, origin: str) -> list[tuple[int, Turn]]:

@@ -1,29 +1,28 @@
 """The tokens of a sample as an Arrow table."""
 
+import json
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from rolloupe.model import Sample
 from rolloupe.query.tokens.page import token_page
-from rolloupe.query.tokens.spans import Places
+from rolloupe.query.tokens.spans import Places, prompt_length
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import Flags, token_count, trained
 
-ASSISTANT = "assistant"
+ASSISTANT, PROMPT = "assistant", "prompt"
 OWN = ("id", "text", "role", "mask", "top_logprobs")
-
-ALTERNATIVE = pa.struct([("text", pa.string()), ("logprob", pa.float64())])
 
 
 def token_table(sample: Sample) -> pa.Table:
     """Return a row for each token: `id`, `text`, `role`, `mask` (true if it counts), every series, `top_logprobs`.
 
-    `text` is readable text, null where the record holds no strings; `role` is null where the record does not say
-    which turn a token belongs to, unless it was sampled. `top_logprobs` are what the model could have sampled, a list
-    of `text` (an id as text, where the record holds no strings) and `logprob`, null where the record has none. A series
-    with one of these five names is called `series.NAME`.
+    `text` is readable text, null where the record holds no strings. `role` is null where the record does not say which
+    turn a token belongs to, unless it was sampled; of a token before those it is `prompt` if the prompt has several
+    turns. `top_logprobs` are what the model could have sampled, as JSON, so that all columns fit into CSV: a list of
+    objects with `text` (an id as text, where the record holds no strings) and `logprob`; null where the record has
+    none. A series with one of these five names is called `series.NAME`.
     """
     page = token_page(sample)
     total = token_count(sample)
@@ -48,8 +47,10 @@ def _alternatives(sample: Sample, total: int) -> pa.Array:
     """Those of the last tokens."""
     recorded = sample.top_logprobs
     without: list[None] = [None] * (total - len(recorded))
-    named = ([{"text": _encodable(text), "logprob": logprob} for text, logprob in some] or None for some in recorded)
-    return pa.array([*without, *named], pa.list_(ALTERNATIVE))
+    named = ([{"text": _encodable(text), "logprob": logprob} for text, logprob in some] for some in recorded)
+    return pa.array(
+        [*without, *((some and json.dumps(some, ensure_ascii=False)) or None for some in named)], pa.string()
+    )
 
 
 def _encodable(text: str) -> str:
@@ -57,7 +58,11 @@ def _encodable(text: str) -> str:
 
 
 def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
-    """Return the role of each token; of one without a turn, only that it was sampled says whose it is."""
+    """Return the role of each token; of one without a turn, only its place says whose it is: see `token_table`."""
     roles = [_encodable(turn.role) for turn in sample.turns]
-    places = turns if mask is None else np.where((turns < 0) & mask, len(roles), turns)
-    return pa.array([*roles, ASSISTANT], pa.string()).take(pa.array(places, mask=places < 0))
+    places = turns.copy()
+    if mask is not None:
+        places[(turns < 0) & mask] = len(roles)
+    of_prompt = places[: prompt_length(sample, len(turns), mask)]
+    of_prompt[of_prompt < 0] = len(roles) + 1
+    return pa.array([*roles, ASSISTANT, PROMPT], pa.string()).take(pa.array(places, mask=places < 0))

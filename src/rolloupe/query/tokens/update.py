@@ -146,7 +146,7 @@ def _inputs_of(sample: Sample) -> UpdateInputs | str:
     loss = tokens.loss_inputs(series)
     if loss is None:
         return "no advantage" if any(one.name in tokens.POLICY for one in series) else "no logprobs"
-    roles = roles_of(sample, spans_of(sample, total).turn, loss.loss_mask)
+    roles = roles_of(sample, spans_of(sample, total, loss.loss_mask).turn, loss.loss_mask)
     return UpdateInputs(sample.key, loss, _names(roles.fill_null("").to_pylist()), _names(_strings(sample, total)))
 
 
