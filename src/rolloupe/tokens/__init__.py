@@ -40,6 +40,7 @@ from rolloupe.tokens.masks import (
     SequenceClip,
     Sign,
 )
+from rolloupe.tokens.names import has_other_meaning, name_among
 from rolloupe.tokens.ratios import (
     board_kl,
     effective_sample_size,
@@ -137,6 +138,7 @@ __all__ = [
     "first_tokens",
     "full_coefficients",
     "group_advantages",
+    "has_other_meaning",
     "hide_masked",
     "importance_ratio",
     "is_summed",
@@ -151,6 +153,7 @@ __all__ = [
     "mean_and_sum",
     "mismatch_kl",
     "most_tokens",
+    "name_among",
     "nan_mean",
     "nan_sum",
     "packed",

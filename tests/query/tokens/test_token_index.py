@@ -494,3 +494,20 @@ def test_a_recorded_metric_wins_and_a_text_value_is_no_metric(tmp_path: Path) ->
         (max_kl,) = (one for one in complete(run, SampleQuery(), "max_").found if one.text == "max_kl")
         assert max_kl.note == "metric"
         assert complete(run, SampleQuery(), "mean_kl ").found[0].text == "="
+
+
+def test_a_series_may_have_another_framework_s_name(short_grpo: Path, tmp_path: Path) -> None:
+    with opened(short_grpo, tmp_path) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        item = query.samples(run, SampleQuery(limit=1)).samples[0]
+        for other, name in (("kl", "kl_k3"), ("rollout_log_probs", "logprobs"), ("ratio", "importance_ratio")):
+            for scope in (SampleQuery(), SampleQuery(splits=(item.split,), group=item.group)):
+                found = query.worst_tokens(run, scope, other)
+                assert found == query.worst_tokens(run, scope, name) and found.tokens and found.series == name
+                assert query.token_stats(run, scope, other) == query.token_stats(run, scope, name)
+            assert query.position_curves(run, SampleQuery(), other) == query.position_curves(run, SampleQuery(), name)
+            assert query.worst_tokens_of(run, item.key, other) == query.worst_tokens_of(run, item.key, name) != []
+            query.in_known_series(run, other)
+        with pytest.raises(NotFound, match=r"no token series 'entropie' in run .*; it has: .*entropy"):
+            query.in_known_series(run, "entropie")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats.positions import EDGES, PositionSums, merged, unpacked
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, of_index
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, of_index, series_meant
 
 
 class PositionCurve(NamedTuple):
@@ -36,6 +36,7 @@ def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPo
     for a query with a group or a filter.
     """
     of_index(query)
+    series = series_meant(run, series)
     rows, coverage = indexed(run, run.snapshot(), query, ("position_counts", "position_totals"), series)
     by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
     for row in rows:

@@ -10,7 +10,7 @@ from rolloupe.index.segments.step_stats import UNIT
 from rolloupe.index.token_stats.histogram import Histogram, merged, unpacked
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant
 from rolloupe.tokens import Origin
 
 T = TypeVar("T")
@@ -78,6 +78,7 @@ def token_stats(
 
     A query with a group or a filter reads its samples, any other is answered by the index.
     """
+    series = series_meant(run, series)
     if is_read(query):
         return _of_samples(run, query, series, percentiles)
     rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)

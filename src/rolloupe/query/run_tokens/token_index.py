@@ -111,14 +111,27 @@ def in_known_scope(run: OpenRun, query: SampleQuery) -> None:
     raise NotFound(f"no samples{of_group}{of_step}{of_split} in run {run.id!r}")
 
 
+def series_meant(run: OpenRun, series: str) -> str:
+    """Return the series of a run that a name means, which may be another framework's: see `tokens.name_among`."""
+    return tokens.name_among(series, _names(run)[0]) if tokens.has_other_meaning(series) else series
+
+
+def _names(run: OpenRun) -> tuple[list[str], TokenCoverage]:
+    """The series that the index knows in a run."""
+    rows, coverage = indexed(run, run.snapshot(), SampleQuery(), ["series"])
+    return list(dict.fromkeys(name for row in rows for name in row.values if name != WHOLE_STEP)), coverage
+
+
 def in_known_series(run: OpenRun, series: str, error: type[RolloupeError] = NotFound) -> None:
     """Raise an error for a series that no sample of a run has. One that some samples lack is known.
 
     While samples wait for the index, any may be known; so are the series without statistics.
     """
-    rows, coverage = indexed(run, run.snapshot(), SampleQuery(), ["series"])
-    names = list(dict.fromkeys(name for row in rows for name in row.values if name != WHOLE_STEP))
-    if series not in (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES) and not coverage.pending:
+    names, coverage = _names(run)
+    if (
+        tokens.name_among(series, names) not in (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES)
+        and not coverage.pending
+    ):
         raise error(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
 
 
@@ -163,14 +176,15 @@ def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
 
 
 def totals_of(some: Iterable[Sample], series: str) -> dict[StepKey, SeriesTotals]:
-    """The totals of a series over samples, in order, by step."""
+    """The totals of a series, or of what its name means in a sample, over samples, in order, by step."""
     by_step: dict[StepKey, SeriesTotals] = {}
     for number, sample in enumerate(some):
         found = tokens.tokens_of(sample)
         if not found.series or not found.total:
             continue
         batch = tokens.TokenBatch([number], [found], [sample.row.advantage])
-        if series in batch.series:
+        name = tokens.name_among(series, batch.series)
+        if name in batch.series:
             key = (sample.key.split, sample.key.step)
-            by_step.setdefault(key, SeriesTotals(batch.series[series].origin)).add(batch, series)
+            by_step.setdefault(key, SeriesTotals(batch.series[name].origin)).add(batch, name)
     return by_step

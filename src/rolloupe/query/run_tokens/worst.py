@@ -9,7 +9,7 @@ from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_ext
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, totals_of
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant, totals_of
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import items_of, list_rows
 from rolloupe.tokenizer import text_of_token
@@ -47,12 +47,12 @@ def worst_tokens(
     """The `limit` tokens with the highest, or the lowest, values of a series among the samples of a query.
 
     With `one_a_sample`, at most one token of each sample counts. Of equal values, earlier steps, files and tokens come
-    first. A query with a group or a filter reads its samples, any other is answered by the index. Raises `BadQuery` for
-    more than `MAX_KEPT` tokens, and for too many samples to read.
+    first. The series may have another framework's name. A query with a group or a filter reads its samples, any other
+    is answered by the index. Raises `BadQuery` for more than `MAX_KEPT` tokens, and for too many samples to read.
     """
     if not 0 < limit <= MAX_KEPT:
         raise BadQuery(f"limit={limit}: from 1 to {MAX_KEPT} tokens can be listed")
-    snapshot = run.snapshot()
+    snapshot, series = run.snapshot(), series_meant(run, series)
     number = _number(highest=highest, one_a_sample=one_a_sample)
     if is_read(query):
         by_step, keys = read_totals(run, query, series)
