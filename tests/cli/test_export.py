@@ -74,6 +74,8 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
     assert len(ids_of(target)) == 5 and ids_of(target) == [line["id"] for line in by_kl.lines][:5]
     worst = data_of(target)
     assert (worst["measure"], worst["measure_title"]) == ("max_kl", "Max KL")
+    assert worst["about"] == "Samples of gen_train_toy: all splits, all steps."
+    assert worst["part"] == f"The 5 worst of {len(rolloupe('query', board, '--json').lines)} samples."
     with package.open(board, index_dir=tmp_path / "index") as runs:
         for one, line in zip(worst["samples"], by_kl.lines, strict=False):
             measured = one["measured"]
@@ -122,9 +124,13 @@ def test_many_samples_need_a_folder_and_link_to_each_other(
     links = [data_of(file)["next_file"] for file in files]
     assert links == [*(file.name for file in files[1:]), ""]
     assert sum(len(ids_of(file)) for file in files) == done.json["samples"] == 160
+    held = len(ids_of(files[0]))
+    assert data_of(files[0])["part"] == f"The first {held} of 160 samples."
+    assert data_of(files[1])["part"] == f"Samples {held + 1} to {held + len(ids_of(files[1]))} of 160."
 
 
 def test_a_limit_is_said(short_grpo: Path, tmp_path: Path) -> None:
     done = rolloupe("export", "html", short_grpo, "-o", tmp_path / "r.html", "--no-tokens")
     assert "100 of 1,792 samples" in done.out
     assert "--all-records" in done.out
+    assert data_of(tmp_path / "r.html")["part"] == "The first 100 of 1,792 samples."

@@ -16,6 +16,7 @@ from rolloupe.query import SampleQuery, token_page
 from rolloupe.wire.views.transcripts import PAGE_TURNS
 from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.looks.test_firefox import NODE, WALK, firefox
+from tests.server.support import lines
 
 pytestmark = pytest.mark.browser
 
@@ -144,6 +145,37 @@ def test_the_worst_samples_say_how_bad_they_are_and_open_at_the_token(page: Page
         button.click()
         page.locator("[data-at='0'][class*=current]").wait_for()
         assert page.get_by_role("combobox", name="Colour").input_value() == "mismatch_kl"
+
+
+def test_a_report_says_what_it_holds_and_opens_at_its_top(page: Page, short_grpo: Path, tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    page.set_viewport_size({"width": 1200, "height": 800})
+    with rolloupe.open(short_grpo, index_dir=tmp_path / "index") as runs:
+        runs[0].report(target, SampleQuery(splits=("train",), step_min=0, step_max=0), worst=40)
+    page.goto(target.as_uri())
+    page.locator("[class*=current][data-at]").wait_for()
+    head = page.get_by_role("banner")
+    expect(head).to_contain_text("Samples of tiny_grpo: train, step 0. The 16 worst of 160 samples. Made by")
+    places = "[...document.querySelectorAll('html, body, main')].map((one) => one.scrollTop)"
+    assert page.evaluate(places) == [0, 0, 0]
+    assert page.evaluate("document.body.scrollHeight <= innerHeight")
+
+
+def test_words_that_differ_from_the_reference_are_marked_without_a_worker(page: Page, tmp_path: Path) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    run = tmp_path / "run"
+    run.mkdir()
+    pair = {"response": "The answer is 132, as it should be.", "ref_response": "The answer is 122, as it should be."}
+    (run / "rank_0.jsonl").write_bytes(lines([{"step": 0, "prompt": "12 times 11?", "reward": 1.0, **pair}]))
+    with rolloupe.open(run, index_dir=tmp_path / "index") as runs:
+        runs[0].report(tmp_path / "r.html", SampleQuery())
+    page.goto((tmp_path / "r.html").as_uri())
+    expect(page.get_by_role("group", name="Reference")).to_contain_text("of the response is in both")
+    main = page.get_by_role("main", name="Sample")
+    expect(main.locator("ins").last).to_have_text("132")
+    expect(main.locator("del").last).to_have_text("122")
+    assert faults == []
 
 
 def test_axe_finds_nothing(opened: Page) -> None:

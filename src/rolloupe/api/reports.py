@@ -18,6 +18,7 @@ from rolloupe.export.report import (
     WrittenReport,
     made_now,
     measured_by,
+    scope_of,
     worst_of,
     write_report,
 )
@@ -54,6 +55,7 @@ def write(
     """Write the report of a query. See `Run.report`."""
     for rule in tokens.rules:
         query.rule_of(query.UpdateChoice(rule))
+    scope, total = scope_of(run.info.name, wanted), _total(run, wanted)
     measure = "" if worst is None else by
     if worst is not None and by not in MEASURES:
         wanted = _sorted(run, wanted, by, worst)
@@ -61,11 +63,10 @@ def write(
     samples = _samples(run, reader, wanted, measure, advanced)
     if worst is not None and by in MEASURES:
         samples = iter(worst_of(samples, by, worst))
-    scope = ", ".join(wanted.splits) or "all splits"
-    order = "" if worst is None else f" The {worst} worst by {by}, the worst first."
     about = Report(
         title=title or run.info.name,
-        about=f"Samples of {run.info.name} ({scope}).{order}",
+        about=scope,
+        total=total,
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
         measure_title=measure and (TITLES.get(measure) or _label_of(run, measure)),
@@ -93,6 +94,11 @@ def _rated(wanted: "SampleQuery", column: str) -> "SampleQuery":
     return replace(wanted, sort=column, where=(*wanted.where, query.Condition(column, ">=", -math.inf)))
 
 
+def _total(run: "OpenRun", wanted: "SampleQuery") -> int:
+    """Return how many samples match a query, however many of them it asks for."""
+    return query.samples(run, replace(wanted, offset=0, limit=0)).total
+
+
 def _label_of(run: "OpenRun", column: str) -> str:
     """Return what people call a column."""
     labels = {one.name: one.label for one in query.catalogue(run).columns}
@@ -104,7 +110,7 @@ def _samples(
 ) -> Iterator[ReportedSample]:
     """Yield the samples of a query, each with the value of a column."""
     columns = [measure] if measure and measure not in MEASURES else []
-    loss, total = query.loss_of(run), query.samples(run, replace(wanted, offset=0, limit=0)).total
+    loss, total = query.loss_of(run), _total(run, wanted)
     total = total if wanted.limit is None else min(total, wanted.limit)
     for number, item in enumerate(query.every(run, wanted, columns), 1):
         (sample,) = query.with_group_advantages(run, [reader(item.key)])

@@ -27,7 +27,10 @@ def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: P
         samples = data_of(answer.body)["samples"]
         listed = get(app, f"{run_path(app)}/samples?split=train&step=0").json["samples"]
         assert [one["reply"]["id"] for one in samples] == [one["id"] for one in listed]
-        assert data_of(answer.body)["about"] == "Samples of tiny_grpo."
+        data = data_of(answer.body)
+        assert (data["about"], data["part"]) == ("Samples of tiny_grpo: train, step 0.", "160 samples.")
+        low = data_of(get(app, f"{address}&where=reward+%3C+0.5").body)
+        assert low["about"] == "Samples of tiny_grpo: train, step 0, where reward < 0.5."
         assert samples[0]["tokens"] is not None and {one["note"] for one in samples} == {""}
         without = data_of(get(app, f"{address}&tokens=0").body)["samples"]
         assert {one["tokens"] for one in without} == {None}
@@ -42,6 +45,6 @@ def test_a_report_stops_before_it_is_too_large(
         app = served(library)
         body = get(app, f"{run_path(app)}/export?to=html&split=train&step=0").body
     data = data_of(body)
-    left_out = 160 - len(data["samples"])
-    assert 0 < left_out < 160 and data["title"] == "tiny_grpo"
-    assert data["about"].endswith(f"{left_out} of 160 samples did not fit into this file.")
+    held = len(data["samples"])
+    assert 0 < held < 160 and data["title"] == "tiny_grpo"
+    assert data["part"] == f"The first {held} of 160 samples."

@@ -51,8 +51,8 @@ export function Report({ data }: { data: ReportData }) {
       <header class={style["head"]}>
         <h1>{harmless(data.title)}</h1>
         <p>
-          {harmless(data.about)} {figure(data.samples.length)} {data.samples.length === 1 ? "sample" : "samples"}.{" "}
-          {harmless(data.made)} {data.next_file !== "" && <a href={data.next_file}>More samples</a>}
+          {harmless(data.about)} {harmless(data.part)} {harmless(data.made)}{" "}
+          {data.next_file !== "" && <a href={data.next_file}>More samples</a>}
         </p>
       </header>
       <nav class={style["list"]} aria-label="Samples">
@@ -149,7 +149,7 @@ function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (
         <div class={style["tokens"]}>
           <TokensPane key={reply.id} />
           {!isSlim && (
-            <aside aria-label={asideTitle(session.place.field.tokensAs.value)}>
+            <aside aria-label={asideTitle(session.place.field.tokensAs.value)} tabIndex={0}>
               <TokensAside isBelow />
             </aside>
           )}

@@ -42,6 +42,8 @@ interface Alternatives {
 export interface ReportData {
   title: string;
   about: string;
+  /** Which of the samples that it was made of the file holds. */
+  part: string;
   made: string;
   /** The file with further samples; empty if this is the last. */
   next_file: string;

@@ -134,6 +134,5 @@ def _query(
 ) -> "SampleQuery":
     from rolloupe.api.arguments import sample_query
 
-    return sample_query(
-        split=split, steps=(low, high), where=" and ".join(f"({one})" for one in conditions), limit=limit
-    )
+    where = conditions[0] if len(conditions) == 1 else " and ".join(f"({one})" for one in conditions)
+    return sample_query(split=split, steps=(low, high), where=where, limit=limit)

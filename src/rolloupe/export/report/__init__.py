@@ -11,6 +11,7 @@ from rolloupe.export.report.document import (
     write_report,
 )
 from rolloupe.export.report.measures import MEASURES, TITLES, measured_by, worst_of
+from rolloupe.export.report.scope import scope_of
 
 __all__ = [
     "MEASURES",
@@ -23,6 +24,7 @@ __all__ = [
     "made_now",
     "measured_by",
     "report_pieces",
+    "scope_of",
     "worst_of",
     "write_report",
 ]

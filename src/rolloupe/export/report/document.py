@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from rolloupe import query, text, wire
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound
+from rolloupe.export.report.scope import part_of
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.storage import atomic
 from rolloupe.wire.app_files import app_file
@@ -64,6 +65,10 @@ class Report(Struct, kw_only=True):
 
     title: str
     about: str = ""
+    total: int = 0
+    """How many samples there are to choose from."""
+    part: str = ""
+    """Which of them the file holds, in words."""
     made: str = ""
     """When it was made, and the version of Rolloupe."""
     measure: str = ""
@@ -141,7 +146,7 @@ def write_report(
         if not (is_last or is_folder):
             raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
         path = target / _name(number) if is_folder else target
-        own = replace(about, next_file="" if is_last else _name(number + 1))
+        own = replace(_holding(about, count, len(part)), next_file="" if is_last else _name(number + 1))
         with atomic.replacing(path) as file:
             size_bytes += sum(map(file.write, _document(own, (record for record, _ in part))))
         files.append(path)
@@ -151,9 +156,9 @@ def write_report(
 
 
 def report_pieces(
-    about: Report, samples: Iterable[ReportedSample], total: int, *, tokens: ReportedTokens = ALL_TOKENS
+    about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens = ALL_TOKENS
 ) -> Iterator[bytes]:
-    """Yield a report of one file in pieces, with as many of the samples as fit; it says how many of `total` do not.
+    """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
 
     Raises `NotFound` if the browser app is not built.
     """
@@ -165,13 +170,13 @@ def report_pieces(
             yield record
             written += 1
 
-    def complete() -> Report:
-        if written >= total:
-            return about
-        missing = f"{total - written:,} of {total:,} samples did not fit into this file."
-        return replace(about, about=f"{about.about} {missing}")
+    return _document(about, counted(), lambda: _holding(about, 0, written))
 
-    return _document(about, counted(), complete)
+
+def _holding(about: Report, first: int, count: int) -> Report:
+    """Return what a file says that holds `count` samples, from number `first` on."""
+    total = about.total or first + count
+    return replace(about, part=part_of(first, count, total, is_worst=about.measure != ""))
 
 
 def _fitting(records: Iterable[bytes]) -> Iterator[bytes]:

@@ -55,9 +55,11 @@ async def export(request: Request) -> Response:
         selection = selected(run, scope) if of == "samples" or state is None else bookmarks(run, state)
         if kind == HTML:
             notes = notes_of(run, state) if selection.notes is None else selection.notes
-            about = report.Report(title=run.info.name, about=f"Samples of {run.info.name}.", made=report.made_now())
+            about = report.Report(
+                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now()
+            )
             samples = reported(run, selection.items, notes)
-            return report.report_pieces(about, samples, selection.total, tokens=report.ReportedTokens(has_tokens))
+            return report.report_pieces(about, samples, tokens=report.ReportedTokens(has_tokens))
         names = query.value_names(run)
         columns = tables.columns_of(
             *names,
@@ -71,6 +73,10 @@ async def export(request: Request) -> Response:
     found = await context.file(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(found, media_type=tables.KINDS.get(kind, "text/html; charset=utf-8"), headers=headers)
+
+
+def _about(run: OpenRun, scope: SampleQuery, of: str) -> str:
+    return f"Bookmarked samples of {run.info.name}." if of == "bookmarks" else report.scope_of(run.info.name, scope)
 
 
 def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:

@@ -1,6 +1,6 @@
 /** Two unified diffs side by side: their files, and the lines in which the changes of a file differ. */
 
-import { diffArrays } from "diff";
+import { alike, ended } from "./alike";
 
 export interface ComparedFile {
   path: string;
@@ -57,28 +57,17 @@ export function comparedFiles(first: string, second: string): ComparedFile[] {
 
 /** Lines side by side. If comparing takes too long, all of them differ. */
 export function comparedLines(first: readonly string[], second: readonly string[], limitMs = LIMIT_MS): ComparedLine[] {
-  const changes = diffArrays([...first], [...second], { timeout: limitMs });
+  const both = ended(alike(first, second, limitMs));
   const result: ComparedLine[] = [];
-  let [removed, added]: [readonly string[], readonly string[]] = [[], []];
-  const flush = (): void => {
-    for (let at = 0; at < Math.max(removed.length, added.length); at += 1)
-      result.push({ first: removed[at] ?? null, second: added[at] ?? null, isSame: false });
-    [removed, added] = [[], []];
-  };
-  if (changes === undefined) {
-    [removed, added] = [first, second];
-    flush();
-    return result;
+  let [left, right] = [0, 0];
+  while (left < first.length || right < second.length) {
+    const [hasLeft, hasRight] = [both?.first[left] !== 1, both?.second[right] !== 1];
+    const isSame = !hasLeft && !hasRight;
+    const [one, other] = [first[left] ?? null, second[right] ?? null];
+    result.push({ first: isSame || hasLeft ? one : null, second: isSame || hasRight ? other : null, isSame });
+    if (isSame || hasLeft) left += 1;
+    if (isSame || hasRight) right += 1;
   }
-  for (const change of changes) {
-    if (change.removed) removed = [...removed, ...change.value];
-    else if (change.added) added = [...added, ...change.value];
-    else {
-      flush();
-      for (const line of change.value) result.push({ first: line, second: line, isSame: true });
-    }
-  }
-  flush();
   return result;
 }
 

@@ -1,10 +1,9 @@
 /**
- * Finds the words in which two answers differ. The search for the shortest difference (Myers', as in jsdiff) has a time
- * limit: two long texts with little in common are then compared sentence by sentence; if that takes too long as well,
- * the result says so.
+ * Finds the words in which two answers differ. The search for the shortest difference has a time limit: two long texts
+ * with little in common are then compared sentence by sentence; if that takes too long as well, the result says so.
  */
 
-import { diffArrays } from "diff";
+import { alike, ended } from "./alike";
 
 /** A stretch of a turn, of one kind. */
 export interface DiffPiece {
@@ -44,57 +43,52 @@ const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
 const HEAD = "#";
 const WORD = "=";
 
-export function difference(first: readonly DiffPiece[], second: readonly DiffPiece[], limitMs = LIMIT_MS): Difference {
+export const difference = (...args: Parameters<typeof comparison>): Difference => ended(comparison(...args));
+
+/** Find the difference in small steps. */
+export function* comparison(
+  first: readonly DiffPiece[],
+  second: readonly DiffPiece[],
+  limitMs = LIMIT_MS,
+): Generator<undefined, Difference> {
   for (const by of ["words", "sentences"] as const) {
     const pattern = by === "words" ? WORDS : SENTENCES;
-    const numbers = new Map<string, number>();
-    const words: string[] = [];
-    const numbered = (token: string): number => {
-      const number = numbers.get(token);
-      if (number !== undefined) return number;
-      numbers.set(token, words.length);
-      return words.push(token) - 1;
-    };
-    // comparing numbers takes a fraction of the time of comparing words
-    const changes = diffArrays(tokens(first, pattern).map(numbered), tokens(second, pattern).map(numbered), {
-      timeout: limitMs,
-    });
-    if (changes === undefined) continue;
-    const sideOf = (isLeft: boolean): [string, boolean][] =>
-      changes.flatMap(({ value, added, removed }) =>
-        (isLeft ? added : removed) ? [] : value.map((at): [string, boolean] => [words[at] ?? "", !added && !removed]),
-      );
-    const firstParts = put(first, sideOf(true));
-    return { first: firstParts, second: put(second, sideOf(false)), by, share: shareOf(firstParts) };
+    const sides = { first: yield* tokens(first, pattern), second: yield* tokens(second, pattern) };
+    const both = yield* alike(sides.first, sides.second, limitMs);
+    if (both === null) continue;
+    const firstParts = put(first, sides.first, both.first);
+    return { first: firstParts, second: put(second, sides.second, both.second), by, share: shareOf(firstParts) };
   }
   return { refused: "they are too long and have too little in common" };
 }
 
-function tokens(pieces: readonly DiffPiece[], pattern: RegExp): string[] {
+function* tokens(pieces: readonly DiffPiece[], pattern: RegExp): Generator<undefined, string[]> {
   const result: string[] = [];
   for (const { role, kind, text } of pieces) {
     result.push(`${HEAD}${role}\u0000${kind}`);
     for (const [token] of text.matchAll(pattern)) result.push(WORD + token);
+    yield;
   }
   return result;
 }
 
 /** Put the words of one side back into their stretches. */
-function put(pieces: readonly DiffPiece[], words: readonly [string, boolean][]): Differing[] {
+function put(pieces: readonly DiffPiece[], words: readonly string[], flags: Uint8Array): Differing[] {
   const result: Differing[] = [];
-  for (const [token, isSame] of words) {
+  words.forEach((token, at) => {
+    const isSame = flags[at] === 1;
     const of = pieces[result.length];
     const word = token.slice(WORD.length);
     if (token.startsWith(HEAD) && of !== undefined) {
       const { text: _, ...rest } = of;
       result.push({ ...rest, stretches: [] });
-      continue;
+      return;
     }
     const into = result.at(-1)?.stretches;
     const last = into?.at(-1);
     if (last !== undefined && last.isSame === isSame) last.text += word;
     else into?.push({ text: word, isSame });
-  }
+  });
   for (const one of result) one.stretches = bridged(one.stretches);
   return result;
 }

@@ -1,11 +1,16 @@
-/** The page's side of the worker that compares two answers: started for one comparison, and ended with it. */
+/**
+ * Compares two answers in a worker, which is started for one comparison and ended with it; or, in a report opened from a
+ * disk, which has no worker, in this thread between other things.
+ */
 
 import workerUrl from "../../lib/diff/diff.worker.ts?worker&url";
-import type { Difference, DiffPiece } from "../../lib/diff/diff";
+import { comparison, type Difference, type DiffPiece } from "../../lib/diff/diff";
 import { trusted } from "../../lib/trustedScript";
 
 /** The worker gives up after some seconds of work; its code may have to come over a slow tunnel first. */
 const BUDGET_MS = 60_000;
+/** Less than a frame, so that the page answers in between. */
+const SLICE_MS = 10;
 
 /** Compare two answers. The returned function cancels it. */
 export function compare(
@@ -13,6 +18,7 @@ export function compare(
   second: readonly DiffPiece[],
   done: (result: Difference) => void,
 ): () => void {
+  if (workerUrl === "") return inSlices(comparison(first, second), done);
   const worker = new Worker(trusted(new URL(workerUrl, import.meta.url).href), { type: "module", name: "diff" });
   const end = (result: Difference | null): void => {
     clearTimeout(timer);
@@ -24,4 +30,16 @@ export function compare(
   worker.onerror = () => end({ refused: "the comparison did not start" });
   worker.postMessage({ first, second });
   return () => end(null);
+}
+
+function inSlices<T>(work: Generator<undefined, T>, done: (result: T) => void): () => void {
+  const goOn = (): void => {
+    const end = performance.now() + SLICE_MS;
+    let step = work.next();
+    while (step.done !== true && performance.now() < end) step = work.next();
+    if (step.done === true) done(step.value);
+    else timer = setTimeout(goOn);
+  };
+  let timer = setTimeout(goOn);
+  return () => clearTimeout(timer);
 }
