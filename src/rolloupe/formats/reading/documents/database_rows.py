@@ -18,7 +18,7 @@ def stored_columns(database: apsw.Connection, table: str) -> set[str]:
 def table_rows(
     database: apsw.Connection, columns: Sequence[str], rest: str, values: Sequence[object] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `SELECT columns rest` by column, a text as its bytes say: SQLite fails where one is none.
+    """Yield the rows of `SELECT columns rest` by column, a text as its bytes say: SQLite fails where one is not UTF-8.
 
     `columns` are names of this code's own, with or without a table before a dot.
     """
