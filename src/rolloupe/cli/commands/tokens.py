@@ -89,7 +89,7 @@ def tokens(
 
     With --json, each object has position (from 0), id, text, role, mask, every series under its name, and top_logprobs,
     a list of objects with text (an id as text, where the record holds no strings) and logprob. What the record does not
-    hold is null, and so is a number that is none (NaN); infinities are the strings "Infinity" and "-Infinity".
+    hold is null, and so is NaN; infinities are the strings "Infinity" and "-Infinity".
 
     With --csv, each line has the same; what is null there is empty, top_logprobs is JSON, and a text that a spreadsheet
     would take for a formula begins with an apostrophe.
