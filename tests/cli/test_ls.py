@@ -17,6 +17,7 @@ def test_json_has_for_each_split_what_there_is(run: Path) -> None:
     (found,) = done.json
     assert found["path"] == str(run / "rollout_result")
     assert (found["format"], found["problems"]) == ("relax", 0)
+    assert (found["groups"], found["samples"], found["reward_mean"]) == (5, 10, 0.3)
     assert found["splits"] == {
         "train": {
             "steps": 2, "groups": 4, "samples": 8, "discarded": 0,
@@ -36,6 +37,7 @@ def test_rewards_that_are_no_numbers_are_left_out_of_the_mean(tmp_path: Path) ->
     train, evaluation = rolloupe("ls", tmp_path, "--json").json[0]["splits"].values()
     assert [train[f"reward_{name}"] for name in ("mean", "min", "max")] == [None, None, None]
     assert [evaluation[f"reward_{name}"] for name in ("mean", "min", "max")] == [2.0, 2.0, 2.0]
+    assert rolloupe("ls", tmp_path, "--json").json[0]["reward_mean"] == 2.0
 
 
 def test_many_runs_are_listed_with_their_problems(demo_runs: Path, hostile_run: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     Example("rolloupe ls RUNS_DIR", "All runs below a folder"),
-    Example("rolloupe ls RUN_DIR --json | jq '.[0].splits.train.reward_mean'", "The mean reward of a run"),
+    Example("rolloupe ls RUN_DIR --json | jq '.[] | [.name, .reward_mean]'", "The mean reward of each run"),
 )
 
 
@@ -25,9 +25,10 @@ EXAMPLES = (
 def ls(as_json: bool, **place: Any) -> int:
     """List runs: splits, steps, samples, rewards.
 
-    With --json, prints a list of objects with id, name, path, format, reason, problems (a count) and splits. For each
-    split, splits holds steps, groups, samples, discarded (a count), reward_mean, reward_min and reward_max. Rewards
-    cover the finite values of trained samples, and are null without any.
+    With --json, prints a list of objects with id, name, path, format, reason, problems (a count), groups, samples,
+    reward_mean (all of the whole run) and splits. For each split, splits holds steps, groups, samples, discarded (a
+    count), reward_mean, reward_min and reward_max. Rewards cover the finite values of trained samples, and are null
+    without any.
     """
     with options.opened(options.place_of(**place)) as runs:
         if as_json:
@@ -40,6 +41,9 @@ def ls(as_json: bool, **place: Any) -> int:
 
 
 def _record(run: "Run") -> dict[str, Any]:
+    splits = run.splits()
+    rewards = [(split.reward.count, split.reward.mean) for split in splits if split.reward.mean is not None]
+    count = sum(number for number, _ in rewards)
     return {
         "id": run.id,
         "name": run.name,
@@ -47,6 +51,9 @@ def _record(run: "Run") -> dict[str, Any]:
         "format": run.format,
         "reason": run.reason,
         "problems": run.problem_count(),
+        "groups": sum(split.groups for split in splits),
+        "samples": sum(split.samples for split in splits),
+        "reward_mean": sum(number * mean for number, mean in rewards) / count if count else None,
         "splits": {
             split.name: {
                 "steps": split.steps,
@@ -57,7 +64,7 @@ def _record(run: "Run") -> dict[str, Any]:
                 "reward_min": split.reward.min,
                 "reward_max": split.reward.max,
             }
-            for split in run.splits()
+            for split in splits
         },
     }
 
