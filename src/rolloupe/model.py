@@ -426,7 +426,11 @@ class RunLoss(Struct, frozen=True, kw_only=True):
     thresholds: dict[str, float] = {}
     """Finite: an infinite bound is the largest number, and one that is not a number is left out."""
     kl_weight: float = 0.0
-    """The weight of a KL penalty to the reference in the loss; 0 if it is not finite."""
+    """The weight of a k3 penalty to the reference in the loss; 0 if it is not finite."""
+    kl_setting: str = ""
+    """The setting that says so."""
+    left_out: dict[str, float] = {}
+    """By setting, the finite weights of penalties in the loss that are computed in no other way."""
     aggregation: Aggregation | None = None
     """None if the configuration does not say."""
     read_from: str
@@ -437,6 +441,7 @@ class RunLoss(Struct, frozen=True, kw_only=True):
         bounds = {name: max(-LARGEST, min(LARGEST, one)) for name, one in self.thresholds.items() if not isnan(one)}
         force_setattr(self, "thresholds", bounds)
         force_setattr(self, "kl_weight", self.kl_weight if isfinite(self.kl_weight) else 0.0)
+        force_setattr(self, "left_out", {name: one for name, one in self.left_out.items() if one and isfinite(one)})
 
 
 class Checkpoint(Struct, kw_only=True):

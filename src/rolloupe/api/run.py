@@ -381,14 +381,15 @@ class Run:
         """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
-        `up`, `down`, and what is `lost` to the rule. Reads all samples of the step, or of one group of it. What is not
-        given is as in the run's configuration. Raises `BadQuery` for an unknown rule or threshold, and without a rule,
-        and `NotFound` for a step or a group without samples.
+        `up`, `down`, and what is `lost` to the rule; `shares(whole)` of each are their shares of the update, of which
+        all three together are 1. Reads all samples of the step, or of one group of it. What is not given is as in the
+        run's configuration. A KL penalty of the loss is in the sums only as far as `kl_weight` says. Raises `BadQuery`
+        for an unknown rule or threshold, and without a rule, and `NotFound` for a step or a group without samples.
 
         Args:
             step: the step.
-            rule: the run's by default, else `reinforce`, `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`,
-                `icepop`, `icepop_ant`, `dppo` or `ipo`.
+            rule: the run's by default, else `recorded` (the flags that the trainer recorded), `reinforce`,
+                `importance_sampling`, `ppo`, `dapo`, `gspo`, `cispo`, `icepop`, `icepop_ant`, `dppo` or `ipo`.
             split: `train` by default.
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.

@@ -101,6 +101,7 @@ from rolloupe.query.tokens.token_strings import each_readable
 from rolloupe.query.tokens.update import (
     GroupedUpdate,
     Push,
+    PushShares,
     TokenUpdate,
     UpdateChoice,
     UpdateInputs,
@@ -165,6 +166,7 @@ __all__ = [
     "PromptInRuns",
     "PromptSample",
     "Push",
+    "PushShares",
     "Reader",
     "Recurrence",
     "Resumed",

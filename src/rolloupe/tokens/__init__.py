@@ -64,15 +64,17 @@ from rolloupe.tokens.sample_tokens import (
     tokens_of,
     values_between,
 )
-from rolloupe.tokens.series import DIFFERENCE, KINDS, POLICY, Scale, SeriesKind, computed_series, kind_of
+from rolloupe.tokens.series import DIFFERENCE, KINDS, POLICY, RECORDED_MASK, Scale, SeriesKind, computed_series, kind_of
 from rolloupe.tokens.update import (
     MAX_SIZE,
+    RECORDED,
     UPDATES,
     Clipped,
     ClippedSequence,
     ClippedWeight,
     ImportanceSampled,
     Masked,
+    RecordedMask,
     Reinforce,
     UpdateKind,
     UpdateRule,
@@ -96,6 +98,8 @@ __all__ = [
     "MASK_RULES",
     "MAX_SIZE",
     "POLICY",
+    "RECORDED",
+    "RECORDED_MASK",
     "UPDATES",
     "AntIcePop",
     "Clip",
@@ -113,6 +117,7 @@ __all__ = [
     "MaskRule",
     "Masked",
     "Origin",
+    "RecordedMask",
     "Reduced",
     "Reinforce",
     "SampleSeries",

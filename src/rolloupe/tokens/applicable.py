@@ -8,7 +8,7 @@ from rolloupe.model import RunLoss
 from rolloupe.tokens.complete import ADVANTAGES, GROUP_ADVANTAGES, SampleSeries, trained
 from rolloupe.tokens.loss_inputs import LossInputs
 from rolloupe.tokens.masks import ANY_SIGN, MASK_RULES, MaskRule
-from rolloupe.tokens.series import POLICY
+from rolloupe.tokens.series import POLICY, RECORDED_MASK
 
 COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 """Without logprobs from before the step, a clip compares with those at sampling."""
@@ -49,7 +49,7 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
     advantages = values.get(ADVANTAGES, values.get(GROUP_ADVANTAGES))
     if logprobs is None or advantages is None:
         return None
-    sampling = values.get("logprobs", logprobs)
+    sampling, flags = values.get("logprobs", logprobs), values.get(RECORDED_MASK)
     return LossInputs(
         logprobs=logprobs,
         old_logprobs=values.get("old_logprobs", sampling),
@@ -58,4 +58,5 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
         ref_logprobs=values.get("ref_logprobs"),
         inference_logprobs=sampling,
         sequence_ratios=values.get("sequence_ratio"),
+        recorded_mask=None if flags is None else flags == 1,
     )

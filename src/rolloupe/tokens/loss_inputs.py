@@ -32,6 +32,8 @@ class LossInputs:
     """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
     sequence_ratios: Floats | None = None
     """The ratio of its sequence for each token, if it is known: the arrays may hold several responses."""
+    recorded_mask: Flags | None = None
+    """The tokens that the trainer recorded as taken out of the loss, if it recorded any flags."""
 
     @cached_property
     def log_ratios(self) -> Floats:

@@ -39,6 +39,7 @@ class _Formula(NamedTuple):
 
 TRAINER, OLD, SAMPLING, REF = ("trainer_logprobs", "old_logprobs"), ("old_logprobs",), ("logprobs",), ("ref_logprobs",)
 POLICY = (*TRAINER, *SAMPLING)
+RECORDED_MASK = "is_masked"
 
 KINDS: dict[str, SeriesKind] = {
     "logprobs": SeriesKind("Logprob at sampling", "log-probability of the token when it was sampled, in nats"),

@@ -75,7 +75,20 @@ class Masked(NamedTuple):
         return _without(tokens, tokens.ratios, self.mask.flags(tokens))
 
 
-UpdateRule: TypeAlias = Reinforce | ImportanceSampled | Clipped | ClippedSequence | ClippedWeight | Masked
+class RecordedMask(NamedTuple):
+    """`A * ratio`, and 0 for the tokens that the trainer recorded as taken out, whatever its rule was."""
+
+    def coefficients(self, tokens: LossInputs) -> Floats:
+        """Return `g` for each token. Raises `ValueError` without recorded flags."""
+        if tokens.recorded_mask is None:
+            raise ValueError("no recorded flags")
+        kept = _under_mask(tokens, _times(tokens.advantages, tokens.ratios))
+        return np.where(tokens.recorded_mask, 0.0, kept)
+
+
+UpdateRule: TypeAlias = (
+    Reinforce | ImportanceSampled | Clipped | ClippedSequence | ClippedWeight | Masked | RecordedMask
+)
 
 
 class UpdateKind(NamedTuple):
@@ -89,6 +102,9 @@ class UpdateKind(NamedTuple):
     optional: tuple[str, ...] = ()
     """Thresholds that it takes too, and that usually stand nowhere."""
 
+
+RECORDED = "recorded"
+"""The name of what the trainer recorded as taken out."""
 
 _POPPED = "advantage × ratio; nothing where trainer and inference engine disagree; the bounds are"
 _CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in the direction of the advantage"
@@ -131,6 +147,10 @@ UPDATES: dict[str, UpdateKind] = {
         IPO.title, "advantage × ratio; nothing where the probability has moved too far either way", {"threshold": 0.1},
         lambda threshold: Masked(IPO(threshold)),
     ),
+    RECORDED: UpdateKind(
+        "Recorded flags", "advantage × ratio; nothing where the trainer recorded that it masked the token", {},
+        RecordedMask,
+    ),
 }  # fmt: skip
 """Every rule by name."""
 
@@ -153,7 +173,7 @@ def full_coefficients(tokens: LossInputs, rule: UpdateRule) -> Floats:
     """Return what `g` would be if the rule took no token out, shape (T,). Without a KL penalty."""
     if isinstance(rule, ClippedSequence):
         return _under_mask(tokens, _times(tokens.advantages, tokens.compared("sequence_ratio")))
-    if isinstance(rule, Clipped | Masked):
+    if isinstance(rule, Clipped | Masked | RecordedMask):
         return _under_mask(tokens, _times(tokens.advantages, tokens.ratios))
     return rule.coefficients(tokens)
 

@@ -336,9 +336,11 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}&as=update")
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_role("status")).to_have_count(1)
+    expect(bar.get_by_label("Rule")).to_have_value("recorded")
     words = re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens")
     expect(bar.get_by_role("status")).to_contain_text(words)
-    expect(bar).to_contain_text("The run's configuration does not name it. Read at the first minibatch of the step")
+    expect(bar).to_contain_text("The run's configuration names no rule, or another one. A KL penalty of the loss,")
+    expect(bar).to_contain_text("is omitted. Read at the first minibatch of the step")
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
     bar.get_by_label("Rule").select_option("dapo")

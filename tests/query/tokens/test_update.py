@@ -11,7 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.query import UpdateChoice, grouped_update, token_update, update_inputs
+from rolloupe.query import Push, UpdateChoice, grouped_update, token_page, token_update, update_inputs, usual_update
 from rolloupe.query.tokens import update
 from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNKNOWN, UNTRAINED, UP
 
@@ -43,6 +43,43 @@ def test_every_token_is_pushed_up_down_or_not_at_all_and_it_says_why() -> None:
     higher = token_update(sample, UpdateChoice("dapo"))
     assert higher.effects.tolist()[1] == UP  # DAPO's upper bound of 1.28 keeps it
     assert token_update(sample, UpdateChoice("ppo", {"high": 0.3})).effects.tolist()[1] == UP
+
+
+def test_the_flags_that_the_trainer_recorded_are_a_rule() -> None:
+    sample = made([1, 1, -1, 1], [1.1, 9.0, 0.9, 1.0], [1, 1, 1, 0], list("abcd"))
+    with pytest.raises(BadQuery, match="no recorded flags"):
+        token_update(sample, UpdateChoice("recorded"))
+    assert "recorded" not in token_page(sample).updates
+    left_out = grouped_update(update_inputs([sample]), UpdateChoice("recorded")).left_out
+    assert left_out == {"no recorded flags": 1}
+    sample.series.append(TokenSeries(name="is_masked", values=array("d", [1, 0, 1, math.nan])))
+    assert token_page(sample).updates[0] == "recorded" == usual_update(token_page(sample).updates)
+    found = token_update(sample, UpdateChoice("recorded"))
+    assert found.effects.tolist() == [TAKEN_OUT, UP, TAKEN_OUT, UNTRAINED]
+    assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((9.0, 0.0, 1.1 + 0.9))
+    together = grouped_update(update_inputs([sample]), UpdateChoice("recorded"), against=UpdateChoice("dppo"))
+    assert together.whole == found.whole and together.differing == {sample.key: 3}
+
+
+def test_recorded_flags_of_prime_rl_take_out_what_the_index_counts(tmp_path: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl" / "exports" / "v6_pr3189", index_dir=tmp_path) as runs:
+        run = runs[0]
+        (shares,) = [one for one in run.masked_shares().shares if one.rule == "recorded"]
+        whole = run.update(shares.step, "recorded").whole
+        assert whole.tokens == shares.tokens and whole.taken_out == pytest.approx(shares.masked * shares.tokens)
+        assert whole.taken_out > 0 and whole.shares(whole).lost == pytest.approx(shares.update_lost)
+        dppo = run.update(shares.step, "dppo", against="recorded")
+        assert not any(dppo.differing.values()) and dppo.whole.taken_out == whole.taken_out
+
+
+def test_the_shares_of_an_update_are_all_of_what_is_pushed_and_lost() -> None:
+    sample = made([1, 1, -1, -1], [1.1, 1.25, 0.9, 0.7], [1, 1, 1, 1], list("abcd"))
+    found = token_update(sample, UpdateChoice("ppo"))
+    size = 1.1 + 1.25 + 0.9 + 0.7
+    assert found.whole.shares(found.whole) == pytest.approx((1.1 / size, 0.9 / size, 1.95 / size))
+    assert found.by_string["b"].shares(found.whole) == pytest.approx((0.0, 0.0, 1.25 / size))
+    assert sum(sum(one.shares(found.whole)) for one in found.by_string.values()) == pytest.approx(1)
+    assert Push().shares(Push()) == (0.0, 0.0, 0.0)
 
 
 def test_without_an_advantage_the_effect_on_a_token_is_unknown() -> None:

@@ -1078,6 +1078,10 @@ export interface UpdateRuleInfo {
   thresholds: Record<string, number>;
   /** The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`. */
   kl_weight: number;
+  /** The setting of the run that says so. */
+  kl_setting: string;
+  /** By setting, the weights of penalties in the run's loss that the coefficients leave out. */
+  left_out: Record<string, number>;
   /** How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say. */
   aggregation: "sequence_mean" | "token_mean" | null;
   /** True if the run was trained with it. */
@@ -1088,6 +1092,8 @@ export interface UpdateRuleInfo {
 
 /**
  * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+ *
+ * A share of the update is a share of `up + down + lost` of all tokens, whichever of the three it is of.
  *
  * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
  * the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or

@@ -9,9 +9,6 @@ from rolloupe import tokens
 from rolloupe.model import RunLoss
 from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, TokenBatch
 
-RECORDED = "recorded"
-"""The name of what the trainer recorded as taken out."""
-
 
 class MaskedSums(NamedTuple):
     """Sums over trained tokens."""
@@ -52,12 +49,14 @@ def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums
         for rule, compared in tokens.mask_rules(list(batch.series.values()), loss):
             flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
             found[rule.name] = _sums(rule.thresholds, inputs.loss_mask, *flags, full[rule.name])
-        if "is_masked" in batch.series:
-            names = ("is_masked", "is_masked_high", "is_masked_low")
-            none = np.zeros(len(batch))
-            masked, high, low = ((batch.series[name].values if name in batch.series else none) == 1 for name in names)
-            under = inputs.loss_mask
-            found[RECORDED] = _sums({}, under, masked & under, high & under, low & under, full["importance_sampling"])
+        if inputs.recorded_mask is not None:
+            none, under = np.zeros(len(batch)), inputs.loss_mask
+            high, low = (
+                (batch.series[name].values if name in batch.series else none) == 1
+                for name in ("is_masked_high", "is_masked_low")
+            )
+            recorded = (inputs.recorded_mask & under, high & under, low & under)
+            found[tokens.RECORDED] = _sums({}, under, *recorded, full[tokens.RECORDED])
     return found
 
 

@@ -23,7 +23,7 @@ class MaskedShares(NamedTuple):
     high: float
     low: float
     update_lost: float | None
-    """The share of the update, as the sum of `abs(g)`; None if nothing is known to be pushed."""
+    """The share of the update, as in `PushShares.lost`; None if nothing is known to be pushed."""
 
 
 class MaskedBySteps(NamedTuple):

@@ -32,6 +32,14 @@ MOST_NAMES = 2**19
 """Names with sums: more than any vocabulary has token strings."""
 
 
+class PushShares(NamedTuple):
+    """Parts of an update: of all that is pushed up, pushed down and lost, which together are 1."""
+
+    up: float
+    down: float
+    lost: float
+
+
 class Push(NamedTuple):
     """Sums of the absolute coefficients of some tokens."""
 
@@ -47,6 +55,16 @@ class Push(NamedTuple):
     """Tokens with an advantage of 0."""
     uncounted: int = 0
     """Tokens whose coefficient, or whose lost one, is unknown, infinite or above 1e290: it is in no sum."""
+
+    @property
+    def size(self) -> float:
+        """All that the tokens push, and what the rule takes out of it: what a share of the update is a share of."""
+        return self.up + self.down + self.lost
+
+    def shares(self, whole: "Push") -> PushShares:
+        """Return which shares of the update of `whole` these tokens have; 0 of nothing."""
+        size = whole.size or 1.0
+        return PushShares(self.up / size, self.down / size, self.lost / size)
 
 
 class TokenUpdate(NamedTuple):
@@ -208,6 +226,8 @@ class _Table(NamedTuple):
 def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     """Return what a rule does to tokens, or what the record lacks."""
     rule = rule_of(choice)
+    if choice.rule == tokens.RECORDED and inputs.recorded_mask is None:
+        return "no recorded flags"
     if choice.kl_weight and inputs.ref_logprobs is None:
         return "no ref_logprobs, which a KL penalty needs"
     coefficients = tokens.update_coefficients(inputs, rule, choice.kl_weight)

@@ -70,6 +70,10 @@ class UpdateRuleInfo(Struct, kw_only=True):
     """By name: the run's, else the usual ones."""
     kl_weight: float
     """The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`."""
+    kl_setting: str
+    """The setting of the run that says so."""
+    left_out: dict[str, float]
+    """By setting, the weights of penalties in the run's loss that the coefficients leave out."""
     aggregation: Aggregation | None
     """How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say."""
     is_of_run: bool
@@ -80,6 +84,8 @@ class UpdateRuleInfo(Struct, kw_only=True):
 
 class UpdatePush(Struct, kw_only=True):
     """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+
+    A share of the update is a share of `up + down + lost` of all tokens, whichever of the three it is of.
 
     `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
     the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or

@@ -97,6 +97,8 @@ def _update_rule(name: str, loss: RunLoss | None) -> wire.UpdateRuleInfo:
         about=kind.about,
         thresholds=kind.thresholds if own is None else kind.thresholds | own.thresholds,
         kl_weight=0.0 if loss is None else loss.kl_weight,
+        kl_setting="" if loss is None else loss.kl_setting,
+        left_out={} if loss is None else loss.left_out,
         aggregation=None if loss is None else loss.aggregation,
         is_of_run=own is not None,
         read_from="" if own is None else own.read_from,

@@ -66,6 +66,31 @@ def test_the_settings_of_frameworks_name_a_rule(
 
 
 @pytest.mark.parametrize(
+    ("config", "setting", "left_out"),
+    [
+        ({"loss_type": "grpo", "epsilon": 0.2, "beta": 0.04}, "beta", {}),
+        ({"loss_type": "grpo", "epsilon": 0.2, "beta": 0.0}, "", {}),
+        ({"actor": {"clip_ratio": 0.2, "use_kl_loss": True, "kl_loss_coef": 0.1}}, "actor.kl_loss_coef", {}),
+        ({"actor": {"clip_ratio": 0.2, "use_kl_loss": True, "kl_loss_coef": 0.1, "kl_loss_type": "mse"}}, "",
+         {"actor.kl_loss_coef": 0.1}),
+        ({"actor": {"clip_ratio": 0.2, "use_kl_loss": False, "kl_loss_coef": 0.1, "kl_loss_type": "mse"}}, "", {}),
+        ({"advantage_estimator": "grpo", "eps_clip": 0.2, "use_kl_loss": True, "kl_loss_type": "k1",
+          "kl_loss_coef": 0.01}, "", {"kl_loss_coef": 0.01}),
+        ({"loss": {"type": "default", "dppo_mask_low": 0.2, "kl_tau": 1e-3}}, "", {"loss.kl_tau": 1e-3}),
+        ({"loss": {"type": "default", "dppo_mask_low": 0.2, "kl_tau": float("nan")}}, "", {}),
+        ({"clip_low": 0.2, "clip_high": 0.2, "kl_weight": 0.01}, "kl_weight", {}),
+    ],
+)  # fmt: skip
+def test_a_penalty_has_the_name_of_its_setting_and_another_than_k3_is_left_out(
+    config: dict[str, Any], setting: str, left_out: dict[str, float]
+) -> None:
+    found = run_loss_of(config)
+    assert found is not None
+    assert (found.kl_setting, found.left_out) == (setting, left_out)
+    assert bool(found.kl_weight) == bool(setting)
+
+
+@pytest.mark.parametrize(
     "config",
     [
         {}, {"actor": {}}, {"actor": 3}, {"loss_type": "sft", "epsilon": 0.2}, {"loss_fn": "own", "loss_fn_config": {}},
@@ -99,8 +124,9 @@ def test_the_bundled_run_says_what_it_was_trained_with(short_grpo: Path, tmp_pat
     with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
         loss = query.loss_of(runs[0]._opened())
         assert loss == RunLoss(
-            rule="dapo", thresholds={"low": 0.2, "high": 0.28}, kl_weight=0.01, read_from="clip_low, clip_high"
-        )
+            rule="dapo", thresholds={"low": 0.2, "high": 0.28}, kl_weight=0.01, kl_setting="kl_weight",
+            read_from="clip_low, clip_high",
+        )  # fmt: skip
         page = query.token_page(runs[0].sample("train/0/00/0"), loss=loss)
         assert page.updates[0] == "dapo"
         (rule, series) = page.rules[0]

@@ -16,9 +16,10 @@ const push = (name: string, some: Partial<UpdatePush>): UpdatePush => ({
 
 describe("shares of an update", () => {
   const whole = push("", { up: 6, down: 2, lost: 2, taken_out: 3 });
-  it("are of all that pushes; what is lost is a share of that and of all that is lost", () => {
+  it("are of all that is pushed up, pushed down and lost", () => {
+    expect(shareOf(whole, whole)).toMatchObject({ up: 0.6, down: 0.2, lost: 0.2 });
     const share = shareOf(push("a", { up: 4, lost: 1, taken_out: 2, unmoved: 5 }), whole);
-    expect(share).toEqual({ up: 0.5, down: 0, lost: 0.1, tokens: 10, takenOut: 2, unmoved: 5, uncounted: 0 });
+    expect(share).toEqual({ up: 0.4, down: 0, lost: 0.1, tokens: 10, takenOut: 2, unmoved: 5, uncounted: 0 });
   });
   it("are nothing of nothing, and unknown of what is infinite", () => {
     const none = push("", {});
@@ -33,13 +34,13 @@ describe("shares of an update", () => {
     expect(rows.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(rows.map(({ shares }) => shares.map((share) => share && [share.up, share.down]))).toEqual([
       [
-        [0.75, 0],
+        [0.6, 0],
         [0, 0.5],
       ],
-      [[0, 0.25], null],
+      [[0, 0.2], null],
       [null, [0.5, 0]],
     ]);
-    expect(largest(rows)).toBe(0.75);
+    expect(largest(rows)).toBe(0.6);
     expect(shareRows([first, null]).map(({ shares }) => shares[1])).toEqual([null, null]);
     expect(largest([])).toBe(0);
   });

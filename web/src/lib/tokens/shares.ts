@@ -3,7 +3,7 @@
 import type { UpdatePush } from "../../api/types.gen";
 import { toNumber } from "../numbers/numbers";
 
-/** Of all that a rule pushes, `up` and `down`; of that and what the rule takes out, what is `lost`. */
+/** Shares of the update: of all that is pushed up, pushed down and lost to the rule, which together are 1. */
 export interface Share {
   up: number;
   down: number;
@@ -22,11 +22,11 @@ export interface ShareRow {
 
 export function shareOf(push: UpdatePush, whole: UpdatePush): Share {
   const [up, down, lost] = [valueOf(push.up), valueOf(push.down), valueOf(push.lost)];
-  const pushed = valueOf(whole.up) + valueOf(whole.down);
+  const size = valueOf(whole.up) + valueOf(whole.down) + valueOf(whole.lost);
   return {
-    up: up === 0 ? 0 : up / pushed,
-    down: down === 0 ? 0 : down / pushed,
-    lost: lost === 0 ? 0 : lost / (pushed + valueOf(whole.lost)),
+    up: up === 0 ? 0 : up / size,
+    down: down === 0 ? 0 : down / size,
+    lost: lost === 0 ? 0 : lost / size,
     tokens: push.tokens,
     takenOut: push.taken_out,
     unmoved: push.unmoved,

@@ -26,6 +26,8 @@ const update = (name: string): UpdateRuleInfo => ({
   about: "",
   thresholds: { high: 0.1 },
   kl_weight: 0,
+  kl_setting: "",
+  left_out: {},
   aggregation: null,
   is_of_run: false,
   read_from: "",

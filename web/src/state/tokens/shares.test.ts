@@ -20,6 +20,8 @@ const rule = (name: string): UpdateRuleInfo => ({
   about: "",
   thresholds: { high: 0.2 },
   kl_weight: 0.5,
+  kl_setting: "",
+  left_out: {},
   aggregation: "sequence_mean",
   is_of_run: false,
   read_from: "",

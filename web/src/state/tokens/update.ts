@@ -30,8 +30,8 @@ export const askedRule = ({ rule: { name }, thresholds, klWeight }: ChosenUpdate
   klWeight: klWeight ?? 0,
 });
 
-/** The rule of a run that names none. */
-const USUAL = "ppo";
+/** The rule of a run that names none: what the trainer recorded, if it did. */
+const USUAL = ["recorded", "ppo"];
 
 export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
   readonly rules = computed(() => this.session.tokens.now.value?.updates ?? []);
@@ -40,7 +40,10 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
 
   readonly #choices = computed<readonly RuleChoice[]>(() => {
     const rules = this.rules.value;
-    const usual = rules.find((one) => one.is_of_run || one.name === USUAL) ?? rules[0];
+    const usual =
+      rules.find((one) => one.is_of_run) ??
+      USUAL.flatMap((name) => rules.find((one) => one.name === name) ?? [])[0] ??
+      rules[0];
     const known = knownRules(this.session.place.field.rules.value, usual?.name, (name) =>
       rules.some((one) => one.name === name),
     );

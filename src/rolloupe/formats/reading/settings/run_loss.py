@@ -5,8 +5,9 @@ Frameworks name their settings differently; a setting that is missing has the fr
 `trainer/rl/loss.py`, the arguments and `ppo_utils.py` of slime and miles.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from rolloupe.formats.reading import fields
 from rolloupe.model import Aggregation, RunLoss
@@ -26,6 +27,17 @@ OF_VERL: dict[str, Aggregation] = {
     "seq-mean-token-mean": "sequence_mean",
 }  # fmt: skip
 """How verl's `loss_agg_mode` weighs them."""
+
+K3 = ("k3", "low_var_kl", "k3+", "low_var_kl+")
+"""The names of the penalty k3 in verl, slime and miles."""
+
+
+class _Penalty(NamedTuple):
+    """The KL penalty of a loss: see `RunLoss`."""
+
+    weight: float = 0.0
+    setting: str = ""
+    left_out: Mapping[str, float] = MappingProxyType({})
 
 
 def run_loss_of(config: Settings) -> RunLoss | None:
@@ -67,15 +79,21 @@ def _verl(settings: Settings) -> RunLoss | None:
     low, high = _number(actor, "clip_ratio_low", both), _number(actor, "clip_ratio_high", both)
     policy = actor.get("policy_loss")
     mode = policy.get("loss_mode", "vanilla") if isinstance(policy, dict) else "vanilla"
-    kl_weight = _number(actor, "kl_loss_coef", 0.0) if actor.get("use_kl_loss") is True else 0.0
+    kl = _penalty(actor, actor.get("kl_loss_type", "low_var_kl"), "actor.kl_loss_coef")
     thresholds, read_from = {"low": low, "high": high}, "actor.clip_ratio, loss_agg_mode"
     if mode == "gspo":  # which has one aggregation
-        return _loss("gspo", thresholds, kl_weight, "sequence_mean", "actor.clip_ratio")
+        return _loss("gspo", thresholds, kl, "sequence_mean", "actor.clip_ratio")
     if mode != "vanilla":
         return None
     thresholds["dual"] = _number(actor, "clip_ratio_c", 3.0)
     aggregation = OF_VERL.get(str(actor.get("loss_agg_mode", "token-mean")))
-    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, aggregation, read_from)
+    return _loss("ppo" if low == high else "dapo", thresholds, kl, aggregation, read_from)
+
+
+def _penalty(settings: Settings, kind: object, setting: str) -> _Penalty:
+    """Return the KL penalty of verl, slime and miles. That of another type than k3 is left out."""
+    weight = _number(settings, "kl_loss_coef", 0.0) if settings.get("use_kl_loss") is True else 0.0
+    return _Penalty(weight, setting) if kind in K3 else _Penalty(left_out={setting: weight})
 
 
 def _trl(settings: Settings) -> RunLoss | None:
@@ -83,17 +101,17 @@ def _trl(settings: Settings) -> RunLoss | None:
     if not isinstance(kind, str) or "epsilon" not in settings:
         return None
     low = _number(settings, "epsilon", 0.2)
-    high, kl_weight = _number(settings, "epsilon_high", low), _number(settings, "beta", 0.0)
+    high, kl = _number(settings, "epsilon_high", low), _Penalty(_number(settings, "beta", 0.0), "beta")
     if kind not in OF_TRL:
         return None
     if kind == "cispo":
-        return _loss("cispo", {"high": high}, kl_weight, OF_TRL[kind], "loss_type, epsilon_high")
+        return _loss("cispo", {"high": high}, kl, OF_TRL[kind], "loss_type, epsilon_high")
     thresholds, read_from = {"low": low, "high": high}, "loss_type, epsilon, beta"
     if settings.get("importance_sampling_level") == "sequence":
-        return _loss("gspo", thresholds, kl_weight, OF_TRL[kind], read_from)
+        return _loss("gspo", thresholds, kl, OF_TRL[kind], read_from)
     if (dual := fields.number(settings.get("delta"))) is not None:
         thresholds["dual"] = dual
-    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, OF_TRL[kind], read_from)
+    return _loss("ppo" if low == high else "dapo", thresholds, kl, OF_TRL[kind], read_from)
 
 
 def _tinker(settings: Settings) -> RunLoss | None:
@@ -107,42 +125,42 @@ def _tinker(settings: Settings) -> RunLoss | None:
     }  # fmt: skip
     if name not in thresholds:
         return None
-    return _loss(name, thresholds[name], 0.0, "token_mean", "loss_fn, loss_fn_config")
+    return _loss(name, thresholds[name], _Penalty(), "token_mean", "loss_fn, loss_fn_config")
 
 
 def _prime_rl(settings: Settings) -> RunLoss | None:
     own = settings.get("loss")
     if not isinstance(own, dict):
         return None
+    kl = _Penalty(left_out={"loss.kl_tau": _number(own, "kl_tau", 0.0)})
     if own.get("type") == "default" and "dppo_mask_low" in own:
         thresholds = _thresholds(own, low=("dppo_mask_low", 0.2), high=("dppo_mask_high", 0.2))
-        return _loss("dppo", thresholds, 0.0, "token_mean", "loss.dppo_mask_low, loss.dppo_mask_high")
+        return _loss("dppo", thresholds, kl, "token_mean", "loss.dppo_mask_low, loss.dppo_mask_high")
     if own.get("type") in ("ipo", "default") and ("ipo_threshold" in own or "eps" in own):
         thresholds = {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}
-        return _loss("ipo", thresholds, 0.0, "token_mean", "loss")
+        return _loss("ipo", thresholds, kl, "token_mean", "loss")
     return None
 
 
 def _slime(settings: Settings) -> RunLoss | None:
-    """Arguments of slime and miles. A KL of another type than k3 is left out."""
+    """Arguments of slime and miles."""
     estimator = settings.get("advantage_estimator")
     low = fields.number(settings.get("eps_clip"))
     if not isinstance(estimator, str) or low is None or settings.get("loss_type", "policy_loss") != "policy_loss":
         return None
     high = _number(settings, "eps_clip_high", low)
-    is_k3 = settings.get("use_kl_loss") is True and settings.get("kl_loss_type") in ("k3", "low_var_kl")
-    kl_weight = _number(settings, "kl_loss_coef", 0.0) if is_k3 else 0.0
+    kl = _penalty(settings, settings.get("kl_loss_type"), "kl_loss_coef")
     is_by_token = settings.get("calculate_per_token_loss") is True
     aggregation: Aggregation = "token_mean" if is_by_token else "sequence_mean"
     read_from = "advantage_estimator, eps_clip, eps_clip_high, calculate_per_token_loss"
     if estimator == "cispo":  # which as published has no lower bound; with one, it is another rule
-        return _loss("cispo", {"high": high}, kl_weight, aggregation, read_from) if low >= 1 else None
+        return _loss("cispo", {"high": high}, kl, aggregation, read_from) if low >= 1 else None
     thresholds = {"low": low, "high": high}
     if estimator == "gspo":
-        return _loss("gspo", thresholds, kl_weight, aggregation, read_from)
+        return _loss("gspo", thresholds, kl, aggregation, read_from)
     if (dual := fields.number(settings.get("eps_clip_c"))) is not None:
         thresholds["dual"] = dual
-    return _loss("ppo" if low == high else "dapo", thresholds, kl_weight, aggregation, read_from)
+    return _loss("ppo" if low == high else "dapo", thresholds, kl, aggregation, read_from)
 
 
 def _plain(settings: Settings) -> RunLoss | None:
@@ -151,10 +169,19 @@ def _plain(settings: Settings) -> RunLoss | None:
     if low is None or high is None or settings.get("use_ppo_clip") is False:
         return None
     rule = "ppo" if low == high else "dapo"
-    return _loss(rule, {"low": low, "high": high}, _number(settings, "kl_weight", 0.0), None, "clip_low, clip_high")
+    kl = _Penalty(_number(settings, "kl_weight", 0.0), "kl_weight")
+    return _loss(rule, {"low": low, "high": high}, kl, None, "clip_low, clip_high")
 
 
 def _loss(
-    rule: str, thresholds: dict[str, float], kl_weight: float, aggregation: Aggregation | None, read_from: str
+    rule: str, thresholds: dict[str, float], kl: _Penalty, aggregation: Aggregation | None, read_from: str
 ) -> RunLoss:
-    return RunLoss(rule=rule, thresholds=thresholds, kl_weight=kl_weight, aggregation=aggregation, read_from=read_from)
+    return RunLoss(
+        rule=rule,
+        thresholds=thresholds,
+        kl_weight=kl.weight,
+        kl_setting=kl.setting if kl.weight else "",
+        left_out=dict(kl.left_out),
+        aggregation=aggregation,
+        read_from=read_from,
+    )

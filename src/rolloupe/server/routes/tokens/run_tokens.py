@@ -25,9 +25,6 @@ PERCENTILES = (10.0, 50.0, 90.0)
 MAX_TEXT = 1_000
 """Characters of a token string; no token of a vocabulary has as many."""
 
-RECORDED = "Recorded flags"
-"""The title of what the trainer recorded as masked, as on the page."""
-
 
 async def series(request: Request) -> Response:
     """`GET /api/runs/{run}/token-series?split=`: see `wire.TokenSeriesReply`."""
@@ -117,7 +114,7 @@ async def masks(request: Request) -> Response:
             rules=[
                 wire.MaskSteps(
                     rule=rule,
-                    title=rules[rule].title if rule in rules else RECORDED,
+                    title=(rules[rule] if rule in rules else tokens.UPDATES[rule]).title,
                     thresholds=shares[0].thresholds,
                     is_of_run=loss is not None
                     and loss.rule == rule

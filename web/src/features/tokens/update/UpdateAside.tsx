@@ -96,12 +96,14 @@ interface Props {
   found: readonly (Sums | null)[];
 }
 
+const WHOLE = "A share of the update: of all that is pushed up, pushed down and lost";
+
 const ROWS: readonly { name: string; title: string; words: (share: Share) => string }[] = [
-  { name: "pushed up", title: "The share of all that pushes", words: ({ up }) => percent(up) },
-  { name: "pushed down", title: "The share of all that pushes", words: ({ down }) => percent(down) },
+  { name: "pushed up", title: WHOLE, words: ({ up }) => percent(up) },
+  { name: "pushed down", title: WHOLE, words: ({ down }) => percent(down) },
   {
     name: "lost",
-    title: "What the tokens that the rule masks or clips would have added, as a share of the update with them",
+    title: `What the tokens that the rule masks or clips would have added. ${WHOLE}`,
     words: ({ lost }) => percent(lost),
   },
   { name: "trained tokens", title: "The tokens under the loss mask", words: ({ tokens }) => figure(tokens) },

@@ -5,6 +5,7 @@ import type { TokenUpdate } from "../../../api/tokens";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { momentOf } from "../../../lib/tokens/moment";
+import { omittedPenalty } from "../../../lib/tokens/penalty";
 import { shareOf } from "../../../lib/tokens/shares";
 import { figure } from "../../../lib/numbers/numbers";
 import { type ChosenUpdate, KL_WEIGHT } from "../../../state/tokens/update";
@@ -23,7 +24,6 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const [found, other] = update.now.value;
   if (first === undefined)
     return <p class="quiet">The update needs log-probabilities and an advantage; this sample lacks one of them.</p>;
-  const isWithoutPenalty = first.klWeight === null && first.rule.kl_weight !== 0;
   return (
     <div class={control["group"]} role="group" aria-label="What the step does">
       <RuleField place={0} label="Rule" chosen={first} />
@@ -35,8 +35,8 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
         {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
         {first.rule.is_of_run
           ? `The run was trained with it (${harmless(first.rule.read_from)}).`
-          : "The run's configuration does not name it."}{" "}
-        {isWithoutPenalty && `Without ref_logprobs, the run's KL penalty of ${first.rule.kl_weight} is left out. `}
+          : "The run's configuration names no rule, or another one."}{" "}
+        {omittedPenalty(first.rule, first.klWeight)}
         {momentOf(new Set(tokens.series.map(({ name }) => name)))}
         {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
       </p>
