@@ -38,6 +38,7 @@ BUILT_IN: Final = {
     "nemo_gym": "trainers.nemo_gym:NemoGym",
     "art": "trainers.art:Art",
     "tviz": "trainers.tviz:Tviz",
+    "inspect": "evaluations.inspect_logs:InspectLogs",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -23,6 +23,7 @@ _KINDS: dict[str, str] = {
         (".pth .ckpt", f"PyTorch pickles: {_NEVER}"),
         (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
         (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
+        (".eval", "logs of Inspect without a readable header: damaged, or still being written"),
         (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
         (".db .sqlite .sqlite3 .db-wal .db-shm .duckdb", f"databases: {_NO_FORMAT}"),
         (".html .htm", f"pages: {_NO_FORMAT}"),

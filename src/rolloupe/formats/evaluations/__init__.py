@@ -1,0 +1,1 @@
+"""Formats of evaluations that no trainer writes: logs of Inspect, trajectories of Harbor."""

@@ -1,0 +1,84 @@
+"""JSON documents: how one begins, and its members, of which a long list is decoded element by element."""
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from rolloupe.formats.reading.jsonl import BOM, parse
+from rolloupe.formats.reading.peek import first_keys
+from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trainer_files import document
+from rolloupe.model import Location
+from rolloupe.storage import file_state, path_state
+
+MAX_BYTES = 256 * 2**20
+HEAD_BYTES = 2**14
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def beginning(location: Location) -> Record:
+    """Return the first members of a document; of the last of them, the type of its value. Nothing of another file."""
+    try:
+        state = path_state(location.path)
+        return _beginning(location, state.st_ino, state.st_size, state.st_mtime_ns)
+    except OSError:
+        return {}
+
+
+@lru_cache(maxsize=2048)
+def _beginning(location: Location, inode: int, size: int, mtime_ns: int) -> Record:  # noqa: ARG001
+    with open_binary(location) as file:
+        return first_keys(file.read(HEAD_BYTES).removeprefix(BOM))
+
+
+class ListDocument:
+    """A document with a list of objects under one key, and its other members."""
+
+    def __init__(self, data: bytes, key: str) -> None:
+        """Decode a document. Raises `Unusable`."""
+        try:
+            raw = _members(data.removeprefix(BOM))
+            self._listed: list[Any] = _elements(raw.pop(key)) if key in raw else []
+            self.rest: Record = parse(b"{%s}" % b",".join(b"%s:%s" % _pair(*pair) for pair in raw.items()))
+        except (msgspec.DecodeError, ValueError, RecursionError, Unusable):
+            whole = document(data)  # with NaN
+            if not isinstance(whole, dict):
+                raise Unusable("not a JSON object") from None
+            listed = whole.pop(key, None)
+            self._listed = listed if isinstance(listed, list) else []
+            self.rest = whole
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def element(self, number: int) -> Record:
+        """Return an object of the list. Raises `Unusable`."""
+        found = self._listed[number]
+        if isinstance(found, msgspec.Raw):
+            return parse(bytes(found))
+        if not isinstance(found, dict):
+            raise Unusable("no JSON object")
+        return found
+
+
+def _pair(name: str, value: msgspec.Raw) -> tuple[bytes, bytes]:
+    return msgspec.json.encode(name), bytes(value)
+
+
+def list_document(location: Location, key: str) -> ListDocument:
+    """Return a document, decoded once until it changes. Raises `Unusable` and OSError."""
+    state = file_state(location)
+    return _list_document(location, key, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _list_document(location: Location, key: str, inode: int, size: int, mtime_ns: int) -> ListDocument:  # noqa: ARG001
+    with open_binary(location) as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise Unusable(f"a document of more than {MAX_BYTES >> 20} MiB: not read")
+    return ListDocument(data, key)

@@ -1,0 +1,130 @@
+"""Members of a zip archive as bytes, read within bounds: by their names, which lead nowhere, and never onto a disk.
+
+Python's `zipfile` reads the directory. The members are unpacked here, as it knows zstd from Python 3.14 on alone.
+"""
+
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, Self
+
+from rolloupe.formats.reading.codecs import MAX_RATIO, MAX_WINDOW_LOG
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.tables.zip_archives import opened_archive
+from rolloupe.model import Location
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MAX_DIRECTORY_BYTES = 64 * 2**20
+MAX_MEMBER_BYTES = 256 * 2**20
+FREE_BYTES = 64 * 2**20
+"""All members that are read of one archive may take this much, or `MAX_RATIO` times its size."""
+
+STORED, DEFLATED, ZSTD = 0, 8, 93
+_HEADER = struct.Struct("<4s22xHH")
+_SIGNATURE = b"PK\x03\x04"
+_BLOCK_BYTES = 2**18
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, zstd.ZstdError, EOFError, ValueError, struct.error, NotImplementedError)
+
+
+class Members:
+    """An archive that is open: its members by name, of those that share a name the last. Use it in a `with`."""
+
+    def __init__(self, location: Location) -> None:
+        """Read the directory. Raises `Unusable` and OSError."""
+        self._file = opened_archive(location, MAX_DIRECTORY_BYTES)
+        self._left = max(FREE_BYTES, MAX_RATIO * self._file.seek(0, 2))
+        try:
+            with zipfile.ZipFile(self._file) as archive:
+                self._infos = {info.filename: info for info in archive.infolist()}
+        except _UNREADABLE as error:
+            self._file.close()
+            raise Unusable(f"no readable zip archive: {error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def names(self) -> list[str]:
+        """Return the names of all members, as stored."""
+        return list(self._infos)
+
+    def read(self, name: str) -> bytes:
+        """Return a member; nothing without one. Raises `Unusable` and OSError."""
+        info = self._infos.get(name)
+        if info is None:
+            return b""
+        if info.flag_bits & 1:
+            raise Unusable("it is encrypted")
+        try:
+            data = self._unpacked(info)
+        except _UNREADABLE as error:
+            raise Unusable(f"it cannot be unpacked: {error}") from None
+        if zlib.crc32(data) != info.CRC:
+            raise Unusable("it cannot be unpacked: its checksum is another")
+        return data
+
+    def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
+        limit = min(MAX_MEMBER_BYTES, self._left)
+        self._file.seek(info.header_offset)
+        signature, name_bytes, extra_bytes = _HEADER.unpack(self._file.read(_HEADER.size))
+        if signature != _SIGNATURE:
+            raise ValueError("no member where the directory says")
+        self._file.seek(name_bytes + extra_bytes, 1)
+        data = _decompressed(self._file, info.compress_type, info.compress_size, limit)
+        self._left -= len(data)
+        return data
+
+
+def _decompressed(file: BinaryIO, method: int, size: int, limit: int) -> bytes:
+    """Read so many packed bytes. Raises `Unusable` for more content than the limit."""
+    if method not in (STORED, DEFLATED, ZSTD):
+        raise NotImplementedError(f"it is packed by method {method}, which is not read")
+    found, count = [], 0
+    for piece in _pieces(file, method, size):
+        count += len(piece)
+        if count > limit:
+            raise Unusable(f"it expands to more than {limit >> 20} MiB: not read")
+        found.append(piece)
+    return b"".join(found)
+
+
+def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
+    """Yield the content of a member in pieces of bounded size."""
+    stop = file.tell() + size
+    blocks = iter(lambda: file.read(min(_BLOCK_BYTES, max(0, stop - file.tell()))), b"")
+    if method == STORED:
+        yield from blocks
+    elif method == DEFLATED:
+        yield from _inflated(blocks)
+    else:
+        yield from _of_frames(blocks)
+
+
+def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    codec = zlib.decompressobj(-zlib.MAX_WBITS)
+    for block in blocks:
+        while block and not codec.eof:
+            yield codec.decompress(block, _BLOCK_BYTES)
+            block = codec.unconsumed_tail  # noqa: PLW2901
+
+
+def _of_frames(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Unpack zstd, one frame after another."""
+    codec = _frame()
+    for block in blocks:
+        while block or not (codec.eof or codec.needs_input):
+            codec = _frame() if codec.eof else codec
+            yield codec.decompress(block, _BLOCK_BYTES)
+            block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
+
+
+def _frame() -> "zstd.ZstdDecompressor":
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})
