@@ -115,6 +115,8 @@ class Format(ABC):
     """True if `scan` may begin at any byte (JSON lines); False if it must scan the whole file."""
     endings: ClassVar[tuple[str, ...]] = ()
     """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
+    takes_single_files: ClassVar[bool] = False
+    """True if it takes files of a folder that are whole runs: other such formats may take others."""
     has_samples: ClassVar[bool] = True
     """False if its runs hold metrics alone."""
     takes_field_map: ClassVar[bool] = False

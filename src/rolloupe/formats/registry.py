@@ -39,6 +39,7 @@ BUILT_IN: Final = {
     "art": "trainers.art:Art",
     "tviz": "trainers.tviz:Tviz",
     "inspect": "evaluations.inspect_logs:InspectLogs",
+    "harbor": "evaluations.harbor:Harbor",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -42,6 +42,7 @@ class InspectLogs(NumberedFormat):
 
     name = "inspect"
     title = "Inspect"
+    takes_single_files = True
     endings = (ARCHIVE,)
     suffixes = (ARCHIVE, DOCUMENT)
     recognises = (

@@ -57,6 +57,7 @@ class Tviz(NumberedFormat):
 
     name = "tviz"
     title = "tviz"
+    takes_single_files = True
     endings = ENDINGS
     suffixes = ENDINGS
     series_in_samples = True

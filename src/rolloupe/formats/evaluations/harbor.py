@@ -1,0 +1,277 @@
+"""The trials of Harbor, and any trajectory in its format ATIF: a JSON document a trajectory.
+
+Source: the models of harbor 0.25 (ATIF 1.0 to 1.8, `TrialResult`). A job is a folder of trials; a trial's reward is in
+its `result.json`. A long trajectory goes on in further documents, which begin with steps copied for context.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats.evaluations.atif_steps import messages_of
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.json_documents import beginning, list_document
+from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of
+from rolloupe.formats.reading.records import Record, References, Unusable
+from rolloupe.formats.reading.trainer_files import read_json
+from rolloupe.formats.trainers.response_items import tokens_of
+from rolloupe.formats.trainers.token_rows import add_tokens, series_of
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Status
+from rolloupe.storage import is_file, path_state
+
+SCHEMA = "ATIF-"
+AGENT, STEPS, RESULT, CONFIG = "agent", "steps", "result.json", "config.json"
+FIRST = "trajectory.json"
+MAX_DOCUMENTS = 100
+"""Documents in which one trajectory goes on."""
+
+_NEXT = re.compile(r"[^/\\]{1,200}\.json")
+_TOTALS = ("total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd", "total_steps")
+_TOKENS = (
+    ("prompt_token_ids", "prompt_token_ids"), ("completion_token_ids", "generation_token_ids"),
+    ("logprobs", "generation_log_probs"),
+)  # fmt: skip
+
+
+class Harbor(NumberedFormat):
+    """Trials of Harbor and other trajectories in ATIF."""
+
+    name = "harbor"
+    title = "Harbor (ATIF)"
+    suffixes = (".json",)
+    takes_single_files = True
+    series_in_samples = True
+    placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result"))
+    recognises = "JSON documents whose `schema_version` begins with `ATIF-`, alone, in a folder, or in Harbor's trials."
+    layout = (
+        "`jobs/{job}/{trial}/agent/trajectory.json` with `result.json` in the trial, and "
+        "`steps/{step}/agent/trajectory.json` in trials of several steps; open the job, a trial, a folder of documents "
+        "or one document. [frameworks/harbor.md](frameworks/harbor.md) has the switches."
+    )
+    identity = (
+        "step = 0; group = `task_name` of the result, else a hash of the prompt; index = the trial and its step, of "
+        "other documents the file. Split `eval/{source}` after the data set of the trial, else `eval/harbor`."
+    )
+    reads = (
+        ("`steps` with `message`, `reasoning_content`, `tool_calls`, `observation`", "turns"),
+        ("`subagent_trajectories`", "turns under the name of their agent, where a result refers to them, else last"),
+        ("`continued_trajectory_ref`", "the steps of the documents that follow, without those copied for context"),
+        ("`verifier_result.rewards`", "the reward: `reward`, else its only number; each is a metric `reward.NAME`"),
+        ("`exception_info`", "status"),
+        ("`final_metrics`", "sample metrics"),
+        (
+            "`prompt_token_ids`, `completion_token_ids`, `logprobs` of the steps' metrics",
+            "the tokens, the token series `logprobs` and `loss_mask`",
+        ),
+        ("`agent`, `notes`, `extra`, any other key", "extra"),
+        ("`config.json` of the job or the trial", "configuration"),
+    )
+    limits = (
+        "A document alone has no reward. Images lie in files beside and are not shown. Token ids are left out where "
+        "those of a later step do not begin with those of an earlier one."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        places = [alone(path)] if is_file(path) else [one.location for one in _listed(path, links)]
+        fitting = [one for one in places[:1] or () if _fits(one)] or [one for one in places if _fits(one)]
+        if not fitting:
+            return []
+        count = "one trajectory" if len(places) == 1 else f"{len(places)} trajectories"
+        return [
+            RunInfo(
+                name=path.stem if is_file(path) else path.name, root=str(path), format=self.name,
+                reason=f"{count} in ATIF, the format of Harbor", parts=_parts(path, places),
+                link_root="" if is_file(path) else links,
+            )
+        ]  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`: what a trial's result says counts for its rows."""
+        if is_file(run.root):
+            return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run), split="eval/harbor")]
+        listed = [one.location for one in _listed(Path(run.root), links_of(run)) if _fits(one.location)]
+        return [
+            Source(
+                path=one.path, name=os.path.relpath(one.path, run.root), root=one.root, split="eval/harbor",
+                depends=_state(_trial_file(one, RESULT)),
+            )
+            for one in listed
+        ]  # fmt: skip
+
+    def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
+        """See `NumberedFormat`: a document is one trajectory."""
+        found = _document(location)
+        documents, seen = [found], {os.path.basename(location.path)}
+        while (name := documents[-1].get("continued_trajectory_ref")) and len(documents) < MAX_DOCUMENTS:
+            if not isinstance(name, str) or not _NEXT.fullmatch(name) or name in seen:
+                break
+            seen.add(name)
+            folder = os.path.dirname(location.path)
+            following = file_of(folder, name, location.root)
+            if following is None:
+                break
+            documents.append(_document(following))
+        steps = [step for one in documents for step in one["steps"]]
+        subagents = [sub for one in documents for sub in one.get("subagent_trajectories") or ()]
+        result = read_json(_trial_file(location, RESULT))
+        yield 0, documents[-1] | {
+            "steps": steps, "subagent_trajectories": subagents, "_result": result if isinstance(result, dict) else {},
+        }  # fmt: skip
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`."""
+        asked, answered = _parted(record)
+        result, totals = record["_result"], record.get("final_metrics")
+        of_step = _step_of(source, result)
+        reward = fields.reward(_inner(of_step, "verifier_result").get("rewards"))
+        status, status_raw = _status(of_step, has_reward=reward.value is not None)
+        prompt = fields.joined(asked)
+        found = tokens_of(_items(record))
+        totals = totals if isinstance(totals, dict) else {}
+        metrics = {name: n for name in _TOTALS if (n := fields.number(totals.get(name))) is not None}
+        source_name = fields.tag(result.get("source"))
+        return SampleRow(
+            split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
+            step=0,
+            group=fields.name(result.get("task_name")) or fields.digest(prompt),
+            index=_index(source),
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            status=status,
+            status_raw=status_raw,
+            turns=sum(one.get("role") == "assistant" for one in answered),
+            prompt_tokens=found.first or None,
+            response_tokens=len(found.ids) - found.first if found.ids else fields.count(totals.get(_TOTALS[1])),
+            total_tokens=len(found.ids) or None,
+            env=fields.name(result.get("task_name")) or "",
+            uid=fields.name(record.get("trajectory_id")) or fields.name(record.get("session_id")) or "",
+            metrics=metrics | reward.metrics,
+            has_series=bool(found.ids),
+            prompt=prompt,
+            response=fields.joined(answered, thoughts=True),
+            messages=fields.chat(answered),
+        )
+
+    def references(self, record: Record) -> References:  # noqa: ARG002
+        """See `RecordFormat`."""
+        return References("", [])
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        sample = super().sample(record, row, locator)
+        asked, answered = _parted(record)
+        sample.turns = fields.prompt_turns(asked) + fields.response_turns(answered)
+        sample.prompt_messages, sample.response_messages = fields.messages(asked), fields.chat(answered)
+        sample.extra |= {key: fields.showable(one) for key, one in record["_result"].items() if key == "agent_result"}
+        return sample
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `RecordFormat`: with its tokens."""
+        found = tokens_of(_items(record))
+        if found.ids:
+            sample.series = series_of({"logprobs": found.logprobs, "loss_mask": found.sampled}, len(found.ids))
+            add_tokens(run, sample, found.ids, found.first, has_text=True)
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        found = None if is_file(run.root) else read_json(file_of(run.root, CONFIG, links_of(run)))
+        return found if isinstance(found, dict) else {}
+
+
+def _fits(place: Location) -> bool:
+    version = beginning(place).get("schema_version")
+    return isinstance(version, str) and version.startswith(SCHEMA)
+
+
+def _listed(folder: Path, links: str) -> list[FolderEntry]:
+    """The documents of a job, of a trial, or of this folder itself."""
+    own = files(str(folder), links, (".json",))
+    found = _of_trial(folder, links)
+    if not found and any(one.name == CONFIG for one in own):
+        found = [one for trial in folders(str(folder), links) for one in _of_trial(Path(trial.path), links)]
+    return found or [one for one in own if one.name not in (RESULT, CONFIG) and ".cont-" not in one.name]
+
+
+def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
+    """The run's own folder or file, and the folders of trials and steps, which are no runs of their own."""
+    inner = {one: None for place in places for one in Path(place.path).parents if root in one.parents}
+    return tuple(RunPart(str(one)) for one in (root, *inner))
+
+
+def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
+    below = {one.name for one in folders(str(folder), links)}
+    agents = [folder / AGENT] if AGENT in below else []
+    if STEPS in below:
+        agents += [Path(one.path) / AGENT for one in folders(str(folder / STEPS), links)]
+    return [one for agent in agents for one in files(str(agent), links, (FIRST,)) if one.name == FIRST]
+
+
+def _trial_file(place: Location, name: str) -> Location | None:
+    """A file in the folder of the trial of a document, if the run reaches that far."""
+    agent = os.path.dirname(place.path)
+    trial = os.path.dirname(agent)
+    if os.path.basename(os.path.dirname(trial)) == STEPS:
+        trial = os.path.dirname(os.path.dirname(trial))
+    is_inside = trial == place.root or trial.startswith(place.root.rstrip(os.sep) + os.sep)
+    return file_of(trial, name, place.root) if os.path.basename(agent) == AGENT and is_inside else None
+
+
+def _state(place: Location | None) -> str:
+    if place is None:
+        return ""
+    state = path_state(place.path)
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def _document(place: Location) -> Record:
+    found = list_document(place, "steps")
+    return found.rest | {"steps": [found.element(number) for number in range(len(found))]}
+
+
+def _parted(record: Record) -> tuple[list[Record], list[Record]]:
+    messages = messages_of(record)
+    first = next((n for n, one in enumerate(messages) if one["role"] == "assistant"), len(messages))
+    return messages[:first], messages[first:]
+
+
+def _inner(record: Record, key: str) -> Record:
+    found = record.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _index(source: Source) -> str:
+    """The trial and its step; of a document that lies elsewhere its name."""
+    places = source.name.split("/")
+    if len(places) == 1:
+        return places[0]
+    kept = [one for one in places[:-1] if one not in (AGENT, STEPS)]
+    return ":".join(kept) or source.name
+
+
+def _step_of(source: Source, result: Record) -> Record:
+    """What the result says about the step of a document; of a trial of one step all of it."""
+    places = source.name.split("/")
+    name = places[places.index(STEPS) + 1] if STEPS in places[:-1] else None
+    steps = result.get("step_results")
+    named = (one for one in steps if isinstance(one, dict) and one.get("step_name") == name) if name and steps else ()
+    return next(iter(named), result)
+
+
+def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
+    raised = _inner(result, "exception_info").get("exception_type")
+    if isinstance(raised, str):
+        return ("truncated" if "Timeout" in raised else "error"), raised[: fields.MAX_TAG_CHARS]
+    return ("completed", "") if has_reward else ("unknown", "")
+
+
+def _items(record: Record) -> list[Record]:
+    """The tokens of the steps under the names of NeMo-Gym."""
+    found = (_inner(step, "metrics") for step in record["steps"] if not step.get("is_copied_context"))
+    return [{name: one.get(key) for key, name in _TOKENS} for one in found]
