@@ -71,10 +71,14 @@ class Driver:
         assert self.app._driver is not None
         self.app._driver.send_message(events.Key(name, key if len(key) == 1 else None))
 
-    async def type(self, text: str, *keys: str) -> None:
-        """Type a text, and press some keys, without a rest between them."""
+    def type_ahead(self, text: str, *keys: str) -> None:
+        """Type a text, and press some keys, without waiting for anything."""
         for key in (*text, *keys):
             self._send(key)
+
+    async def type(self, text: str, *keys: str) -> None:
+        """Type a text, and press some keys, without a rest between them."""
+        self.type_ahead(text, *keys)
         await self.settle()
 
     @property

@@ -13,8 +13,10 @@ from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.state import Change, SampleMark, State
 from rolloupe.tui.run.questions import Questions
+from rolloupe.tui.screens import search
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.screens.search import SearchScreen
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
 
@@ -35,16 +37,16 @@ def play(path: Path, folder: Path, scene: Callable[[Driver], Awaitable[None]]) -
 class Gate:
     """Holds every answer to a query until it opens."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, module: Any = query) -> None:
         self.is_asked, self._is_open = threading.Event(), threading.Event()
-        asked: Callable[..., Any] = getattr(query, name)
+        asked: Callable[..., Any] = getattr(module, name)
 
         def held(*args: Any, **named: Any) -> Any:
             self.is_asked.set()
             assert self._is_open.wait(5)
             return asked(*args, **named)
 
-        monkeypatch.setattr(query, name, held)
+        monkeypatch.setattr(module, name, held)
 
     async def until_asked(self, me: Driver) -> None:
         """Wait until a question waits for its answer."""
@@ -86,6 +88,105 @@ def test_a_screen_that_is_left_before_its_answer(tmp_path: Path, monkeypatch: py
             assert "Sample 1 of 2" in me.text and len(me.app.screen_stack) == 1, key
 
     play(write_run(tmp_path / "run", {0: [row(n) for n in range(2)]}), tmp_path, scene)
+
+
+def test_keys_and_clicks_before_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = "right left down up j k h l g G x w u X escape N P n p enter v t m E"
+
+    async def scene(me: Driver) -> None:
+        for key, name in {**SCREENS, "n": "sample_and_group", "P": "samples", "V": "groups_page"}.items():
+            with monkeypatch.context() as patch:
+                gate = Gate(patch, name)
+                me._send(key)
+                await gate.until_asked(me)
+                for one in keys.split():
+                    me._send(one)
+                    await me.pilot.pause(0)
+                for place in ((20, 3), (100, 3), (20, 12), (100, 20)):
+                    await me.pilot.click(me.app.screen, offset=place)
+                gate.open()
+                await me.settle()
+            while len(me.app.screen_stack) > 1:
+                await me.press("escape")
+            assert "Sample 1 of" in await me.press("4", "home", "enter"), key
+
+    play(write_run(tmp_path / "run", {step: [row(n) for n in range(4)] for step in range(3)}), tmp_path, scene)
+
+
+def test_a_search_that_is_left_before_its_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        with monkeypatch.context() as patch:
+            gate = Gate(patch, "Search", search)
+            await me.press("slash")
+            me.type_ahead("Answer", "enter")
+            await gate.until_asked(me)
+            me._send("enter")
+            me._send("escape")
+            await me.pilot.pause(0.05)
+            gate.open()
+            await me.settle()
+        assert "Sample 1 of 2" in me.text and len(me.app.screen_stack) == 1
+        await me.press("slash")
+        await me.type("Answer", "enter")
+        assert "2 samples" in me.text
+
+    rows = [row(n, response=f"Answer {n}") for n in range(2)]
+    play(write_run(tmp_path / "run", {0: rows}), tmp_path, scene)
+
+
+def test_a_search_ends_a_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "Reader")
+        me.rollouts.finder.enter("nowhere")
+        await gate.until_asked(me)
+        me.rollouts.action_search()
+        me.type_ahead("Answer", "enter")
+        while not isinstance(me.app.screen, SearchScreen):
+            await me.pilot.pause(0.01)
+        gate.open()
+        await me.settle()
+        assert "9 samples" in me.text and "No further" not in me.rollouts.message
+
+    rows = [row(n, response=f"Answer {n}") for n in range(9)]
+    play(write_run(tmp_path / "run", {0: rows}), tmp_path, scene)
+
+
+def test_an_answer_of_an_evaluation_that_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {0: [row(0)]})
+    write_run(run, {0: [row(n, dataset="gsm8k") for n in range(2)]}, "eval")
+
+    async def scene(me: Driver) -> None:
+        for keys, name in (((), "grid"), (("enter",), "answers")):
+            await me.press("E", *keys)
+            with monkeypatch.context() as patch:
+                gate = Gate(patch, name)
+                me._send("enter")
+                await gate.until_asked(me)
+                me._send("escape")
+                await me.pilot.pause(0.02)
+                gate.open()
+                await me.settle()
+            assert "Sample 1 of 1" in me.text if name == "grid" else "Evaluations" in me.text, name
+        await me.press("escape")
+        assert me.shown == "train/0/0/0"
+
+    play(run, tmp_path, scene)
+
+
+def test_a_choice_before_the_answer_to_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "sample_and_group")
+        me._send("n")
+        await gate.until_asked(me)
+        me._send("3")
+        await me.pilot.pause(0.02)
+        me.type_ahead("0", "enter")
+        await me.pilot.pause(0.02)
+        gate.open()
+        await me.settle()
+        assert me.shown == "train/0/0/0"
+
+    play(write_run(tmp_path / "run", {step: [row(n) for n in range(2)] for step in range(3)}), tmp_path, scene)
 
 
 def test_a_failure_is_said_on_the_screen_that_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +274,7 @@ def test_a_find_is_forgotten_by_one_who_moves(tmp_path: Path, monkeypatch: pytes
     run = write_run(tmp_path / "run", {0: [row(n, response="far" if n == 3 else "near") for n in range(4)]})
 
     async def scene(me: Driver) -> None:
-        gate = Gate(monkeypatch, "sample")
+        gate = Gate(monkeypatch, "Reader")
         me.rollouts.finder.enter("far")
         await gate.until_asked(me)
         me._send("n")

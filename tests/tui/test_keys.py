@@ -196,7 +196,9 @@ def test_finding(run: Path, tmp_path: Path) -> None:
         await me.type("deep")
         await me.press("enter")
         assert me.shown == "train/3/2/4", "whatever the screen shows of a sample is found in its step"
-        await me.press("escape", "s", "slash")
+        assert "No further sample" in await me.press("enter", "enter", "enter")
+        assert me.shown == "train/0/2/4", "at other steps, too"
+        await me.press("escape", "N", "s", "slash")
         await me.type("needle06")
         hits = await me.press("enter")
         assert "train/0/3/6" in hits and "1 sample" in hits

@@ -1,6 +1,6 @@
-"""Find: matches in the blocks of a sample, and the next sample that has one, through the step and then the run."""
+"""Find: matches in the blocks of a sample, and the further samples that have one, through the step and then the run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import SampleQuery
 from rolloupe.query.search import Pattern, Search, TextQuery
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.session import Session
@@ -19,6 +18,8 @@ MOST = 5000
 """Places to mark in one sample."""
 
 Stopped = Callable[[], bool]
+Tell = Callable[[str], None]
+"""Hears how far a walk has come."""
 
 BlocksOf = Callable[[Sample], Sequence[TextBlock]]
 """What the screen shows of a sample."""
@@ -43,56 +44,74 @@ def places_in(blocks: Sequence[TextBlock], text: str) -> FoundPlaces:
     return FoundPlaces(list(islice(every, MOST)), next(every, None) is None)
 
 
-def next_sample(
-    session: Session, place: ListPlace, number: int, text: str, blocks_of: BlocksOf, stopped: Stopped
-) -> tuple[ListPlace, SampleKey] | None:
-    """Return the next sample that shows a text: further down its list, at later steps, at earlier ones, above it.
+class FoundSample(NamedTuple):
+    """A sample that shows a text, and the list that it is in."""
 
-    Of the list every sample is read as it is shown; at other steps prompts and responses are searched. None if no
-    other sample of the split has it. Raises `BadQuery`.
+    place: ListPlace
+    key: SampleKey
+
+
+class Walk:
+    """Walks from a sample to the others of its split that show a text.
+
+    First come those further down the list, then those at later and at earlier steps with the text in their prompts or
+    responses, which the index knows; then those at other steps that show it elsewhere, for which every sample is read;
+    last those above in the list.
     """
-    pattern = Pattern(TextQuery(text=text))
 
-    def has_it(key: SampleKey) -> bool:
-        return any(next(pattern.places(block.text), None) for block in blocks_of(query.sample(session.run, key)))
+    def __init__(self, session: Session, place: ListPlace, number: int, text: str, blocks_of: BlocksOf) -> None:
+        self._session, self._place, self._number = session, place, number
+        self._text, self._pattern, self._blocks_of = text, Pattern(TextQuery(text=text)), blocks_of
+        self._read: query.Reader
+        self._stopped: Stopped = lambda: False
+        self._tell: Tell = lambda _: None
+        self._samples = self._go()
 
-    total = session.page(place, 0).total
-    key = _in_list(session, place, range(number + 1, total), has_it, stopped)
-    if key is not None:
-        return place, key
-    asked = place.query()
-    later = replace(asked, step_min=place.step + 1, step_max=None)
-    earlier = replace(asked, step_min=None, step_max=place.step - 1)
-    for one in (later, earlier):
-        key = _at_steps(session, one, text, has_it, stopped)
-        if key is not None:
-            return replace(place, step=key.step), key
-    key = _in_list(session, place, range(min(number, total)), has_it, stopped)
-    return None if key is None else (place, key)
+    def on(self, stopped: Stopped, tell: Tell) -> FoundSample | None:
+        """Go on to the next sample; None if there is no further one, or if the walk is stopped. Raises `BadQuery`."""
+        self._stopped, self._tell = stopped, tell
+        return next(self._samples, None)
 
+    def _go(self) -> Iterator[FoundSample]:
+        self._read = query.Reader(self._session.run)
+        place, total = self._place, self._session.page(self._place, 0).total
+        yield from self._in_list(place, range(self._number + 1, total))
+        seen: set[SampleKey] = set()
+        for found in self._in_index():
+            seen.add(found.key)
+            yield found
+        steps = self._session.steps(place.split)
+        for step in [one for one in steps if one > place.step] + [one for one in steps if one < place.step]:
+            self._tell(f"looking further: every field of step {step} …")
+            there = replace(place, step=step)
+            samples = range(self._session.page(there, 0).total)
+            yield from (one for one in self._in_list(there, samples) if one.key not in seen)
+        yield from self._in_list(place, range(min(self._number, total)))
 
-def _in_list(
-    session: Session, place: ListPlace, numbers: range, has_it: Callable[[SampleKey], bool], stopped: Stopped
-) -> SampleKey | None:
-    """Return the first sample of a part of a list that shows a text."""
-    for number in numbers:
-        if stopped():
-            return None
-        page = session.page(place, number)
-        nth = number - page.offset
-        if nth < len(page.samples) and has_it(page.samples[nth].key):
-            return page.samples[nth].key
-    return None
+    def _in_list(self, place: ListPlace, numbers: range) -> Iterator[FoundSample]:
+        """Yield the samples of a part of a list that show the text."""
+        for number in numbers:
+            if self._stopped():
+                return
+            page = self._session.page(place, number)
+            nth = number - page.offset
+            if nth < len(page.samples) and self._has_it(page.samples[nth].key):
+                yield FoundSample(place, page.samples[nth].key)
 
+    def _in_index(self) -> Iterator[FoundSample]:
+        """Yield samples at other steps whose prompt or response has the text, and shows it; the oldest step first."""
+        asked, step = self._place.query(), self._place.step
+        for one in (replace(asked, step_min=step + 1, step_max=None), replace(asked, step_min=None, step_max=step - 1)):
+            search = Search(
+                self._session.run, TextQuery(text=self._text), one, oldest_first=True, transcripts=0,
+                stopped=self._is_stopped,
+            )  # fmt: skip
+            for hit in (hit for found in search for hit in found.hits):
+                if self._has_it(hit.sample.key):
+                    yield FoundSample(replace(self._place, step=hit.sample.key.step), hit.sample.key)
 
-def _at_steps(
-    session: Session, asked: SampleQuery, text: str, has_it: Callable[[SampleKey], bool], stopped: Stopped
-) -> SampleKey | None:
-    """Return the first sample of a query that has a text and shows it, the oldest step first."""
-    search = Search(session.run, TextQuery(text=text), asked, oldest_first=True, transcripts=0, stopped=stopped)
-    for found in search:
-        for hit in found.hits:
-            if has_it(hit.sample.key):
-                search.close()
-                return hit.sample.key
-    return None
+    def _is_stopped(self) -> bool:
+        return self._stopped()
+
+    def _has_it(self, key: SampleKey) -> bool:
+        return any(next(self._pattern.places(block.text), None) for block in self._blocks_of(self._read(key)))

@@ -177,14 +177,15 @@ class Session:
 
         Raises `NotFound` for a split without samples.
         """
-        steps = self._steps(split)
+        steps = self.steps(split)
         return replace(place, split=split, step=place.step if place.step in steps else steps[-1])
 
     def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
         """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
-        return replace(place, split=split, step=min(self._steps(split), key=lambda one: abs(one - step)))
+        return replace(place, split=split, step=min(self.steps(split), key=lambda one: abs(one - step)))
 
-    def _steps(self, split: str) -> list[int]:
+    def steps(self, split: str) -> list[int]:
+        """Return the steps of a split. Raises `NotFound` for one without samples."""
         steps = [one.step for one in query.steps(self.run, split)]
         if not steps:
             raise NotFound(f"the run has no samples of {split!r}")

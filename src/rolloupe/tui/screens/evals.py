@@ -111,6 +111,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         """Go back from the prompts to the evaluations."""
         if key not in ("escape", "q") or self._grid is None:
             return False
+        self.questions.forget("answers")
         self._grid = None
         self._show(0)
         return True

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
-from rolloupe.tui.run.find import FoundPlaces, next_sample, places_in
-from rolloupe.tui.run.place import ListPlace
+from rolloupe.tui.run.find import FoundPlaces, FoundSample, Walk, places_in
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -22,13 +21,16 @@ class Finder:
         self.text = ""
         self.found = NOWHERE
         self.current = -1
+        self._walk: Walk | None = None
+        self._reached: SampleKey | None = None
+        """Where the walk is."""
 
     def enter(self, text: str) -> None:
         """Find a text, or the next match of the same one."""
         if not text:
             self.clear()
         elif text != self.text:
-            self.text = text
+            self.text, self._walk = text, None
             self.look(from_top=False)
             if not self.found.places:
                 self._further()
@@ -62,28 +64,37 @@ class Finder:
             self._screen.tell(f"match {number + 1:,} of {self.found.total} in this sample · Enter: next · Esc: clear")
 
     def _further(self) -> None:
-        """Look for the next sample with a match."""
-        screen, text, place, number = self._screen, self.text, self._screen.place, self._screen.number
-        blocks_of = screen.blocks_of
-        screen.tell(f"matches here: {self.found.total}; looking further …")
-        asked = screen.questions.number("find") + 1
-        screen.ask(
-            "find",
-            lambda: next_sample(
-                screen.session, place, number, text, blocks_of, lambda: not screen.questions.is_newest("find", asked)
-            ),
-            self._arrive,
-            is_slow=True,
-        )
+        """Look for the next sample with a match; who moved since the last one begins where they are."""
+        screen, walk = self._screen, self._walk
+        here = screen.shown.sample.key if screen.shown.sample else None
+        self._walk = None
+        if walk is None or self._reached != here:
+            walk = Walk(screen.session, screen.place, screen.number, self.text, screen.blocks_of)
+        self._look(walk)
 
-    def _arrive(self, found: tuple[ListPlace, SampleKey] | None) -> None:
+    def _look(self, walk: Walk) -> None:
+        screen, questions = self._screen, self._screen.questions
+        screen.tell(f"matches here: {self.found.total}; looking further …")
+        asked = questions.number("find") + 1
+
+        def is_stopped() -> bool:
+            return not questions.is_newest("find", asked)
+
+        def tell(progress: str) -> None:
+            screen.app.call_later(lambda: None if is_stopped() else screen.tell(progress))
+
+        screen.ask("find", lambda: walk.on(is_stopped, tell), lambda found: self._arrive(walk, found), is_slow=True)
+
+    def _arrive(self, walk: Walk, found: FoundSample | None) -> None:
+        screen = self._screen
         if found is None:
-            self._screen.tell(f"No further sample of {self._screen.place.split} has {self.text!r}.")
+            screen.tell(f"No further sample of {screen.place.split} shows {self.text!r}.")
             return
-        self._screen.go(found[0], 0, found[1])
+        self._walk, self._reached = walk, found.key
+        screen.go(found.place, 0, found.key)
 
     def clear(self) -> None:
         """Forget what was found."""
         self._screen.questions.forget("find")
-        self.text, self.found, self.current = "", NOWHERE, -1
+        self.text, self.found, self.current, self._walk = "", NOWHERE, -1, None
         self._screen.reader.mark([])
