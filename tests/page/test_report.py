@@ -159,6 +159,10 @@ def test_a_report_says_what_it_holds_and_opens_at_its_top(page: Page, short_grpo
     places = "[...document.querySelectorAll('html, body, main')].map((one) => one.scrollTop)"
     assert page.evaluate(places) == [0, 0, 0]
     assert page.evaluate("document.body.scrollHeight <= innerHeight")
+    current = page.locator("[class*=current][data-at]")
+    worst = current.get_attribute("data-at")
+    page.keyboard.press("w")
+    expect(current).not_to_have_attribute("data-at", str(worst))
 
 
 def test_words_that_differ_from_the_reference_are_marked_without_a_worker(page: Page, tmp_path: Path) -> None:

@@ -138,6 +138,7 @@ def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, 
     assert tokens.url == sample
     tokens.keyboard.press("Escape")
     expect(card).to_have_count(0)
+    tokens.keyboard.press("Escape")
     tokens.keyboard.press("ArrowRight")
     expect(tokens).not_to_have_url(sample)
 

@@ -2,12 +2,13 @@
 
 import type { Session } from "../state/session";
 import { hasStep, type Page, type View } from "../lib/address/address";
-import { actionOf, type Action, KEYS } from "../lib/keymap";
+import { actionOf, type Action, KEYS, TOKEN_KEYS, type TokenAction } from "../lib/keymap";
 import { exportOpen } from "../features/export";
 import { FILTER_ID } from "../features/list";
 import { helpOpen } from "../features/help";
 import { openNote, toggleBookmark } from "../features/marks";
 import { SEARCH_ID } from "../features/search";
+import { appliesToTokens, tokenDoers } from "../features/tokens";
 import { paletteOpen } from "../features/palette";
 import { type ActionEntry, actionEntries } from "../state/actions";
 import { choose, settings } from "../state/browser/settings";
@@ -20,6 +21,7 @@ import { NARROW } from "../ui/hooks/useMatch";
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
 const doers = (session: Session): Record<Action, () => void> => ({
+  ...tokenDoers(session),
   nextSample: () => goBeside(session, 1),
   previousSample: () => goBeside(session, -1),
   nextStep: () => session.steps.goBy(1),
@@ -72,11 +74,14 @@ const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "li
 /** Actions that apply to every page about a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
+const isOfTokens = (action: Action): action is TokenAction => TOKEN_KEYS.some((one) => one.action === action);
+
 /** Actions on the turns of one sample. */
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
 function can(session: Session, action: Action): boolean {
   const { page, view } = session.place.now.peek();
+  if (isOfTokens(action)) return appliesToTokens(session, action);
   if (action === "metrics" || action === "compare") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));

@@ -1,6 +1,9 @@
 /** The keys of the page, and what each does in words. `src/app/keys.ts` says where they apply. */
 
+export type TokenAction = "enterTokens" | "nextWorst" | "previousWorst" | "form" | "nextSeries" | "previousSeries";
+
 export type Action =
+  | TokenAction
   | "nextSample"
   | "previousSample"
   | "nextStep"
@@ -26,14 +29,24 @@ export type Action =
   | "theme"
   | "help";
 
-export interface Key {
-  action: Action;
+export interface Key<Of extends Action = Action> {
+  action: Of;
   /** The values of `KeyboardEvent.key`; empty for an action that can only be found by name. */
   keys: readonly string[];
   /** As printed on the key; empty without a key. */
   label: string;
   words: string;
 }
+
+/** In the view Tokens. The terminal has the same letters. */
+export const TOKEN_KEYS: readonly Key<TokenAction>[] = [
+  { action: "enterTokens", keys: ["i"], label: "i", words: "into the tokens: the arrow keys go from one to another" },
+  { action: "nextWorst", keys: ["w"], label: "w", words: "next of the worst tokens" },
+  { action: "previousWorst", keys: ["W"], label: "W", words: "previous of the worst tokens" },
+  { action: "nextSeries", keys: ["x"], label: "x", words: "colour tokens by the next series" },
+  { action: "previousSeries", keys: ["X"], label: "X", words: "colour tokens by the previous series" },
+  { action: "form", keys: ["u"], label: "u", words: "tokens as text, as a table, or with their update" },
+];
 
 export const KEYS: readonly Key[] = [
   { action: "previousSample", keys: ["ArrowLeft"], label: "←", words: "previous sample" },
@@ -60,6 +73,7 @@ export const KEYS: readonly Key[] = [
   { action: "theme", keys: [], label: "", words: "light or dark" },
   { action: "palette", keys: [], label: "Ctrl K", words: "find anything by name" },
   { action: "help", keys: ["?"], label: "?", words: "these keys" },
+  ...TOKEN_KEYS,
 ];
 
 /** Keys that lists use for themselves while they have the focus. */
@@ -70,6 +84,13 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "PgDn", words: "a page down" },
   { label: "Home", words: "to the first" },
   { label: "End", words: "to the last" },
+];
+
+/** Keys of the tokens while they have the focus. */
+export const FOCUSED_TOKEN_KEYS: readonly { label: string; words: string }[] = [
+  { label: "← →", words: "the token before, the token after" },
+  { label: "↑ ↓", words: "the token above, the token below" },
+  { label: "Esc", words: "let go of the token; again: leave the tokens" },
 ];
 
 /** Keys on the page of metrics, while a chart has the focus. */

@@ -3,11 +3,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { nameOfSample } from "../lib/sample/name";
 import { exact, figure } from "../lib/numbers/numbers";
+import { TOKEN_KEYS } from "../lib/keymap";
 import { harmless } from "../lib/text/invisible";
 import { useSession } from "../state/useSession";
 import { SLIM, useMatch } from "../ui/hooks/useMatch";
 import { Facts, Transcript } from "../features/sample";
-import { asideTitle, TokensAside, TokensPane } from "../features/tokens";
+import { asideTitle, appliesToTokens, tokenDoers, TokensAside, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
 import style from "./Report.module.css";
 
@@ -37,8 +38,10 @@ export function Report({ data }: { data: ReportData }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.altKey || event.metaKey || isWriting(event.target)) return;
+      const ofTokens = TOKEN_KEYS.find(({ keys }) => keys.includes(event.key))?.action;
       if (event.key === "j" || event.key === "k") open(found[at + (event.key === "j" ? 1 : -1)]);
       else if (event.key === "t") look(way === "tokens" ? "transcript" : "tokens");
+      else if (ofTokens !== undefined && appliesToTokens(session, ofTokens)) tokenDoers(session)[ofTokens]();
       else return;
       event.preventDefault();
     };

@@ -1,6 +1,6 @@
 /** The map of keys. */
 
-import { CHART_KEYS, KEYS, LIST_KEYS } from "../../lib/keymap";
+import { CHART_KEYS, FOCUSED_TOKEN_KEYS, KEYS, LIST_KEYS, TOKEN_KEYS } from "../../lib/keymap";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { helpOpen } from "./helpOpen";
 import style from "./Help.module.css";
@@ -19,7 +19,9 @@ export function Help() {
             Close
           </button>
         </div>
-        <Map entries={KEYS} />
+        <Map entries={KEYS.filter(({ action }) => TOKEN_KEYS.every((one) => one.action !== action))} />
+        <h3>In the view Tokens</h3>
+        <Map entries={[...TOKEN_KEYS, ...FOCUSED_TOKEN_KEYS]} />
         <h3>In a list</h3>
         <Map entries={LIST_KEYS} />
         <h3>On a chart of the metrics</h3>

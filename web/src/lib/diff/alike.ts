@@ -1,6 +1,6 @@
 /**
- * Which elements of two sequences are in both, so that the fewest are not: Myers, "An O(ND) difference algorithm and its
- * variations" (1986), in its form for linear space. It works in small steps, so that a page can do something else
+ * Which elements of two sequences are in both, so that the fewest are not: Myers, "An O(ND) difference algorithm and
+ * its variations" (1986), in its form for linear space. It works in small steps, so that a page can do something else
  * between two of them.
  */
 

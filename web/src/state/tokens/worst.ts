@@ -6,6 +6,9 @@ import type { TokenArray, WorstTokensReply } from "../../api/types.gen";
 import { sideOf, worstOfBoth, type WorstSide } from "../../lib/tokens/worst";
 import { AnswersStore, type Asked } from "./answers";
 
+/** The list has so many. */
+export const MOST_WORST = 12;
+
 export type WorstOf = "sample" | "group" | "step" | "run";
 
 /** The worst tokens of some samples; those on both sides are asked for at once. */
@@ -21,6 +24,9 @@ export async function worstTokens(
 
 export class TokenWorstStore extends AnswersStore<WorstTokensReply> {
   readonly of = signal<WorstOf>("sample");
+
+  /** Those that the list has, of a group, a step or the run. */
+  readonly rows = computed(() => this.now.value[0]?.tokens.slice(0, MOST_WORST) ?? []);
 
   protected readonly asked = computed<readonly Asked<WorstTokensReply>[]>(() => {
     const { sample, run: runs, tokens, tokenLook: look } = this.session;

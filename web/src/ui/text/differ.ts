@@ -1,6 +1,6 @@
 /**
- * Compares two answers in a worker, which is started for one comparison and ended with it; or, in a report opened from a
- * disk, which has no worker, in this thread between other things.
+ * Compares two answers in a worker, which is started for one comparison and ended with it. A report that is opened from
+ * a disk has no worker: it compares in this thread between other things.
  */
 
 import workerUrl from "../../lib/diff/diff.worker.ts?worker&url";

@@ -6,7 +6,6 @@ import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { inColumn } from "../../../lib/tokens/sample/readable";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
-import { worst } from "../../../lib/tokens/worst";
 import type { WorstOf } from "../../../state/tokens/worst";
 import { useSession } from "../../../state/useSession";
 import { Segments } from "../../../ui/controls/Segments";
@@ -14,9 +13,9 @@ import { Missing } from "../../../ui/layout/EmptyState";
 import { Coverage } from "../../../ui/text/Coverage";
 import { valueOf } from "../card/words";
 import { cut } from "./labels";
+import { worstOfSample } from "./worstRows";
 import { WorstTable } from "./WorstTable";
 
-const MOST_WORST = 12;
 const RATIO = "importance_ratio";
 const SCOPES: readonly { value: WorstOf; label: string; title: string }[] = [
   { value: "sample", label: "sample", title: "Of this sample" },
@@ -56,7 +55,7 @@ export function Worst(props: Props) {
 
 function OfSample({ tokens, series, range }: Props) {
   const { tokenLook: look } = useSession();
-  const rows = useMemo(() => worst(series, tokens.trained, MOST_WORST, range ?? undefined), [tokens, series, range]);
+  const rows = useMemo(() => worstOfSample(tokens, series, range), [tokens, series, range]);
   const ratio = series.name === RATIO ? null : tokens.named(RATIO);
   const here = look.chosen.value;
   return (
@@ -103,7 +102,7 @@ function Elsewhere({ series }: { series: Series }) {
     <>
       <Coverage of={reply.coverage} />
       {reply.tokens.length > 0 && (
-        <WorstTable tokens={reply.tokens.slice(0, MOST_WORST)} series={series} isOfRun={store.of.value === "run"} />
+        <WorstTable tokens={store.rows.value} series={series} isOfRun={store.of.value === "run"} />
       )}
     </>
   );

@@ -7,6 +7,7 @@ import { nameOfSample } from "../../../lib/sample/name";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { labelOf } from "./labels";
+import { worstPlace } from "./worstRows";
 import style from "./WorstTable.module.css";
 
 interface Props {
@@ -44,19 +45,11 @@ interface RowProps {
   isOfRun: boolean;
 }
 
-function Row({ token: { id, token, text, token_id, value }, series, isOfRun }: RowProps) {
+function Row({ token: item, series, isOfRun }: RowProps) {
+  const { id, token, text, token_id, value } = item;
   const { place } = useSession();
   const scope = scopeOf(id);
-  const to = {
-    ...scope,
-    page: "rollouts",
-    discarded: false,
-    sample: id,
-    view: "tokens",
-    colour: series,
-    tokensAs: "text",
-    token,
-  } as const;
+  const to = worstPlace(item, series);
   return (
     <tr>
       <td>

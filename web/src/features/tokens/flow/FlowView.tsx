@@ -7,6 +7,7 @@ import { tint } from "../../../lib/tokens/scale";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
 import { announce } from "../../../ui/overlay/announce";
+import { TOKENS_ID } from "../actions";
 import { Card } from "../card/Card";
 import { words } from "../card/words";
 import { updatePaint } from "../update/updatePaint";
@@ -31,12 +32,15 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
   const flow = useRef<TokenFlow | null>(null);
   /** Where the focus was before it came to the tokens. */
   const origin = useRef<HTMLElement | null>(null);
+  /** The token that the reader let go of: the next arrow goes on from there. */
+  const last = useRef<number | null>(null);
 
   useLayoutEffect(() => {
     const [element, inner] = [host.current, body.current];
     if (element === null || inner === null) return undefined;
     const drawn = new TokenFlow(inner, scrollerOf(element), tokens, paintOf(session, tokens, lead), stretches);
     flow.current = drawn;
+    last.current = null;
     let isFirst = true;
     const painting = effect(() => {
       const paint = paintOf(session, tokens, lead);
@@ -83,16 +87,21 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
     if (drawn === null || event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey)
       return;
     const token = look.current.peek()?.token ?? null;
-    const next = nextToken(drawn, event.key, token);
+    const next = nextToken(drawn, event.key, token ?? last.current);
     if (next !== null && drawn.elementOf(next) !== null) move(next);
-    else if (event.key === "Escape") leave(look, origin.current);
-    else return;
+    else if (event.key !== "Escape") return;
+    else if (token === null) leave(origin.current);
+    else {
+      last.current = token;
+      look.leave();
+    }
     event.preventDefault();
   };
 
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- one listener for all tokens
     <div
+      id={lead === undefined ? TOKENS_ID : undefined}
       class={style["flow"]}
       ref={host}
       data-scroll={lead === undefined ? "sample" : undefined}
@@ -101,8 +110,9 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
       aria-label={`${label}, by arrow keys`}
       onKeyDown={onKeyDown}
       onFocus={(event) => {
-        if (event.relatedTarget instanceof HTMLElement && !event.currentTarget.contains(event.relatedTarget))
-          origin.current = event.relatedTarget;
+        const from = event.relatedTarget;
+        if (!(from instanceof Node && event.currentTarget.contains(from)))
+          origin.current = from instanceof HTMLElement ? from : null;
       }}
       onPointerOver={(event) => {
         const token = tokenAt(event.target);
@@ -134,8 +144,7 @@ function hover(look: Look, token: number | null): void {
   if (at?.token !== token) look.current.value = token === null ? null : { token, by: "pointer" };
 }
 
-function leave(look: Look, origin: HTMLElement | null): void {
-  look.current.value = null;
+function leave(origin: HTMLElement | null): void {
   if (origin?.isConnected === true) origin.focus();
   else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

@@ -10,6 +10,7 @@ import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample
 import { announce } from "../../../ui/overlay/announce";
 import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
 import { useRows } from "../../../ui/hooks/useRows";
+import { TOKENS_ID } from "../actions";
 import { valueOf, words } from "../card/words";
 import style from "./Table.module.css";
 
@@ -57,8 +58,8 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
     const here = look.current.peek()?.token ?? null;
     const token = nextColumn(event.key, here, tokens);
     if (event.key === "Escape") {
-      look.current.value = null;
-      scroller.current?.blur();
+      if (here === null) scroller.current?.blur();
+      else look.leave();
     } else if (token === null) return;
     else {
       look.current.value = { token, by: "keys" };
@@ -73,6 +74,7 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- one listener for all columns
     <div
+      id={TOKENS_ID}
       class={style["table"]}
       ref={scroller}
       role="table"
