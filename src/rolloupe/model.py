@@ -106,6 +106,20 @@ class Location(NamedTuple):
     root: str
 
 
+class RowStream(Struct, frozen=True):
+    """The rows of a database as a stream of bytes, each row with the same number of them.
+
+    A database changes everywhere when rows are added to it, also in a file beside it, so its own bytes tell nothing.
+    """
+
+    word: str
+    """What identifies the rows that are there: rows that are added do not change it."""
+    length: int
+    """In such bytes."""
+    changed_ns: int = 0
+    """When the last row was written."""
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """A file that holds samples. `name` is its path relative to the run and identifies it in the index."""
 
@@ -126,6 +140,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """
     texts_bytes: int = 0
     """The size of that file."""
+    stream: RowStream | None = None
+    """What holds the samples, in place of the bytes of the file."""
 
     @property
     def location(self) -> Location:

@@ -9,7 +9,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -71,6 +71,10 @@ ALONE = "curves"
 """The format of runs that hold nothing but curves."""
 
 
+OF_TRACKERS = frozenset((ALONE, "trackio", "wandb", "tensorboard", "swanlab", "mlflow"))
+"""The formats of runs that are what a tracker holds."""
+
+
 class CurveFile(NamedTuple):
     """The files of one run of a tracker, or a database of several runs."""
 
@@ -89,7 +93,7 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         for path in run.reading.metrics
         for file in _named(path)
     ]
-    if run.format == ALONE:
+    if run.format in OF_TRACKERS:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named
@@ -103,6 +107,24 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
     return [*found, *beside, *named]
+
+
+def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
+    """Yield the files with the curves of a run: path, name in the folder of the run, and what wrote them."""
+    folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
+    found = [(one.path, file.kind) for file in curve_files(run) for one in file.locations]
+    found += [(f"{path}-wal", kind) for path, kind in found if kind == "trackio"]
+    return ((path, os.path.relpath(path, folder), kind) for path, kind in found)
+
+
+def config_of(run: RunInfo) -> dict[str, Any]:
+    """Return the configuration that trackers hold of a run."""
+    found: dict[str, Any] = {}
+    for file in curve_files(run):
+        with contextlib.suppress(ValueError):
+            for one in current_curves(file):
+                found |= one.config if run.within in ("", one.id) else {}
+    return found
 
 
 def check_named(runs: Sequence[RunInfo]) -> None:

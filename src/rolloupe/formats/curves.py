@@ -15,8 +15,9 @@ from rolloupe.formats.curve_files import (
     ALONE,
     OFFLINE,
     PLAIN_NAMES,
-    current_curves,
+    config_of,
     curve_files,
+    curve_locations,
     file_named,
     kind_of,
 )
@@ -64,7 +65,9 @@ class Curves(Format):
         "its run id. Steps as [trackers.md](trackers.md) says."
     )
     reads = (("numbers", "metrics"), ("the tracker's configuration", "configuration"))
-    limits = "Rollouts that a tracker keeps (tables, traces) are not read as samples."
+    limits = (
+        "Samples that a tracker keeps make runs of other formats: [frameworks/trackers.md](frameworks/trackers.md)."
+    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
@@ -130,22 +133,11 @@ class Curves(Format):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
-        found: dict[str, Any] = {}
-        for file in curve_files(run):
-            try:
-                logged = current_curves(file)
-            except ValueError:
-                continue
-            for one in logged:
-                found |= one.config if run.within in ("", one.id) else {}
-        return found
+        return config_of(run)
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `Format`."""
-        folder = _folder(run)
-        found = [(one.path, file.kind) for file in curve_files(run) for one in file.locations]
-        found += [(f"{path}-wal", kind) for path, kind in found if kind == "trackio"]
-        return described_files((path, os.path.relpath(path, folder), kind) for path, kind in found)
+        return described_files(curve_locations(run))
 
 
 def _plain(folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> Iterator[tuple[str, FolderEntry]]:

@@ -18,7 +18,7 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
-from rolloupe.formats.curve_files import ALONE, FOLDERS
+from rolloupe.formats.curve_files import FOLDERS, OF_TRACKERS
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
@@ -67,7 +67,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = _distinct(_without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
+    runs = _distinct(_without_trackers_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         names = " or ".join(one.name for one in formats)
@@ -304,9 +304,9 @@ def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
     return list({(run.format, run.root, run.within, run.parts): run for run in runs}.values())
 
 
-def _without_curves_of_others(runs: list[RunInfo]) -> list[RunInfo]:
-    """Drop runs of curves in the folder of a run with samples, and those beside it that have its name: they are its."""
-    with_samples = [run for run in runs if run.format != ALONE]
+def _without_trackers_of_others(runs: list[RunInfo]) -> list[RunInfo]:
+    """Drop runs of trackers in the folder of a run of its own, and those beside it that have its name: they are its."""
+    with_samples = [run for run in runs if run.format not in OF_TRACKERS]
     if len(with_samples) == len(runs):
         return runs
     roots = {run.root for run in with_samples if is_folder(run.root)}
@@ -323,7 +323,7 @@ def _without_curves_of_others(runs: list[RunInfo]) -> list[RunInfo]:
             for one in (place, *place.parents)
         )
 
-    return [run for run in runs if run.format != ALONE or not is_of_another(run)]
+    return [run for run in runs if run.format not in OF_TRACKERS or not is_of_another(run)]
 
 
 def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:

@@ -40,6 +40,7 @@ BUILT_IN: Final = {
     "tviz": "trainers.tviz:Tviz",
     "inspect": "evaluations.inspect_logs:InspectLogs",
     "harbor": "evaluations.harbor:Harbor",
+    "trackio": "trackers.trackio:Trackio",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

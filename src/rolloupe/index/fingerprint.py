@@ -4,6 +4,8 @@ A fingerprint holds device, inode, size and modification time at the scan, and h
 scanned 4 KiB, and of a few blocks in between. If the file's state is unchanged, nothing is read; if it changed, two
 small reads decide. If device or inode changed, the blocks in between are read too: many network file systems number
 files differently after each mount, so a new number alone proves nothing.
+
+Of a stream (`Source.stream`) no bytes are read: its word stands for the inode.
 """
 
 import hashlib
@@ -13,10 +15,13 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from rolloupe.model import Location
+from rolloupe.model import Location, Source
 from rolloupe.storage import open_file, path_state
 
 SPAN = 4096
+
+STREAM = -1
+"""The device of the state of a stream."""
 
 BETWEEN = 16
 """The number of blocks between the first and the last: they cover small files, and sample large ones."""
@@ -61,6 +66,15 @@ def state_of(path: str | Path) -> FileState | None:
     return FileState(st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
 
 
+def state_of_source(source: Source) -> FileState | None:
+    """The state of a source: of its stream if it has one, else of its file; None without such a regular file."""
+    state = state_of(source.path)
+    if state is None or source.stream is None:
+        return state
+    word = hashlib.blake2b(source.stream.word.encode("utf-8", "replace"), digest_size=7).digest()
+    return FileState(STREAM, int.from_bytes(word), source.stream.length, source.stream.changed_ns)
+
+
 def size_of(path: str | Path) -> int:
     """The file's size; 0 without such a file."""
     state = state_of(path)
@@ -69,6 +83,8 @@ def size_of(path: str | Path) -> int:
 
 def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     """Fingerprint an open file, scanned up to `stop`."""
+    if state.device == STREAM:
+        return Fingerprint(state, stop, b"%d" % state.inode, b"", b"")
     return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
 
 
@@ -87,6 +103,8 @@ def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool
         return True
     if now.size < print_.stop:
         return False
+    if STREAM in (now.device, print_.state.device):
+        return print_.is_of(now)
     if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # rewritten in place
         return False
     try:

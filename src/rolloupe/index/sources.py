@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rolloupe.formats import known_length
 from rolloupe.formats.base import Format
-from rolloupe.index.fingerprint import FileState, state_of
+from rolloupe.index.fingerprint import FileState, size_of, state_of_source
 from rolloupe.index.rhythm import Rhythm
 from rolloupe.model import RunFile, RunInfo, Source
 
@@ -52,7 +52,7 @@ class Sources:
         """Poll the sources."""
         places = {}
         for source in self._format.sources(self._run):
-            state = state_of(source.path)
+            state = state_of_source(source)
             if state is not None:
                 places[source.name] = SourceState(source, state)
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
@@ -89,7 +89,7 @@ class Sources:
         return [
             RunFile(
                 name=name,
-                size_bytes=place.state.size,
+                size_bytes=size_of(place.source.path) if place.source.stream else place.state.size,
                 changed_s=place.state.mtime_ns / 1e9,
                 what="annotations" if place.source.annotates else "samples",
             )

@@ -241,7 +241,7 @@ def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
 def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
     """Scan one part of a source and write its scalars. Returns None if the file is gone."""
     splittable = by_name(run.format).splittable
-    state = fingerprint.state_of(source.path)
+    state = fingerprint.state_of_source(source)
     if state is None:
         return None
     is_open = has_open_grid(splittable, source.path)
@@ -297,7 +297,7 @@ def records_of(
     """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
         return None
-    state = fingerprint.state_of(source.path)
+    state = fingerprint.state_of_source(source)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
     return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted, loss)

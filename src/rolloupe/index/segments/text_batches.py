@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.index.fingerprint import state_of, still_holds
+from rolloupe.index.fingerprint import state_of_source, still_holds
 from rolloupe.index.segments.texts import CONTENTS, text_of, text_table_of
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
@@ -77,7 +77,7 @@ def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
 def _scanned(
     info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str], done: int
 ) -> Iterator[TextBatch]:
-    state = None if source is None else state_of(source.path)
+    state = None if source is None else state_of_source(source)
     if source is None or state is None:
         raise SourceChanged(f"{piece.source} is gone, and the index lacks its texts")
     if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):

@@ -40,13 +40,13 @@ def begins_as(kind: str, location: Location) -> Beginning:
 def project_runs(location: Location) -> list[ProjectRun]:
     """List the runs of a database of trackio; none of another file."""
     try:
-        return _project_runs(location, *_states(location))
+        return _project_runs(location, *states_of(location))
     except (BadDatabase, OSError):
         return []
 
 
-def _states(location: Location) -> tuple[int, ...]:
-    """What changes with a row of a database, also in the files beside it."""
+def states_of(location: Location) -> tuple[int, ...]:
+    """Return what changes with a row of a database, also in the files beside it."""
     state = path_state(location.path)
     found = [state.st_ino, state.st_size, state.st_mtime_ns]
     for ending in SIDE_FILES:

@@ -36,12 +36,12 @@ def project_runs(location: Location) -> list[ProjectRun]:
 
 
 def _project_runs(database: apsw.Connection) -> list[ProjectRun]:
-    metrics = _columns(database, "metrics")
+    metrics = columns_of(database, "metrics")
     if not {*metrics} >= _USED:
         return []
-    texts = _Decoder(database)
+    texts = DatabaseTexts(database)
     key = "run_id" if "run_id" in metrics else "run_name"
-    table = "configs" if key in _columns(database, "configs") else "metrics"
+    table = "configs" if key in columns_of(database, "configs") else "metrics"
     logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND CAST(row.metrics AS TEXT) != '{{}}'"  # noqa: S608 - names of ours
     runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
     rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
@@ -55,7 +55,7 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
 
 def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
     runs: dict[str, LoggedRun] = {}
-    columns, texts = _columns(database, "metrics"), _Decoder(database)
+    columns, texts = columns_of(database, "metrics"), DatabaseTexts(database)
     if not {*columns} >= _USED:
         raise ValueError("it is no database of trackio")
     key = "run_id" if "run_id" in columns else "run_name"
@@ -74,8 +74,8 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
         run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
         if values:
             run.rows.append(row)
-    if "config" in _columns(database, "configs"):
-        key = "run_id" if "run_id" in _columns(database, "configs") else "run_name"
+    if "config" in columns_of(database, "configs"):
+        key = "run_id" if "run_id" in columns_of(database, "configs") else "run_name"
         configs = f"SELECT CAST({key} AS BLOB), CAST(config AS BLOB) FROM configs"  # noqa: S608 - names of ours
         for run_id, config in database.execute(configs):
             found, own_id = parsed(config or b""), texts.name(run_id)
@@ -85,7 +85,7 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
     return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
 
 
-def _columns(database: apsw.Connection, table: str) -> list[str]:
+def columns_of(database: apsw.Connection, table: str) -> list[str]:
     """Return the columns that a table stores; of a view, which may compute without end, none."""
     stored = (
         "SELECT info.name FROM sqlite_schema AS one, pragma_table_info(one.name) AS info "
@@ -94,13 +94,14 @@ def _columns(database: apsw.Connection, table: str) -> list[str]:
     return [str(row[0]) for row in database.execute(stored, (table,))]
 
 
-class _Decoder:
+class DatabaseTexts:
     """Texts of a database as its bytes: SQLite fails for all rows where one is not in its encoding."""
 
     def __init__(self, database: apsw.Connection) -> None:
         self._encoding = str(database.pragma("encoding"))
 
     def of(self, value: bytes | None) -> str:
+        """A text."""
         return str(value) if value is None else value.decode(self._encoding, "replace")
 
     def name(self, value: bytes | None) -> str:

@@ -1,0 +1,1 @@
+"""Samples that trainers leave with an experiment tracker: its tables, traces and texts."""

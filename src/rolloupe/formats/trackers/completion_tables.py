@@ -1,0 +1,170 @@
+"""Tables of samples that trainers log: rows of TRL, ms-swift, verl, OpenRLHF, NeMo-RL and prime-rl.
+
+Sources: TRL's and ms-swift's `completions`, verl's `val/generations` (wide: a row a validation; elsewhere a row a
+sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, prime-rl's `samples`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rolloupe.formats.generic.keys import has_sample, roles_of
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.tables.columns import unpacked
+from rolloupe.formats.trackers.logged_samples import (
+    LoggedSample,
+    as_bytes,
+    first_answer,
+    name_of,
+    split_named,
+    with_numbers,
+)
+
+UNWEIGHTED = "the reward is the sum of its parts without weights: neither a total nor weights are known"
+FULL_RESULT = "Full result"
+"""The one column of NeMo-RL's tables: a rollout of NeMo-Gym as JSON."""
+
+_WIDE = re.compile(r"(input|output|score)_([0-9]{1,9})")
+_GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
+_TURN = re.compile(r"<(system|user|assistant|tool)>")
+
+
+def samples_of_table(
+    key: str, rows: Sequence[Any], step: int | None, split: str = "", weights: Any = None
+) -> list[LoggedSample]:
+    """Return the samples of a table that a trainer logged under a key; none of a table of anything else.
+
+    `weights` are those of the reward functions, in the order of their columns; empty: 1 for each; None: unknown.
+    """
+    objects = [with_numbers(row) for row in rows if isinstance(row, dict)]
+    if not objects or len(objects) != len(rows):
+        return []
+    split = split or split_named(key)
+    first = objects[0]
+    if {"prompt", "completion"} <= first.keys():
+        names = _functions(objects)
+        return [_of_completion(row, names, step, split, weights) for row in objects]
+    if {"input_1", "output_1"} <= first.keys():
+        return [one for row in objects for one in _of_wide(row, step, split)]
+    if first.keys() == {FULL_RESULT}:
+        return [_of_gym(unpacked(row[FULL_RESULT]), step, split) for row in objects]
+    if {"text", "reward"} <= first.keys():
+        return [_plain(row | {"prompt": None, "response": row["text"]}, step, split, "text") for row in objects]
+    if {"messages", "reward"} <= first.keys():
+        return [_of_messages(row, step, split) for row in objects]
+    roles = roles_of(first)
+    if roles.prompt and roles.response and (roles.score or has_sample(first, roles)):
+        own = {"prompt": roles.prompt, "response": roles.response, "reward": roles.score}
+        return [_renamed(row, own, step, split) for row in objects]
+    return []
+
+
+def fingerprints(rows: Sequence[Any]) -> tuple[str, ...]:
+    """Return a word for each row of a table, the same for equal rows."""
+    return tuple(fields.digest(as_bytes(row).decode("utf-8", "replace")) for row in rows)
+
+
+def _functions(rows: Sequence[Record]) -> list[str]:
+    """The columns of reward functions: those of numbers alone right behind the completion."""
+    names = list(rows[0])
+    found = []
+    for name in names[names.index("completion") + 1 :]:
+        values = [row.get(name) for row in rows]
+        is_numeric = all(value is None or fields.number(value) is not None for value in values)
+        if name in ("advantage", "advantages") or not is_numeric or any(isinstance(one, bool) for one in values):
+            break
+        found.append(name)
+    return found
+
+
+def _of_completion(row: Record, names: list[str], step: int | None, split: str, weights: Any) -> LoggedSample:
+    parts = {name: number for name in names if (number := fields.number(row.get(name))) is not None}
+    are_known = isinstance(weights, list) and len(weights) in (0, len(names))
+    by_name = dict(zip(names, weights, strict=False)) if are_known else {}
+    finite = [
+        number * (fields.number(by_name.get(name, 1)) or 0.0) for name, number in parts.items() if number == number
+    ]
+    record = {name: value for name, value in row.items() if name not in (*names, "completion", "advantages")}
+    record |= {f"reward.{name}": number for name, number in parts.items()}
+    record |= {"response": row["completion"], "reward": sum(finite) if finite else None}
+    if "advantages" in row:
+        record["advantage"] = row["advantages"]
+    notes = () if are_known or len(names) < 2 or not finite else (UNWEIGHTED,)
+    return LoggedSample(_with_step(record, step), split, "", notes)
+
+
+def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:
+    """The samples of one validation of verl, which is a row with three columns for each."""
+    names = {"input": "prompt", "output": "response", "score": "reward"}
+    found: dict[str, Record] = {}
+    for name, value in row.items():
+        if match := _WIDE.fullmatch(name):
+            found.setdefault(match[2], {})[names[match[1]]] = value
+    shared = {"step": row["step"]} if "step" in row else {}
+    return [
+        LoggedSample(_with_step(shared | record, step), split, number)
+        for number, record in found.items()
+        if record.get("response") is not None or record.get("prompt") is not None
+    ]
+
+
+def _of_gym(row: Any, step: int | None, split: str) -> LoggedSample:
+    known = row if isinstance(row, dict) else {"response": row}
+    asked, answer = known.get("responses_create_params"), known.get("response")
+    prompt = asked.get("input") if isinstance(asked, dict) else None
+    response = answer.get("output") if isinstance(answer, dict) else answer
+    agent = known.get("agent_ref")
+    names = ("responses_create_params", "response", "agent_ref")
+    record = {name: value for name, value in known.items() if name not in names}
+    record |= {"prompt": prompt, "response": response, "reward": known.get("reward")}
+    if isinstance(agent, dict) and name_of(agent.get("name")):
+        record["env_name"] = agent["name"]
+    return LoggedSample(_with_step(record, step), split)
+
+
+def _of_messages(row: Record, step: int | None, split: str) -> LoggedSample:
+    """A sample whose conversation is in one column, as messages or as a text with roles between angle brackets."""
+    messages = unpacked(row["messages"])
+    if isinstance(messages, str):
+        messages = _turns(messages)
+    first = first_answer(messages) if isinstance(messages, list) else 0
+    record = {name: value for name, value in row.items() if name not in ("messages", *_GROUPS)}
+    texts = {"prompt": messages[:first], "response": messages[first:]} if isinstance(messages, list) else {}
+    return _plain(record | (texts or {"response": messages}) | _group(row), step, split)
+
+
+def _turns(text: str) -> Any:
+    """The turns of a text whose roles stand in angle brackets before them; a text without any unchanged."""
+    if not _TURN.match(text):
+        return text
+    pieces = _TURN.split(text)[1:]
+    return [{"role": role, "content": content} for role, content in zip(pieces[::2], pieces[1::2], strict=True)]
+
+
+def _group(row: Record) -> Record:
+    group = next((row[name] for name in _GROUPS if name_of(row.get(name))), None)
+    return {} if group is None else {"group": group}
+
+
+def _renamed(row: Record, own: dict[str, str | None], step: int | None, split: str) -> LoggedSample:
+    record = {name: value for name, value in row.items() if name not in (*own.values(), *_GROUPS)}
+    record |= {role: row.get(name) for role, name in own.items() if name}
+    return _plain(record | _group(row), step, split)
+
+
+def _plain(row: Record, step: int | None, split: str, *left_out: str) -> LoggedSample:
+    index = name_of(row.get("sample_index"))
+    record = {name: value for name, value in row.items() if name not in ("sample_index", *left_out)}
+    return LoggedSample(_with_step(record, step), split, index)
+
+
+def _with_step(record: Record, step: int | None) -> Record:
+    """A record with the step of its own row, else that of its table."""
+    own = next((number for name in ("step", "global_step") if (number := _step(record.get(name))) is not None), None)
+    others = {name: value for name, value in record.items() if name not in ("step", "global_step")}
+    return others | {"step": step if own is None else own}
+
+
+def _step(value: object) -> int | None:
+    return fields.integer(value)

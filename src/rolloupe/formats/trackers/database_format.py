@@ -1,0 +1,131 @@
+"""Formats whose samples are rows of a SQLite database: the rows of a run in a table are a stream.
+
+Each row has the same number of bytes in the stream, whatever it holds, so that rows that are added lengthen it and
+change nothing else. A part of the index then is some hundreds or thousands of rows.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from rolloupe.formats.base import changed
+from rolloupe.formats.reading.files import links_of
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
+from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples, as_bytes
+from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Sample, SampleRow, Scanned, Source
+
+WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
+"""How many bytes a row may have in the stream of its table: about as many as the first rows have on average."""
+
+
+class RowsOfTable(Struct, frozen=True):
+    """The rows of a run in a table."""
+
+    table: str
+    ids: tuple[str, ...]
+    """What identifies the run there: one for each process that writes for it."""
+    first: int
+    """The number of its first row."""
+    width: int
+    """How many bytes each row has in the stream."""
+
+    def number_at(self, place: int) -> int:
+        """Return the number of the first row that begins at a place of the stream, or behind it."""
+        return self.first + -(-place // self.width)
+
+    def place_of(self, number: int) -> int:
+        """Return where a row begins in the stream."""
+        return (number - self.first) * self.width
+
+
+def width_for(size_bytes: float | None) -> int:
+    """Return the width for rows of this average size."""
+    return next((width for width in WIDTHS if width >= (size_bytes or 0)), WIDTHS[-1])
+
+
+class DatabaseFormat(TrackerSamples):
+    """A format whose samples are rows of a database."""
+
+    splittable = True
+    suffixes = (".db",)
+    endings: ClassVar[tuple[str, ...]] = (".db",)
+
+    @abstractmethod
+    def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
+        """List where rows of the run lie, each with the number of its last row and the time of that in nanoseconds.
+
+        Must be cheap while the database does not change. Raises `BadDatabase`.
+        """
+
+    @abstractmethod
+    def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
+        """Yield the samples in the rows from number `first` to before `stop`, in their order."""
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        name = os.path.basename(run.root)
+        try:
+            tables = self.tables(run)
+        except (BadDatabase, OSError):
+            return []
+        return [
+            Source(
+                path=run.root,
+                name=f"{name}/{rows.table}",
+                root=links_of(run),
+                stream=RowStream(
+                    msgspec.json.encode(rows).decode(), rows.place_of(last + 1), changed_ns
+                ),
+            )
+            for rows, last, changed_ns in tables
+        ]  # fmt: skip
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        rows = _rows_of(source)
+        first, end = rows.number_at(start), rows.number_at(stop)
+        try:
+            found = self._read(source.location, rows, first, end) if first < end else []
+        except (BadDatabase, OSError) as error:
+            yield Problem(source=source.name, reason=str(error), start=start, transient=True)
+            return
+        for placed in found:
+            yield from self.placed_rows(run, source, placed)
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        placed, logged = self._placed(source, locator)
+        row = next(self.placed_rows(run, source, placed))
+        if not isinstance(row, SampleRow):
+            raise changed(source, locator.start, row.reason)
+        return self.whole_sample(run, row, locator, logged)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. Returns the row as JSON."""
+        return as_bytes(self._placed(source, locator)[0].record)
+
+    def _placed(self, source: Source, locator: Locator) -> tuple[Placed, LoggedSample]:
+        """Return the sample at a place. Raises `SourceChanged`."""
+        rows = _rows_of(source)
+        number = rows.number_at(locator.start)
+        try:
+            found = self._read(source.location, rows, number, number + 1)
+        except (BadDatabase, OSError) as error:
+            raise changed(source, locator.start, str(error)) from None
+        for placed in found:
+            if placed.part == locator.part and isinstance(placed.found, LoggedSample):
+                return placed, placed.found
+        raise changed(source, locator.start, f"its row {number} is gone")
+
+    def _read(self, location: Location, rows: RowsOfTable, first: int, stop: int) -> list[Placed]:
+        return read_database(location, lambda database: [*self.samples(database, rows, first, stop)])
+
+
+def _rows_of(source: Source) -> RowsOfTable:
+    assert source.stream is not None, "a source of a database is a stream"
+    return msgspec.json.decode(source.stream.word, type=RowsOfTable)
