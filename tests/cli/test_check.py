@@ -44,7 +44,7 @@ def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> N
     assert (done.code, done.err) == (0, "") and "Nothing stands out" in done.out
     done = rolloupe("check", broken, "--without", "nan")
     assert done.code == 2 and "No rule 'nan'; there are: entropy_collapse" in done.err
-    assert "not_finite (error): a metric of the trainer" in rolloupe("check", broken, "--rules").out
+    assert "not_finite (error): a metric of the update" in rolloupe("check", broken, "--rules").out
 
 
 def test_a_rule_is_switched_off_with_a_reason_until_it_is_switched_on(broken: Path, tmp_path: Path) -> None:

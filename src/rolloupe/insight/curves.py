@@ -32,13 +32,18 @@ class History(NamedTuple):
         """Return the points with finite values."""
         return self.at(np.isfinite(self.values))
 
+    def ends(self) -> tuple[Floats, Floats]:
+        """The values of the first and of the last fifth of the points."""
+        width = max(1, len(self) // 5)
+        return self.values[:width], self.values[-width:]
+
     def early(self) -> float:
         """The median of the first fifth of the points."""
-        return float(np.median(self.values[: max(1, len(self) // 5)]))
+        return float(np.median(self.ends()[0]))
 
     def late(self) -> float:
         """The median of the last fifth of the points."""
-        return float(np.median(self.values[-max(1, len(self) // 5) :]))
+        return float(np.median(self.ends()[1]))
 
     def late_steps(self) -> tuple[int, int]:
         """The steps of the last fifth of the points."""
@@ -54,6 +59,9 @@ class HasCurves(Protocol):
 
     def names(self, kind: str) -> list[str]:
         """Return the names of the trainer's metrics (`trainer`), or of the evaluations (`eval`)."""
+
+    def wrong(self, split: str) -> str:
+        """Return the filter of the wrong answers of a split; of the first one if it is empty."""
 
 
 class RunCurves:
@@ -77,6 +85,10 @@ class RunCurves:
     def names(self, kind: str) -> list[str]:
         """See `HasCurves`."""
         return query.metric_names(self._run) if kind == "trainer" else [one.split for one in query.judges(self._run)]
+
+    def wrong(self, split: str) -> str:
+        """See `HasCurves`."""
+        return query.wrong_answers(self._run, split)
 
 
 Candidate = tuple[str, str, str]

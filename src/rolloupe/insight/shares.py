@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
 
 LEAST = 10
 """The least number of steps to compare."""
+
+ERRORS = 2.0
+"""By so many standard errors must a rise exceed what is worth a look: shares of few samples are coarse."""
 
 
 class RisingRule(NamedTuple):
@@ -23,13 +28,20 @@ class RisingRule(NamedTuple):
         curve = source.curve("sample", self.metric, "mean")
         if curve is None or len(curve := curve.finite()) < LEAST:
             return
-        early, late = curve.early(), curve.late()
-        if late > 2 * early and late > early + self.rise:
+        early, late = (float(np.mean(part)) for part in curve.ends())
+        noise = ERRORS * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
+        if late > 2 * early and late > early + self.rise + noise:
             of = CurveName("sample", self.metric)
             text = f"in the last fifth of the steps; {early:.0%} in the first"
-            yield Alarm(f"{self.what} rise to {late:.0%}", text, *curve.late_steps(), sort=self.metric, curves=(of,))
+            yield Alarm(
+                f"{self.what} rise to {late:.0%}", text, *curve.late_steps(),
+                where=f"{self.metric} > {early + self.rise:.2g}", sort=self.metric, curves=(of,),
+            )  # fmt: skip
 
     def rule(self, name: str, title: str) -> Rule:
         """Return the rule."""
-        words = f"the share in the last fifth of the steps is twice that of the first, and {self.rise:.0%} more"
+        words = (
+            f"the mean share in the last fifth of the steps is twice that of the first, and {self.rise:.0%} more, by "
+            f"{ERRORS:g} standard errors"
+        )
         return Rule(name, title, words, self.look)

@@ -1,5 +1,10 @@
-"""Values that stand out from those before them, and the rules that look for such values."""
+"""Values that stand out from those before them, and the rules that look for such values.
 
+Values are compared by their logarithms: what jumps (KL, norms, ratios) is positive, and moves by factors. Values of 0
+or less are no history: KL is 0 until the policy changes.
+"""
+
+import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,10 +23,13 @@ MAD_TO_STD = 1.4826
 """What the median absolute deviation is multiplied by to estimate a standard deviation."""
 
 RECORD = 2.0
-"""How many times the greatest value before it a spike has."""
+"""How many times the greatest value before it a spike usually has, other spikes left out."""
+
+ROUNDING = 1.01
+"""More than what the digits of a filter lose."""
 
 EVEN = 0.05
-"""The least deviation, as a share of the median: a curve without noise still may move by so much."""
+"""The least deviation of logarithms: a curve without noise still may move by so much."""
 
 
 class Spike(NamedTuple):
@@ -31,20 +39,21 @@ class Spike(NamedTuple):
     usual: float
 
 
-def spikes(history: History, times: float, deviations: float) -> list[Spike]:
+def spikes(history: History, times: float, deviations: float, record: float = RECORD) -> list[Spike]:
     """Return the spikes of a curve.
 
     A value stands out if it is more than `times` the median of the last ones before it, exceeds it by so many robust
-    standard deviations, and is `RECORD` times the greatest before it. It takes no part in what later values are
-    compared with, unless so many follow it that they are a level of their own.
+    standard deviations of their logarithms, and is `record` times the greatest before it. It takes no part in what
+    later values are compared with, unless so many follow it that they are a level of their own.
     """
+    history = history.at(history.values > 0)
     found: list[Spike] = []
     before = _Before()
     start, usual = -1, 0.0
-    values = history.values.tolist()
+    values = np.log(history.values).tolist()
     for at, value in enumerate(values):
-        if before.is_exceeded(value, times, deviations):
-            start, usual = (at, before.median) if start < 0 else (start, usual)
+        if before.is_exceeded(value, math.log(times), deviations, math.log(record)):
+            start, usual = (at, math.exp(before.median)) if start < 0 else (start, usual)
             if at + 1 - start == WINDOW:
                 before = _Before(values[start : at + 1])
             continue
@@ -56,12 +65,12 @@ def spikes(history: History, times: float, deviations: float) -> list[Spike]:
 
 
 class _Before:
-    """The values that later ones are compared with."""
+    """The logarithms that later ones are compared with."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
         self._last: deque[float] = deque()
         self._sorted: list[float] = []
-        self._greatest = 0.0
+        self._greatest = -math.inf
         for value in values:
             self.add(value)
 
@@ -77,11 +86,11 @@ class _Before:
         middle = len(self._sorted) // 2
         return (self._sorted[middle] + self._sorted[~middle]) / 2
 
-    def is_exceeded(self, value: float, times: float, deviations: float) -> bool:
-        if len(self._last) < LEAST or value <= max(times * abs(self.median), RECORD * self._greatest):
+    def is_exceeded(self, value: float, least: float, deviations: float, record: float) -> bool:
+        if len(self._last) < LEAST or value <= max(self.median + least, self._greatest + record):
             return False
         spread = MAD_TO_STD * float(np.median(np.abs(np.array(self._sorted) - self.median)))
-        return value > self.median + deviations * max(spread, EVEN * abs(self.median))
+        return value > self.median + deviations * max(spread, EVEN)
 
 
 class SpikeRule(NamedTuple):
@@ -94,13 +103,14 @@ class SpikeRule(NamedTuple):
     times: float
     deviations: float
     sort: str
+    record: float = RECORD
 
     def look(self, source: HasCurves) -> Iterator[Alarm]:
         """Raise an alarm for each spike; curves that spike together have one."""
         found: list[Alarm] = []
         for which, curve in all_curves(source, self.candidates, self.pattern):
-            for spike in spikes(curve, self.times, self.deviations):
-                new = self._alarm(which, spike)
+            for spike in spikes(curve, self.times, self.deviations, self.record):
+                new = self._alarm(source, which, spike)
                 at = next((at for at, one in enumerate(found) if _is_together(one, new)), None)
                 if at is None:
                     found.append(new)
@@ -108,19 +118,30 @@ class SpikeRule(NamedTuple):
                     found[at] = found[at]._replace(curves=(*found[at].curves, which))
         yield from found
 
-    def _alarm(self, which: CurveName, spike: Spike) -> Alarm:
+    def _alarm(self, source: HasCurves, which: CurveName, spike: Spike) -> Alarm:
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
-        ratio = f", {worst / usual:.3g} times the median before" if usual > 0 else ""
         where = f"step {first}" if first == last else f"steps {first} to {last}"
-        title, text = f"{self.what} spikes at {where}", f"{which.name} is {worst:.3g}{ratio}"
-        return Alarm(title, text, first, last, sort=self.sort, curves=(which,))
+        title = f"{self.what} spikes at {where}"
+        text = f"{which.name} is {worst:.3g}, {worst / usual:.3g} times the median before"
+        return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(which,))
+
+    def _where(self, source: HasCurves, first: int, last: int) -> str:
+        """The filter of the samples that exceed what the greatest of a step usually is, if there are such samples."""
+        own = source.curve("sample", self.sort, "max") if self.sort else None
+        if own is None:
+            return ""
+        before = own.at(own.steps < first).finite().values[-WINDOW:]
+        during = own.at((own.steps >= first) & (own.steps <= last)).finite().values
+        usual = float(np.median(before)) if len(before) else math.inf
+        return f"{self.sort} > {usual:.3g}" if during.max(initial=-math.inf) > ROUNDING * usual else ""
 
     def rule(self, name: str, title: str) -> Rule:
         """Return the rule."""
         words = (
-            f"a step exceeds {self.times:g} times the median of the {WINDOW} steps before, that median by "
-            f"{self.deviations:g} robust standard deviations, and {RECORD:g} times the greatest value before"
+            f"a step exceeds {self.times:g} times the median of the {WINDOW} positive values before, that median by "
+            f"{self.deviations:g} robust standard deviations of their logarithms, and {self.record:g} times the "
+            "greatest value before"
         )
         return Rule(name, title, words, self.look)
 

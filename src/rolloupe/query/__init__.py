@@ -9,7 +9,7 @@ from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_v
 from rolloupe.query.distribution.over_steps import Distribution, distribution
 from rolloupe.query.engine.database import save_memory
 from rolloupe.query.engine.names import has_column, is_derived, value_of, without_aliases
-from rolloupe.query.evals.grader import Judge, judges
+from rolloupe.query.evals.grader import Judge, judges, wrong_answers
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.filter.completion import Completion, Suggestion, complete
@@ -307,4 +307,5 @@ __all__ = [
     "words_of_steps",
     "worst_tokens",
     "worst_tokens_of",
+    "wrong_answers",
 ]

@@ -16,6 +16,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.evals.pass_at_k import ks_of, pass_all, pass_at
+from rolloupe.query.filter.parser import conditions
 from rolloupe.record import Recorder
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened, row
@@ -260,6 +261,9 @@ def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
         (found,) = query.evals(run)
         assert (found.metric, found.bar, found.reason) == (metric, judge.bar.value, judge.bar.reason)
         assert query.grid(run, "eval/x").metric == metric
+        wrong = query.SampleQuery(where=conditions(query.wrong_answers(run, "eval/x")))
+        right = sum(one.samples * (one.correct or 0) for one in found.steps)
+        assert len([*query.every(run, wrong)]) == 8 - right
         (named,) = query.evals(run, "reward")
         assert (named.metric, named.bar) == ("reward", 2)
         (asked,) = query.evals(run, threshold=0.25)

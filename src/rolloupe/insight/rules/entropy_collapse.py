@@ -8,6 +8,7 @@ from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, first_curve
 
 SHARE, LEAST = 0.2, 20
+OF_SAMPLES = "derived.mean_entropy"
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
@@ -22,9 +23,16 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         first, last = int(entropy.steps[high[-1] + 1]), int(entropy.steps[-1])
         text = f"{which.name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
         yield Alarm(
-            f"Entropy fell to {late:.3g}", text, first, last, sort="derived.mean_entropy", descending=False,
+            f"Entropy fell to {late:.3g}", text, first, last, where=_low(source), sort=OF_SAMPLES, descending=False,
             curves=(which,),
         )  # fmt: skip
+
+
+def _low(source: HasCurves) -> str:
+    """The filter of the samples whose entropy is low, if it is the same entropy."""
+    own = source.curve("sample", OF_SAMPLES, "mean")
+    is_same = own is not None and len(own := own.finite()) and own.late() < SHARE * own.early()
+    return f"{OF_SAMPLES} < {SHARE * own.early():.3g}" if own is not None and is_same else ""
 
 
 RULE = Rule(

@@ -34,6 +34,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
                 first,
                 last,
                 split=name,
+                where=source.wrong(name),
                 curves=(CurveName("sample", "reward"), CurveName("eval", "", name)),
             )
 

@@ -5,5 +5,5 @@ from rolloupe.insight.spikes import SpikeRule
 RULE = SpikeRule(
     candidates=[],
     pattern=r"(^|/)grad(ient)?_?norm(/mean)?$",
-    what="The gradient norm", times=10, deviations=20, sort="",
+    what="The gradient norm", times=8, deviations=6, sort="",
 ).rule("grad_norm_spike", "Gradient norm spikes")  # fmt: skip

@@ -17,20 +17,21 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     which, lengths = found
     rewards = source.curve("sample", "reward", "mean")
     times = lengths.late() / lengths.early()
-    is_paid = rewards is not None and len(rewards := rewards.finite()) and rewards.late() > rewards.early()
+    is_paid = rewards is None or not len(rewards := rewards.finite()) or rewards.late() > rewards.early()
     if times > (ALWAYS if is_paid else WITHOUT_REWARD):
         gain = "" if is_paid else ", and the reward is not higher"
         yield Alarm(
             f"Responses are {times:.2g} times as long",
             f"{lengths.late():,.0f} {UNITS[which.name]} in the last fifth of the steps, "
             f"{lengths.early():,.0f} in the first{gain}",
-            *lengths.late_steps(), sort=which.name, curves=(which,),
+            *lengths.late_steps(), where=f"{which.name} > {WITHOUT_REWARD * lengths.early():.0f}", sort=which.name,
+            curves=(which,),
         )  # fmt: skip
 
 
 RULE = Rule(
     "length_explosion", "Length explosion",
     f"the median length of the last fifth of {LEAST} steps or more is {ALWAYS:g} times that of the first, or "
-    f"{WITHOUT_REWARD:g} times without a higher reward",
+    f"{WITHOUT_REWARD:g} times and the reward is not higher",
     look,
 )  # fmt: skip

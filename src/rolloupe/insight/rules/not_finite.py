@@ -1,5 +1,6 @@
 """A metric of the trainer is no finite number at some steps."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,8 +9,15 @@ from numpy.typing import NDArray
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.tokens import Floats
 
 SHARE, LEAST = 0.5, 3
+
+UPDATE = re.compile(
+    r"(^|[/_])(loss|grad|kl|entropy|log_?prob|ratio|advantage|value|lr|learning_rate|perplexity|ppl|clip)"
+    r"|^((train|critic|rollout)/)?(reward|score)s?([/_]mean)?$"
+)
+"""Names of metrics of whole steps, above all of the update. Other means have no value where none has a sample."""
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
@@ -19,7 +27,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         curve = source.curve("trainer", name)
         if curve is None:
             continue
-        for step in curve.steps[_unusual(~np.isfinite(curve.values))].tolist():
+        unusual = _unusual(curve.values, is_of_update=bool(UPDATE.search(name.lower())))
+        for step in curve.steps[unusual].tolist():
             bad.setdefault(step, []).append(name)
     if bad:
         steps = sorted(bad)
@@ -30,22 +39,26 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1], curves=curves)
 
 
-def _unusual(is_bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _unusual(values: Floats, *, is_of_update: bool) -> NDArray[np.bool_]:
     """The points of a metric that are not finite though it usually is, or was until it was so no more."""
-    if is_bad.mean() <= SHARE:
+    is_bad = ~np.isfinite(values)
+    if is_of_update and is_bad.mean() <= SHARE:
         return is_bad
     finite = np.flatnonzero(~is_bad)
-    unusual = np.zeros_like(is_bad)
-    if len(finite) >= LEAST and is_bad[finite[0] : finite[-1]].mean() <= SHARE and is_bad[-1]:
-        unusual[finite[0] :] = is_bad[finite[0] :]
-    return unusual
+    was_usual = len(finite) >= LEAST and is_bad[finite[0] : finite[-1]].mean() <= SHARE
+    if was_usual and len(values) - finite[-1] > LEAST * np.diff(finite).max():
+        is_bad[: finite[-1]] = False
+        return is_bad
+    is_bad &= np.isinf(values)
+    return is_bad if len(finite) >= SHARE * len(values) else np.zeros_like(is_bad)
 
 
 RULE = Rule(
     "not_finite",
     "NaN",
-    f"a metric of the trainer that is finite at {SHARE:.0%} of its steps or more is not at some, or one that was so, "
-    f"at {LEAST} steps or more, never is again",
+    f"a metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more is "
+    "not at some, another one is infinite at some, or one that was finite never is again, for "
+    f"{LEAST} times as many steps as ever before",
     look,
     "error",
 )

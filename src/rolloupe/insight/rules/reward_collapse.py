@@ -30,7 +30,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         yield Alarm(
             f"Reward fell from {best:.3g} to {late:.3g}",
             f"median of the last {width} steps, and of the best {width} before them",
-            first, int(rewards.steps[-1]), sort="reward", descending=False, curves=(CurveName("sample", "reward"),),
+            first, int(rewards.steps[-1]), where=f"reward < {best:.3g}", sort="reward", descending=False,
+            curves=(CurveName("sample", "reward"),),
         )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         yield Alarm(
             f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
             f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
-            steps[0], steps[-1], sort="response_tokens",
+            steps[0], steps[-1], where=f"({source.wrong('')}) and response_tokens > {means[0]:.0f}",
+            sort="response_tokens",
             curves=(CurveName("outcome", "length_right"), CurveName("outcome", "length_wrong")),
         )  # fmt: skip
 

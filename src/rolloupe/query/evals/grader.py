@@ -8,9 +8,13 @@ the best reward.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rolloupe.columns import CHARTED
 from rolloupe.index import OpenRun, StepStats
 from rolloupe.index.segments.step_stats import Moments
+from rolloupe.query.engine.names import qualified
 from rolloupe.query.engine.relation import literal
+from rolloupe.query.filter.parser import quoted
+from rolloupe.query.steps.summaries import splits
 
 ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
 """Names that mean correctness. Longer names that contain them mean something else, as `format_correct` does."""
@@ -75,6 +79,17 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     if chosen == correctness and not is_explicit and threshold is None:
         bar = bar._replace(reason=why)
     return Judge(split, chosen, bar, choices)
+
+
+def wrong_answers(run: OpenRun, split: str) -> str:
+    """Return the filter of the wrong answers of a split, by its own grading; of the first split if it is empty."""
+    judge = judge_of(run, split or next((one.name for one in splits(run, quick=True)), "train"))
+    name = quoted(judge.metric if judge.metric in CHARTED else qualified(judge.metric, "metric"))
+    sign = ">" if judge.bar.falls else "<"
+    by_env = [f"(env = {quoted(env)} and {name} {sign} {value:g})" for env, value in judge.bar.by_env]
+    others = [f"not env in ({', '.join(quoted(env) for env, _ in judge.bar.by_env)})"] if by_env else []
+    rest = " and ".join([*others, f"{name} {sign} {judge.bar.value:g}"])
+    return " or ".join([*by_env, f"({rest})"]) if by_env else rest
 
 
 def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:

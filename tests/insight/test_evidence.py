@@ -1,0 +1,69 @@
+"""The link of an alarm leads to the samples that show it, and to no others."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import rolloupe
+from rolloupe import Recorder
+from rolloupe.api import Run
+from rolloupe.insight import Alarm
+from rolloupe.query import SampleQuery
+
+STEPS, SIZE = 40, 24
+LATE = 30
+
+
+@pytest.fixture(scope="module")
+def bad_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A run on which much goes wrong from step 30 on."""
+    folder = tmp_path_factory.mktemp("bad")
+    with Recorder(folder / "run", code=None) as run:
+        for step in range(STEPS):
+            _record(run, step, is_late=step >= LATE)
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        runs.only().wait(texts=True)
+        yield runs.only()
+
+
+def _record(run: Recorder, step: int, *, is_late: bool) -> None:
+    for index in range(SIZE):
+        is_right = index % 2 == 0 and not (is_late and index > 8)
+        spike = 100.0 if step == 36 and index == 3 else 1.0
+        response = "again and again and " * 20 if is_late and index > 8 else " ".join(map(str, range(step, step + 40)))
+        run.sample(
+            step=step, group=str(index // 6), index=index, prompt="?", reward=float(is_right),
+            advantage=0.0 if is_late and index > 11 else 1.0,
+            response=("<think> never closed " if is_late and index > 11 else "") + response,
+            response_tokens=[100, 90 if is_right else 160][index > 3] * (6 if is_late and index > 4 else 1),
+            tokens=["a", "b"], series={"logprobs": [-1.0, -1.0], "ref_logprobs": [-1.0, -1.0 - 0.1 * spike],
+                                       "entropy": [0.02, 0.02] if is_late and index > 2 else [1.0, 1.0 + index / 10]},
+        )  # fmt: skip
+        if step % 2 == 0 and step:
+            run.sample(
+                step=step, split="eval/math", group=str(index), prompt=f"{index}?", response="4", index=0,
+                reward=float(index < 14 - step // 3),
+            )  # fmt: skip
+
+
+def _shown(run: Run, alarm: Alarm) -> tuple[int, int]:
+    """The number of samples that the link shows, and of those in its steps."""
+    split, steps = alarm.split or "train", (alarm.first_step, alarm.last_step)
+    whole = SampleQuery(splits=(split,), step_min=steps[0], step_max=steps[1])
+    return len([*run.samples(where=alarm.where, split=split, steps=steps)]), run.total(whole)
+
+
+WITH_FILTER = {
+    "entropy_collapse", "kl_spike", "length_explosion", "no_spread", "repeated_text", "reward_collapse",
+    "unclosed_think", "wrong_longer",
+}  # fmt: skip
+
+
+def test_the_link_of_an_alarm_shows_some_of_its_samples(bad_run: Run) -> None:
+    found = {one.rule.name: one.alarm for one in bad_run.check()}
+    assert found.keys() >= WITH_FILTER, found.keys()
+    for rule in WITH_FILTER:
+        shown, whole = _shown(bad_run, found[rule])
+        assert found[rule].where and 0 < shown < whole, (rule, found[rule].where, shown, whole)
+    assert found["kl_spike"].where.startswith("derived.max_kl > ") and _shown(bad_run, found["kl_spike"])[0] == 1
+    assert found["wrong_longer"].where.startswith("(reward < 1) and response_tokens > ")
