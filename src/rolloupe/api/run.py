@@ -800,17 +800,17 @@ class Run:
         return run
 
     def _ready_for(self, names: Iterable[str], filters: Iterable[str] = ()) -> "OpenRun":
-        """Return the run as `_ready` does, with all derived metrics if these names or filters include one."""
+        """Return the run as `_ready` does, with derived metrics and tokens if these names or filters need any."""
         for where in filters:
             if where.strip():
                 self._ready_with_derived(sample_query(where=where))
         run = self._ready()
-        return self._ready(derived=any(queries.is_derived(run, name) for name in names))
+        return self._ready(derived=any(queries.is_derived(run, one) or queries.needs_tokens(run, one) for one in names))
 
     def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
         """Return the run as `_ready` does, with what curves and their filters need."""
         asked = [*curves, *(one.x for one in curves if one.x is not None)]
-        names = (one.name for one in asked if one.kind in ("sample", "cumulative"))
+        names = (one.name for one in asked if one.kind in ("sample", "cumulative", "token"))
         return self._ready_for(names, (one.options.where for one in asked))
 
     def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":

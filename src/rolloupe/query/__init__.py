@@ -89,7 +89,8 @@ from rolloupe.query.several_runs.shared_prompts import (
 )
 from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
-from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
+from rolloupe.query.steps.summaries import columns, groups, splits, steps, token_series_names, value_names
+from rolloupe.query.steps.token_points import needs_tokens, series
 from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
 from rolloupe.query.tokens.extremes import token_series
 from rolloupe.query.tokens.group_advantages import with_group_advantages
@@ -258,6 +259,7 @@ __all__ = [
     "metric_values",
     "metrics",
     "named",
+    "needs_tokens",
     "needs_whole_index",
     "neighbours",
     "newest",

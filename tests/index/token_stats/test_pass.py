@@ -20,8 +20,9 @@ from rolloupe.errors import SourceChanged
 from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments import grid as grids
 from rolloupe.index.token_stats import files
-from rolloupe.query import SampleQuery
+from rolloupe.query import SampleQuery, Stats
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.steps.token_points import token_points
 from rolloupe.query.tokens.series import series_of
 from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
@@ -244,7 +245,7 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
         for number in range(6):
             own: dict[str, Any] = {
                 "tokens": ["a", "b", f"c{number}", "d"],
-                "series": {"logprobs": [-1.0] * 4, "trainer_logprobs": [-1.5] * 4},
+                "series": {"logprobs": [-1.0 - number] * 4, "trainer_logprobs": [-1.5] * 4},
                 "discarded": "in its record" if number == 5 else None,
             }
             uids.append(recorder.sample(step=0, prompt=f"p{number}", response="abcd", advantage=1.0, **own))
@@ -263,15 +264,27 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
         total = 4 * len(numbers)
         return {f"c{number}" for number in numbers}, total, len(numbers), {total}
 
+    def step_series(run: OpenRun) -> tuple[Stats, Stats, list[float]]:
+        """The logprobs in the curve and at the step, and the extremes there."""
+        (point,) = token_points(run, "logprobs")
+        (found,) = [one for one in query.token_series(run, "train", 0) if one.name == "logprobs"]
+        return point.stats, found.stats, [one.value for one in (*found.lowest, *found.highest)]
+
     def become(run: OpenRun, *numbers: int) -> bool:
         try:
-            return counts(run) == of(*numbers)
+            values = np.repeat([-1.0 - number for number in numbers], 4)
+            curve, step, extremes = step_series(run)
+            for stats in (curve, step):
+                expected = (len(values), values.mean(), values.std(), values.min(), values.max())
+                if (stats.count, stats.mean, stats.std, stats.min, stats.max) != pytest.approx(expected):
+                    return False
+            return counts(run) == of(*numbers) and {*extremes} == {*values.tolist()}
         except SourceChanged:  # a file is being written again
             return False
 
     with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert counts(run) == of(0, 1, 2, 3, 4)
+        assert become(run, 0, 1, 2, 3, 4)
         with rolloupe.Recorder(tmp_path / "run", producer="b") as recorder:
             recorder.annotate(uids[1], discarded="zero advantage")
             recorder.annotate(uids[2], discarded="zero advantage")
@@ -289,7 +302,7 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
             recorder.annotate(uids[1], metrics={"rank": 1.0})
         eventually(lambda: become(run, 2, 3, 4, 5))
     with settled(tmp_path / "run", tmp_path / "other") as library:
-        assert counts(library.runs[0]) == of(2, 3, 4, 5)
+        assert become(library.runs[0], 2, 3, 4, 5)
     assert contents(tmp_path / "index") == contents(tmp_path / "other")
 
 

@@ -4,7 +4,7 @@ The pass also computes the derived metrics of token series, and adds them to the
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from rolloupe.index.token_stats.words import WordNumbers, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch, first_tokens
 
-VERSION = 9
+VERSION = 10
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
@@ -91,8 +91,7 @@ def keep_freed_memory() -> None:
 def _write(path: Path, records: PartRecords) -> DerivedMeta:
     keep_freed_memory()
     rows = _rows_of(path)
-    discarded = [records.noted.discarded.get(number, bool(row.discarded)) for number, row in enumerate(rows)]
-    reading = _TokensOfPart(rows, discarded, records.loss)
+    reading = _TokensOfPart(rows, records.noted.discarded, records.loss)
     places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
@@ -142,19 +141,23 @@ class _Waiting(NamedTuple):
 class _StepTotals:
     """The statistics of the samples of a step of a launch that were not discarded."""
 
-    def __init__(self, loss: RunLoss | None) -> None:
-        self._loss = loss
+    def __init__(self, loss: RunLoss | None, *, has_moments: bool) -> None:
+        self._loss, self._has_moments = loss, has_moments
         self.series: dict[str, SeriesTotals] = {}
         self.positions: dict[str, PositionTotals] = defaultdict(PositionTotals)
         self.words = WordTotals()
         self.masked: dict[str, MaskedSums] = {}
+
+    def rows(self) -> dict[str, SeriesTotals]:
+        """The totals of each series; before them, under `WHOLE_STEP`, none."""
+        return {WHOLE_STEP: SeriesTotals("recorded", has_moments=self._has_moments), **self.series}
 
     def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
         """Add the tokens of a batch, whose words have these numbers."""
         runs = PositionRuns(batch)
         for name, series in batch.series.items():
             if name not in self.series and len(self.series) < MAX_SERIES:
-                self.series[name] = SeriesTotals(series.origin)
+                self.series[name] = SeriesTotals(series.origin, has_moments=self._has_moments)
             if name in self.series:
                 self.series[name].add(batch, name)
                 self.positions[name].add(runs.sums(series.values))
@@ -165,10 +168,12 @@ class _StepTotals:
 
 
 class _TokensOfPart:
-    """The statistics of the samples of a segment."""
+    """The statistics of the samples of a segment; `annotated` says which of them were discarded, as in `Noted`."""
 
-    def __init__(self, rows: Sequence[SampleRow], discarded: Sequence[bool], loss: RunLoss | None) -> None:
-        self._rows, self._discarded, self._loss = rows, discarded, loss
+    def __init__(self, rows: Sequence[SampleRow], annotated: Mapping[int, bool], loss: RunLoss | None) -> None:
+        self._rows, self._loss = rows, loss
+        self._discarded = [annotated.get(number, bool(row.discarded)) for number, row in enumerate(rows)]
+        self._has_moments = any(self._discarded[number] != bool(rows[number].discarded) for number in annotated)
         self._waiting: dict[tuple[object, ...], _Waiting] = {}
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
@@ -216,7 +221,8 @@ class _TokensOfPart:
             return
         row = self._rows[waiting.rows[0]]
         words = self.vocabulary.numbers_of(batch)
-        of_step = self.totals.setdefault((row.split, row.step, row.launch), _StepTotals(self._loss))
+        key = (row.split, row.step, row.launch)
+        of_step = self.totals.setdefault(key, _StepTotals(self._loss, has_moments=self._has_moments))
         if not self._discarded[waiting.rows[0]]:
             of_step.add(batch, words)
         self.word_rows.add(batch, words)
@@ -228,8 +234,7 @@ class _TokensOfPart:
 
 def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> pa.Table:
     """A row for each series and step; before them, for each step, a row without a series."""
-    whole = {WHOLE_STEP: SeriesTotals("recorded")}
-    rows = [(*step, name, one) for step, of in totals.items() for name, one in (whole | of.series).items()]
+    rows = [(*step, name, one) for step, of in totals.items() for name, one in of.rows().items()]
     histograms = [one.histogram().packed() for *_, one in rows]
     positions = [totals[split, step, launch].positions[name].packed() for split, step, launch, name, _ in rows]
     columns = {
@@ -257,6 +262,6 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
 
 
 COUNTS = ("tokens", "infinite", "samples")
-SUMS = ("total", "mean_total", "low", "high")
+SUMS = ("total", "mean_total", "low", "high", "spread")
 
 TOKENS = SegmentKind("tokens", VERSION, ENDING, is_budgeted=True, backfilled=Backfilled(_is_written, _write, "tokens"))

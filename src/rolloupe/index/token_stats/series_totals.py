@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rolloupe.index.segments.step_stats import UNIT
+from rolloupe.index.segments.step_stats import UNIT, Moments, moments_of
 from rolloupe.index.token_stats.histogram import Histogram, histogram_of, merged
 from rolloupe.index.token_stats.kept_tokens import KeptTokens
 from rolloupe.tokens import Origin, TokenBatch
@@ -16,8 +16,10 @@ MANY = 16
 class SeriesTotals:
     """Sums over the finite values of a series."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, *, has_moments: bool = False) -> None:
         self.origin = origin
+        self.moments = Moments() if has_moments else None
+        """In place of those of the scan, which knew no annotation; None where that one counted the same samples."""
         self.tokens = self.infinite = self.samples = 0
         self.total = 0.0
         """The sum of the values, in units of `UNIT`."""
@@ -57,9 +59,16 @@ class SeriesTotals:
                 self.mean_total += float((scaled / reduced.counts)[has_value].sum())
         ends = (reduced.minima, reduced.maxima) if count == len(values) else (finite, finite)
         self.low, self.high = min(self.low, float(ends[0].min())), max(self.high, float(ends[1].max()))
+        if self.moments is not None:
+            self.moments = self.moments.merge(moments_of(finite))
         self._histograms.append(histogram_of(finite))
         if len(self._histograms) >= MANY:
             self._histograms = [merged(self._histograms)]
+
+    @property
+    def spread(self) -> float | None:
+        """As in `Moments`; None without these."""
+        return None if self.moments is None else self.moments.spread
 
     def histogram(self) -> Histogram:
         """The histogram of the values."""

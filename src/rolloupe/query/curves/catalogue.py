@@ -14,7 +14,8 @@ from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.steps.summaries import splits, token_points, token_series_names
+from rolloupe.query.steps.summaries import splits, token_series_names
+from rolloupe.query.steps.token_points import token_points
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
     "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts", "Progress",

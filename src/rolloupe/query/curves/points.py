@@ -20,7 +20,8 @@ from rolloupe.query.near_names import unknown
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.steps.filtered_points import matching_points
-from rolloupe.query.steps.summaries import splits, token_points
+from rolloupe.query.steps.summaries import splits
+from rolloupe.query.steps.token_points import token_points
 
 
 class Points(NamedTuple):

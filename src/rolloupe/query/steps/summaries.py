@@ -169,44 +169,23 @@ def token_series_names(run: OpenRun) -> list[str]:
     return list(dict.fromkeys(name for stats in run.snapshot().steps.values() for name in stats.series))
 
 
-def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """A sample metric by step, of one split or all; or the token series of that name, if no sample metric has it.
-
-    For `eval` a point covers all evaluations at its step. A point of a token series covers the tokens with a value;
-    without such tokens there is no point. Raises `BadQuery`, which lists the known names.
-    """
-    is_series = _sample_number(run.snapshot(), name) is None and name in token_series_names(run)
-    return token_points(run, name, split) if is_series else sample_points(run, name, split)
-
-
 def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
     """Statistics of a numeric column or sample metric by step. Raises `BadQuery`, which lists the known names."""
     snapshot = run.snapshot()
     of = _known_number(run, snapshot, name)
     trained = _Trained(run, snapshot, of)
-    return _ascending(SeriesPoint(*key, trained.together(members)) for key, members in _places(snapshot, split))
+    return ascending(SeriesPoint(*key, trained.together(members)) for key, members in places_of(snapshot, split))
 
 
-def token_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """Statistics of a token series by step, over the tokens with a value. Raises `BadQuery`, which lists the series."""
-    series_names = token_series_names(run)
-    if name not in series_names:
-        raise unknown("token series", name, series_names)
-    places = _places(run.snapshot(), split)
-    parts = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
-    return _ascending(
-        SeriesPoint(*key, stats_of(merged(each), sum(m.count for m in each))) for key, each in parts if each
-    )
-
-
-def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
+def places_of(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
+    """The statistics that make a point of a curve, of one split or all: those of a step, of all evaluations at it."""
     if split is None:
         return [(key, [stats]) for key, stats in snapshot.steps.items()]
     return [((split, step), members) for step, members in _by_step(snapshot, split).items()]
 
 
 def _known_number(run: OpenRun, snapshot: Snapshot, name: str) -> ColumnRef:
-    of = _sample_number(snapshot, name)
+    of = sample_number(snapshot, name)
     if of is None:
         series_names = token_series_names(run)
         also = f"; token series: {', '.join(series_names)}" if series_names else ""
@@ -215,7 +194,7 @@ def _known_number(run: OpenRun, snapshot: Snapshot, name: str) -> ColumnRef:
     return of
 
 
-def _sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
+def sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
     """The column behind a name, if it is a number of samples."""
     of = reference(snapshot, name)
     if of is not None and of.kind == "derived":
@@ -224,7 +203,8 @@ def _sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
     return of if is_number else None
 
 
-def _ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
+def ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
+    """Points by split and step."""
     return sorted(points, key=lambda point: (point.split, point.step))
 
 

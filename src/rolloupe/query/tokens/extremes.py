@@ -9,8 +9,10 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.run_tokens.annotated_moments import annotated_steps
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
+from rolloupe.query.steps.discards import discarded_by_step
 from rolloupe.query.steps.summaries import stats_of
 from rolloupe.query.tokens.step_series import of_samples
 
@@ -31,14 +33,14 @@ FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
     """Every token series of a step, over its trained samples. Raises `NotFound` for a step without samples.
 
-    If a format has its series in whole samples alone, all samples of the step are read, once until the run changes;
-    this raises `SourceChanged` if a file was rewritten meanwhile.
+    If a format has its series in whole samples alone, or annotations say which samples were trained on, all samples of
+    the step are read, once until the run changes; this raises `SourceChanged` if a file was rewritten meanwhile.
     """
     snapshot, key = run.snapshot(), (split, step)
     stats = snapshot.steps.get(key)
     if stats is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    if not stats.series and run.format.series_in_samples:
+    if (not stats.series and run.format.series_in_samples) or _is_annotated(run, snapshot, key):
         return _cache.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
     extremes = {name: extreme_tokens(snapshot, key, name) for name in stats.series}
     keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
@@ -47,6 +49,14 @@ def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
         moments = stats.series[name].moments
         result.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
     return result
+
+
+def _is_annotated(run: OpenRun, snapshot: Snapshot, key: StepKey) -> bool:
+    """True if annotations change which samples of a step count."""
+    if not snapshot.annotates_discarded:
+        return False
+    own = sum(snapshot.steps[key].discarded.values())
+    return discarded_by_step(run).get(key, 0) != own or key in annotated_steps(run, snapshot)
 
 
 def _tokens(some: list[Extreme], keys: dict[Place, SampleKey]) -> list[ExtremeToken]:
