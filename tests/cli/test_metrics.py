@@ -75,3 +75,21 @@ def test_a_run_with_metrics_alone_says_so(tmp_path: Path) -> None:
         recorder.metrics(0, {"loss": 0.5})
     for command in ("ls", "doctor"):
         assert "no samples, 2 metrics by step" in rolloupe(command, tmp_path / "run").out
+
+
+def test_all_curves_have_names_of_their_own(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step in range(2):
+            for index in range(4):
+                recorder.sample(
+                    step=step, group="g", index=index, prompt="p", response="r", reward=1.0, advantage=0.0,
+                    discarded="stale" if index == 3 else "",
+                )  # fmt: skip
+            recorder.metrics(step, {"optim/loss": 0.5})
+        recorder.sample(step=1, split="eval/math", prompt="p", response="r", reward=1.0)
+    lines = [line.split() for line in rolloupe("metrics", tmp_path / "run", "--curves").out.splitlines()]
+    for name, value in (("share/zero_advantage", "1"), ("share/discarded/stale", "0.25"), ("group/all_best", "1")):
+        assert ["2", "1", value, name] in lines
+    assert ["1", "1", "1", "eval/math"] in lines and ["2", "1", "0.5", "optim/loss"] in lines
+    first, _ = rolloupe("metrics", tmp_path / "run", "share/discarded/stale", "--curves", "--json").lines
+    assert first == {"step": 0, "share/discarded/stale": 0.25}

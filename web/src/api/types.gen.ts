@@ -318,6 +318,8 @@ export interface CatalogueEntry {
   stat: string;
   /** For pass@k and pass^k of an evaluation; 0 for all others. */
   k: number;
+  /** For the samples discarded for one reason; empty for all others. */
+  reason: string;
   title: string;
   section: string;
   unit: string;

@@ -13,6 +13,7 @@ export const catalogueEntry = (
   source: kind === "trainer" ? "" : "train",
   stat: "",
   k: 0,
+  reason: "",
   title: name,
   section,
   unit: "",

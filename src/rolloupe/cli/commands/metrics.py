@@ -14,6 +14,7 @@ from rolloupe.cli.terminal import complain, number, print_table, tell
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.model import MetricRow
+    from rolloupe.query import CurveQuery
 
 EXAMPLES = (
     Example("rolloupe metrics RUN_DIR", "What did the trainer log? Each metric with its last value"),
@@ -21,6 +22,7 @@ EXAMPLES = (
     Example("rolloupe metrics RUN_DIR --json | jq -c '[.step, .[\"optim/loss\"]]'", "All of them, for a program"),
     Example("rolloupe metrics RUN_DIR --csv > metrics.csv", "As a table"),
     Example("rolloupe metrics RUN_DIR optim/loss --x elapsed", "The loss by seconds since the first point"),
+    Example("rolloupe metrics RUN_DIR --curves", "All curves of the run, with those of samples, groups and tokens"),
 )
 
 
@@ -30,6 +32,7 @@ EXAMPLES = (
 @options.one_run
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each step.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a table with a header.")
+@click.option("--curves", "of_all", is_flag=True, help="Also the curves of samples, groups, tokens and evaluations.")
 @click.option("--x", "across", metavar="NAME", help="Put this metric, or `elapsed` seconds, beside each step.")
 @options.reading
 def metrics(
@@ -38,6 +41,7 @@ def metrics(
     run_id: str | None,
     as_json: bool,
     as_csv: bool,
+    of_all: bool,
     across: str | None,
     **reading: Any,
 ) -> int:
@@ -45,6 +49,9 @@ def metrics(
 
     Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that
     is the path of something there is a PATH, any other a NAME.
+
+    With --curves, all curves of the catalogue: also rewards, shares of groups and samples (all right, truncated,
+    discarded for a reason), what is lost to clipping, lengths and evaluations, each under the name in the list.
 
     With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 
@@ -55,11 +62,12 @@ def metrics(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
     paths, names = _split(words, data_dirs)
-    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=False) as runs:
+    place = options.place_of(paths, data_dirs, **reading)
+    with options.opened(place, run_id=run_id, reads_index=of_all, texts=of_all) as runs:
         run = options.only(runs, run_id)
         if run is None:
             return NOTHING
-        rows = run.metric_rows()
+        rows = _of_curves(run) if of_all else run.metric_rows()
         known = _names(rows)
         _check(names, known)
         if across is not None:
@@ -94,6 +102,27 @@ def _split(words: tuple[str, ...], data_dirs: tuple[str, ...]) -> tuple[list[str
                 return paths, list(words[at:])
         paths.append(word)
     return paths, []
+
+
+def _of_curves(run: "Run") -> "list[MetricRow]":
+    """Return the values of all curves of the catalogue, as rows of metrics under the names of the curves."""
+    from rolloupe.model import MetricRow
+
+    by_step: dict[int, dict[str, float]] = {}
+    queries = [one.query for one in run.catalogue()]
+    for query, curve in zip(queries, run.curves(queries), strict=True):
+        for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
+            by_step.setdefault(step, {})[_name(query)] = value
+    return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)]
+
+
+def _name(query: "CurveQuery") -> str:
+    """The name of a curve: that of a metric of the trainer, or its kind and what it is of."""
+    if query.kind == "trainer":
+        return query.name
+    parts = [query.kind, query.name or query.source.removeprefix("eval/"), query.options.reason]
+    of_k = f"@{query.options.k}" if query.options.k > 1 else ""
+    return "/".join(one for one in parts if one) + (f"/{query.stat}{of_k}" if of_k else "")
 
 
 def _names(rows: "list[MetricRow]") -> dict[str, None]:

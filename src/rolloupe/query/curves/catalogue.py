@@ -14,7 +14,9 @@ from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.steps.summaries import splits, token_series_names
+from rolloupe.query.run_tokens.masks import RECORDED, masked_by_rule, usual_rules
+from rolloupe.query.steps.discards import discards
+from rolloupe.query.steps.summaries import sample_points, splits, token_series_names
 from rolloupe.query.steps.token_points import token_points
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
@@ -60,11 +62,20 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
 
 
 def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for column in _numbers(run, split):
+        query = CurveQuery(kind="sample", name=column.name, source=split)
+        words = column.label or column.name, _section(column), column.unit, _about(column)
+        yield CurveEntry(query, *words, column.low, column.high)
+
+
+def _numbers(run: OpenRun, split: str) -> Iterator[ColumnInfo]:
+    """The columns with a finite number; where annotations may hold another one, nobody knows the bounds."""
+    annotated = run.snapshot().annotated()
     for column in catalogue(run, split).columns:
-        if column.kind == "number" and column.low is not None and column.name != "step":
-            query = CurveQuery(kind="sample", name=column.name, source=split)
-            words = column.label or column.name, _section(column), column.unit, _about(column)
-            yield CurveEntry(query, *words, column.low, column.high)
+        if column.kind == "number" and column.name != "step":
+            points = sample_points(run, column.name, split) if column.name in annotated else []
+            if column.low is not None or any(one.stats.count for one in points):
+                yield column
 
 
 def _section(column: ColumnInfo) -> str:
@@ -92,11 +103,19 @@ def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 
 
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    for name in shares.NAMES:
+    for name in (shares.DISCARDED, *shares.STATUSES):
         if name != "unknown" and any(shares.counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step"
             query = CurveQuery(kind="share", name=name, source=split)
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
+    for reason in sorted({one.reason for one in discards(run, split)}):
+        about = f"samples that were discarded for the reason {reason}, of all samples of the step"
+        query = CurveQuery(kind="share", name=shares.DISCARDED, source=split, options=CurveOptions(reason=reason))
+        yield CurveEntry(query, f"Discarded: {reason}", LENGTH, "share of samples", about)
+    if any(shares.wholes(run, shares.ZERO_ADVANTAGE, split).values()):
+        about = "samples with an advantage of 0: nothing is learned from them; of the trained samples with an advantage"
+        query = CurveQuery(kind="share", name=shares.ZERO_ADVANTAGE, source=split)
+        yield CurveEntry(query, "Zero advantage", GROUPS, "share of samples", about)
 
 
 def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
@@ -123,6 +142,19 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
             continue
         kind = tokens.kind_of(name)
         yield CurveEntry(CurveQuery(kind="token", name=name, source=split), kind.title, TOKENS, "", kind.about)
+    rules = masked_by_rule(run, split)
+    for rule in usual_rules(run, rules):
+        if any(one.update_lost is not None for one in rules[rule].values()):
+            title, about = _of_rule(rule)
+            query = CurveQuery(kind="mask", name=rule, source=split)
+            yield CurveEntry(query, title, TOKENS, "share of the update", about)
+
+
+def _of_rule(rule: str) -> tuple[str, str]:
+    if rule == RECORDED:
+        return "Update lost to masks", "what the trainer's flags take from the update of the recorded tokens"
+    title = next((one.title for one in tokens.MASK_RULES if one.name == rule), rule)
+    return f"Update lost to {title}", f"what the rule {title} takes from the update of the recorded tokens"
 
 
 def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:

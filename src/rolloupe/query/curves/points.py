@@ -19,6 +19,7 @@ from rolloupe.query.evals.scores import EvalStep, eval_summary
 from rolloupe.query.near_names import unknown
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.query.run_tokens.masks import masked_by_rule
 from rolloupe.query.steps.filtered_points import matching_points
 from rolloupe.query.steps.summaries import splits
 from rolloupe.query.steps.token_points import token_points
@@ -44,6 +45,7 @@ def points_of(run: OpenRun, query: CurveQuery) -> Points:
 WHOLE = {
     "trainer": "the trainer logs its metrics for whole steps",
     "token": "statistics of tokens are of whole steps",
+    "mask": "masks of tokens are known of whole steps",
     "elapsed": "times are of whole steps",
 }
 """The kinds of curves that no filter narrows, and why."""
@@ -121,7 +123,12 @@ def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
 def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     source = _source(run, query)
     chosen = shares.counts(run, query.name, source, query.options.reason, _where(query))
-    return _shares(query, chosen, shares.rows(run, source, _where(query)))
+    return _shares(query, chosen, shares.wholes(run, query.name, source, _where(query)))
+
+
+def _of_masks(run: OpenRun, query: CurveQuery) -> Points:
+    by_step = masked_by_rule(run, _source(run, query)).get(query.name, {})
+    return Points(*_columns(sorted((step, getattr(one, _stat(query))) for step, one in by_step.items())))
 
 
 def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
@@ -176,6 +183,7 @@ _KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
     "eval": _of_eval,
     "share": _of_share,
     "group": _of_groups,
+    "mask": _of_masks,
     "outcome": _of_outcome,
     "correlation": _of_correlation,
     "samples": _of_counts,

@@ -18,6 +18,7 @@ STATS: dict[str, tuple[str, ...]] = {
     "eval": ("score", "correct", "pass_at", "pass_all", "prompts", "samples"),
     "share": ("share", "count"),
     "group": ("share", "count"),
+    "mask": ("update_lost", "masked", "high", "low"),
     "outcome": ("value",),
     "correlation": ("value",),
     "samples": ("count",),
@@ -72,7 +73,10 @@ class CurveQuery(Struct, frozen=True, kw_only=True):
     - `token`: a token series, over the tokens of a step;
     - `trainer`: a metric that the trainer logged;
     - `eval`: the metric that grades an evaluation, or empty for the metric that the run suggests;
-    - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step;
+    - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step; `zero_advantage`, as a
+      share of the trained samples with an advantage;
+    - `mask`: a rule that masks or clips tokens, such as `ppo`, or `recorded` for the trainer's own flags: the share of
+      the update of the recorded tokens that is lost to it, or of these tokens;
     - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards;
     - `outcome`: `length_right` and `length_wrong`, mean response tokens, or `right` and `wrong`, numbers of answers;
     - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, over the same samples;

@@ -1,4 +1,4 @@
-"""Shares of the samples of a step: discarded samples, and samples with a given status."""
+"""Shares of the samples of a step: discarded samples, samples with a given status, and those without advantage."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import get_args
 
 from rolloupe.index import OpenRun, Piece
 from rolloupe.model import Status
+from rolloupe.query.curves.zero_advantage import advantage_counts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.row_filter import matching
@@ -16,7 +17,8 @@ from rolloupe.query.steps.discards import discarded_by_step, discards
 
 DISCARDED = "discarded"
 STATUSES: tuple[str, ...] = get_args(Status)
-NAMES = (DISCARDED, *STATUSES)
+ZERO_ADVANTAGE = "zero_advantage"
+NAMES = (DISCARDED, *STATUSES, ZERO_ADVANTAGE)
 KEPT_STEPS = 1_000_000
 
 _counts: StepAnswers[Mapping[str, int]] = StepAnswers(KEPT_STEPS)
@@ -29,6 +31,8 @@ def counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "
     """
     if name not in NAMES:
         raise unknown("share", name, NAMES)
+    if name == ZERO_ADVANTAGE:
+        return {step: one.zero for step, one in advantage_counts(run, split, where).items()}
     if name != DISCARDED:
         by_step = _by_word(run, "status", split, where)
         return {step: found[name] for step, found in by_step.items() if name in found}
@@ -36,6 +40,13 @@ def counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "
         return _discarded(run, split, reason)
     by_step = _by_word(run, "discarded", split, where)
     return {step: _of_reason(found, reason) for step, found in by_step.items()}
+
+
+def wholes(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, int]:
+    """Return of how many samples of each step a share is: of all, or of those with an advantage."""
+    if name == ZERO_ADVANTAGE:
+        return {step: one.samples for step, one in advantage_counts(run, split, where).items()}
+    return rows(run, split, where)
 
 
 def rows(run: OpenRun, split: str, where: str = "") -> dict[int, int]:

@@ -6,7 +6,11 @@ from rolloupe.index import OpenRun
 from rolloupe.index.token_stats import mask_sums
 from rolloupe.index.token_stats.mask_sums import MaskedSums
 from rolloupe.query.records import SampleQuery
+from rolloupe.query.run.trainer_files import loss_of
 from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
+
+RECORDED = "recorded"
+"""The rule of the trainer's own flags."""
 
 
 class MaskedShares(NamedTuple):
@@ -58,3 +62,21 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
         if one.tokens
     ]
     return MaskedBySteps(shares, coverage)
+
+
+def masked_by_rule(run: OpenRun, split: str) -> dict[str, dict[int, MaskedShares]]:
+    """Return the shares by rule, then by step; of a rule with several thresholds those of the run's loss."""
+    loss = loss_of(run)
+    found: dict[str, dict[int, MaskedShares]] = {}
+    for one in masked_shares(run, SampleQuery(splits=(split,))).shares:
+        is_own = loss is not None and loss.rule == one.rule and loss.thresholds.items() <= one.thresholds.items()
+        by_step = found.setdefault(one.rule, {})
+        by_step[one.step] = one if is_own else by_step.get(one.step, one)
+    return found
+
+
+def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:
+    """Return the rules that a run applies: its trainer's flags and that of its loss; all if none is known."""
+    loss = loss_of(run)
+    own = [name for name in (RECORDED, loss.rule if loss else "") if name in rules]
+    return own or sorted(rules)

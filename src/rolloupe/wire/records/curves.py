@@ -134,6 +134,8 @@ class CatalogueEntry(Struct, kw_only=True):
     stat: str
     k: int
     """For pass@k and pass^k of an evaluation; 0 for all others."""
+    reason: str
+    """For the samples discarded for one reason; empty for all others."""
     title: str
     section: str
     unit: str

@@ -4,8 +4,12 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import { type Chart, chart } from "./chart";
 
 /** The chart of an entry. The split of the page stays open, except for an evaluation, which is a split itself. */
-export const chartOfEntry = ({ kind, name, source, stat, k }: CatalogueEntry): Chart =>
-  chart(kind, name, { source: kind === "eval" ? source : "", stat, options: k > 0 ? { k } : null });
+export const chartOfEntry = ({ kind, name, source, stat, k, reason }: CatalogueEntry): Chart =>
+  chart(kind, name, {
+    source: kind === "eval" ? source : "",
+    stat,
+    options: k > 0 ? { k } : reason === "" ? null : { reason },
+  });
 
 /** True for curves that are made to stand across a chart: they only rise. */
 export const isProgress = (kind: string): boolean => kind === "elapsed" || kind === "cumulative";

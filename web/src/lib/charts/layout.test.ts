@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { chartOfEntry } from "./catalogue";
 import { chart, textOf } from "./chart";
 import {
   added,
@@ -38,6 +39,12 @@ describe("the charts of a layout", () => {
   it("stand by section in the order in which the layout names them, under the titles it gives", () => {
     const charts = [KL, { ...BEST, title: "Solved" }, { ...REWARD, section: "Trainer" }, chart("trainer", "gone")];
     expect(wordsOf(placedOf(charts, CATALOGUE))).toEqual(["Trainer: kl", "Trainer: reward", "Groups: Solved"]);
+  });
+  it("are told apart by the reason of their discards", () => {
+    const entries = ["", "stale"].map((reason) => entry("share", "discarded", "Length", { reason, title: reason }));
+    const charts = entries.map(chartOfEntry);
+    expect(placedOf(charts, entries).map(({ title }) => title)).toEqual(["", "stale"]);
+    expect(charts.map(textOf)).toEqual(["discarded", "?kind=share&name=discarded&reason=stale"]);
   });
   it("are added where the catalogue has them", () => {
     const placed = placedOf([REWARD, MIXED, KL], CATALOGUE);

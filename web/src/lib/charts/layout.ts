@@ -21,7 +21,14 @@ export interface Series extends CatalogueEntry {
 
 /** What tells curves apart, whatever their charts are called. */
 export const keyOf = ({ kind, name, source, stat, options }: Chart): string =>
-  JSON.stringify([kind, name, source, stat, ...(stat.startsWith("pass_") ? [options?.k ?? 1] : [])]);
+  JSON.stringify([
+    kind,
+    name,
+    source,
+    stat,
+    ...(stat.startsWith("pass_") ? [options?.k ?? 1] : []),
+    ...(options?.reason === undefined || options.reason === "" ? [] : [options.reason]),
+  ]);
 
 /** What tells charts apart: a curve may have several. */
 export const idOf = (chart: Chart): string => `${keyOf(chart)}${chart.copy}`;

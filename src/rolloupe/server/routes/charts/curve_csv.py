@@ -51,6 +51,8 @@ async def curve_csv(request: Request) -> Response:
 def _name(of: CurveQuery) -> str:
     """The name of a curve; its statistic follows where it is not the usual one, with the k of pass@k."""
     name = "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
+    if of.options.reason:
+        name = f"{name} {of.options.reason}"
     if of.stat in OF_K:
         return f"{name} {of.stat} {of.options.k}"
     return f"{name} {of.stat}" if of.stat not in ("", STATS[of.kind][0]) else name

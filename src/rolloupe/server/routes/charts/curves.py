@@ -59,6 +59,7 @@ def catalogue_entry(entry: CurveEntry) -> wire.CatalogueEntry:
         source=entry.query.source,
         stat=entry.query.stat,
         k=entry.query.options.k if entry.query.stat in OF_K else 0,
+        reason=entry.query.options.reason,
         title=entry.title,
         section=entry.section,
         unit=entry.unit,

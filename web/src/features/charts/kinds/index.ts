@@ -3,6 +3,7 @@
 import { evaluation } from "./eval";
 import { group } from "./group";
 import type { ChartKind } from "./kind";
+import { mask } from "./mask";
 import { cumulative, elapsed } from "./progress";
 import { sample } from "./sample";
 import { share } from "./share";
@@ -14,6 +15,7 @@ export const KINDS: Readonly<Record<string, ChartKind>> = {
   token,
   group,
   share,
+  mask,
   eval: evaluation,
   elapsed,
   cumulative,
