@@ -204,3 +204,13 @@ def test_damaged_columns_cost_no_other_step(tmp_path: Path, data: bytes) -> None
     (tmp_path / "run/dashboard_columns/rollout_1.parquet").write_bytes(data)
     run = only_run(tmp_path / "run")
     assert len(problems(run)) == 1 and len(samples(run)) == 1
+
+
+def test_conversations_alone_keep_the_ids_that_they_had_as_generic(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE / "trajectory", tmp_path / "trajectory")
+    with rolloupe.open(tmp_path, format="generic", index_dir=tmp_path / "a") as before:
+        old = {sample.id: before[0].texts(sample.id).response for sample in before[0].samples()}
+    with rolloupe.open(tmp_path, index_dir=tmp_path / "b") as after:
+        assert (after[0].format, len(old)) == ("miles", 6)
+        assert {name: after[0].texts(name).response for name in old} == old
+    assert only_run(EXAMPLE / "trajectory" / "0.jsonl").format == "miles"

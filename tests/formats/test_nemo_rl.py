@@ -1,6 +1,7 @@
 """NeMo-RL: values in lists of one element, token arrays padded to the longest of the batch."""
 
 import gzip
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -52,3 +53,17 @@ def test_a_file_in_the_making_and_a_compressed_one(tmp_path: Path) -> None:
     (tmp_path / "train_data_step2.jsonl").write_bytes(data[:-30])
     found = items(only_run(tmp_path))
     assert [isinstance(one, Problem) for one in found].count(True) == 1 and len(found) == 16
+
+
+def test_collected_rollouts_of_nemo_gym_are_an_evaluation_beside_batches_or_alone(tmp_path: Path) -> None:
+    gym = DATA.parents[1] / "nemo_gym" / "results" / "example_single_tool_call__example_rollouts.jsonl"
+    for folder in ("with", "alone"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(gym, tmp_path / folder / "trajectory_collection.jsonl")
+    shutil.copy(DATA / "val_data_step1.jsonl", tmp_path / "with")
+    for folder, splits in (("with", {"eval/trajectory_collection": 5, "eval/validation": 6}), ("alone", {})):
+        run = only_run(tmp_path / folder)
+        found = Counter(row.split for row in rows(run))
+        assert (run.format, found) == ("nemo_rl", splits or {"eval/trajectory_collection": 5})
+    (first, *_) = samples(only_run(tmp_path / "alone" / "trajectory_collection.jsonl"))
+    assert [turn.role for turn in first.turns] == ["developer", "user", "assistant"] and first.row.reward == 1.0

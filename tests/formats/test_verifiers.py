@@ -53,3 +53,36 @@ def test_a_pointer_is_not_downloaded_and_a_compressed_file_alone_opens(tmp_path:
     tmp_path.mkdir()
     (tmp_path / "results.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
     assert any("not downloaded" in note.reason for note in discover([tmp_path]).notes)
+
+
+STREAM = DATA.parent / "prime_rl/traces/run_wordle/monitors/file/traces/stream/00000.jsonl"
+
+
+def test_the_traces_of_verifiers_are_evaluations_with_tokens_and_groups_by_task(tmp_path: Path) -> None:
+    episodes = [json.loads(line) for line in STREAM.read_text().splitlines()]
+    for one in episodes:
+        one["run"], one["group"], one["task"]["key"] = {"id": "x"}, None, "wordle-0"
+        for trace in one["traces"]:
+            trace["info"] = {}
+    write(tmp_path / "run" / "traces.jsonl", *episodes)
+    (tmp_path / "run" / "configs" / "resolved").mkdir(parents=True)
+    (tmp_path / "run" / "configs" / "resolved" / "eval.json").write_text('{"model": "m"}')
+    run = only_run(tmp_path)
+    found = samples(run)
+    assert (run.format, len(found)) == ("verifiers", 6)
+    assert {(one.row.split.partition("/")[0], one.row.group, one.row.step) for one in found} == {
+        ("eval", "wordle-0", 0)
+    }
+    assert all(one.token_ids and {series.name for series in one.series} >= {"loss_mask"} for one in found)
+    assert by_name("verifiers").config(run) == {"model": "m"}
+
+
+def test_a_trace_alone_is_a_sample(tmp_path: Path) -> None:
+    trace = json.loads(STREAM.read_text().splitlines()[0])["traces"][0] | {"info": {}}
+    write(tmp_path / "traces.jsonl", trace, trace | {"id": "other", "rewards": {"a": {"score": 2, "weight": 0.5}}})
+    found = rows(only_run(tmp_path))
+    assert [row.split.partition("/")[0] for row in found] == ["eval", "eval"] and found[1].reward == 1.0
+
+
+def test_a_stream_of_prime_rl_stays_its_own() -> None:
+    assert only_run(STREAM).format == "prime_rl_traces"

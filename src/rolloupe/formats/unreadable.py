@@ -36,7 +36,6 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(keys.split()), framework)
     for keys, framework in (
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
-        ("traces env task", "episodes of verifiers or prime-rl"),
         ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
     )
 )

@@ -6,6 +6,7 @@ Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard
 import os
 from collections.abc import Collection, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,9 +14,10 @@ from msgspec.structs import replace
 from rolloupe.formats.prime_rl.annotations import about
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import file_of, files, folders, links_of
+from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name
 from rolloupe.formats.reading.pickles import as_json, simple
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.slime.conversations import CONVERSATIONS_ALONE, LINES
 from rolloupe.formats.slime.format import EVAL, Slime
 from rolloupe.formats.slime.layout import state_of
 from rolloupe.formats.slime.miles_columns import COLUMNS, SUFFIX, column_files_in, dump_of_columns
@@ -45,7 +47,8 @@ class Miles(Slime):
     layout = (
         "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt`, `train_data/{id}_{rank}.pt`, `trajectory/{id}.jsonl`, "
         "`dashboard/`, `tokenizer/`, as `--dump-details` writes them. `dashboard_columns/` stands for a dump "
-        "that is missing; `dashboard/cache/` belongs to the viewer of miles and is no source."
+        "that is missing, and `trajectory/` or one of its files opens alone; `dashboard/cache/` belongs to the viewer "
+        "of miles and is no source."
     )
     identity = (
         "as slime's. The trainer's rows are joined by `sample_indices`, over all ranks: copies that ranks hold count "
@@ -64,8 +67,15 @@ class Miles(Slime):
         "`thd` layout, and for dumps that say which rank holds which. Streams about machines are not read."
     )
 
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`: dumps, or conversations alone."""
+        found = super().detect(path, forced=forced, link_root=link_root)
+        return found or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
+
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. The rows of a dump depend on the conversations of its step."""
+        if alone := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
+            return CONVERSATIONS_ALONE.sources(alone[0])
         found = [
             source if source.annotates else replace(source, depends=_state_of_conversations(run, source))
             for source in super().sources(run)
@@ -74,6 +84,8 @@ class Miles(Slime):
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
+        if _is_of_lines(source):
+            return CONVERSATIONS_ALONE.scan(run, source, start, stop)
         if source.path.endswith(SUFFIX):
             return COLUMNS.scan(run, source, 0, 2**62) if start == 0 < stop else iter(())
         return super().scan(run, source, start, stop)
@@ -96,6 +108,8 @@ class Miles(Slime):
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
+        if _is_of_lines(source):
+            return CONVERSATIONS_ALONE.load(run, source, locator)
         if not source.path.endswith(SUFFIX):
             sample = super().load(run, source, locator)
         else:
@@ -106,6 +120,8 @@ class Miles(Slime):
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`."""
+        if _is_of_lines(source):
+            return CONVERSATIONS_ALONE.raw(source, locator)
         return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
 
     def _add_conversation(self, run: RunInfo, source: Source, sample: Sample) -> None:
@@ -147,6 +163,10 @@ class Miles(Slime):
             what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(one.name, "what machines did")
             found.append((f"{DASHBOARD}/{one.name}", what))
         return [*super().places(run), *found]
+
+
+def _is_of_lines(source: Source) -> bool:
+    return plain_name(source.path).endswith(LINES)
 
 
 def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:

@@ -4,16 +4,20 @@ Source: `Logger.log_batched_dict_as_jsonl`. Every value but `idx` is a list of o
 and response, padded to the longest of the batch.
 """
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import files, links_of, stem
+from rolloupe.formats.reading.documents.file_kinds import ByEnding
+from rolloupe.formats.reading.files import alone, file_of, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.trainers.nemo_gym import NemoGym
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
 from rolloupe.storage import is_file
@@ -26,12 +30,14 @@ SERIES = {
 }  # fmt: skip
 """Token arrays, and the common names of their series."""
 SAMPLE_MASK = "sample_loss_mask"
+COLLECTION = "trajectory_collection.jsonl"
+"""Rollouts of NeMo-Gym, which NeMo-RL collects where `is_trajectory_collection` is set."""
 
 _TRAIN, _VAL = {IDS, MASK, "rewards"}, {"content", "rewards", "idx"}
 _PLACED = frozenset((*SERIES, IDS, LENGTH, "content", "rewards", "idx", "agent_ref", SAMPLE_MASK, "filtered_rewards"))
 
 
-class NemoRL(JsonlFormat):
+class LoggedBatches(JsonlFormat):
     """Logged batches of NeMo-RL."""
 
     name = "nemo_rl"
@@ -40,13 +46,15 @@ class NemoRL(JsonlFormat):
     series_in_samples = True
     recognises = "Lines with `token_ids`, `token_loss_mask` and `rewards`, or with `content`, `rewards` and `idx`."
     layout = (
-        "`{log_dir}/exp_{NNN}/train_data_step{N}.jsonl` and `val_data_step{N}.jsonl`. "
+        "`{log_dir}/exp_{NNN}/train_data_step{N}.jsonl` and `val_data_step{N}.jsonl`; `trajectory_collection.jsonl` "
+        "beside them or alone. "
         "[frameworks/nemo_rl.md](frameworks/nemo_rl.md) has the switches."
     )
     identity = (
         "step = the file's number; group = a hash of the token ids before the first trained one, else of the prompt, "
         "as the samples of a prompt follow each other; index = `{file}:{byte offset}`. Split `train`, or "
-        "`eval/validation` for lines without token ids."
+        "`eval/validation` for lines without token ids. Collected rollouts are as those of NeMo-Gym, in the split "
+        "`eval/trajectory_collection`."
     )
     reads = (
         ("`content`", "turns: the texts of a sample's turns, or messages; where it is empty, the decoded ids"),
@@ -57,24 +65,14 @@ class NemoRL(JsonlFormat):
         ("`advantages`", "the token series `advantages`, and the advantage at the first trained token"),
         ("`sample_loss_mask`", "0 for a sample that was not trained on: it is discarded"),
         ("`agent_ref`", "environment"),
+        ("`trajectory_collection.jsonl`", "samples as of NeMo-Gym"),
         ("any other key", "extra"),
     )
-    limits = "The lines hold no group, status or ground truth. `trajectory_collection.jsonl` beside them is not read."
+    limits = "The lines hold no group, status or ground truth, unlike `trajectory_collection.jsonl`."
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
         return record.keys() >= _TRAIN or (record.keys() >= _VAL and isinstance(record["content"], list))
-
-    def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
-        if is_file(run.root):
-            return super().sources(run)
-        listed = {one.path for one in files(run.root, links_of(run)) if self._may_fit(one.location)}
-        return [source for source in super().sources(run) if source.path in listed or run.reading.format]
-
-    def _may_fit(self, place: Location) -> bool:
-        found = look(place).objects
-        return not found or any(map(self.fits, found))
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: without the lists of one element, with the texts of ids where no others are."""
@@ -145,6 +143,44 @@ class NemoRL(JsonlFormat):
         """See `Format`."""
         found = None if is_file(run.root) else find_tokenizer(Location(run.root, links_of(run)))
         return [found] if found else []
+
+
+class NemoRL(ByEnding, LoggedBatches):
+    """What NeMo-RL logs: batches, and the rollouts of NeMo-Gym that it collects without training."""
+
+    def reader_of(self, source: Source) -> JsonlFormat:
+        """See `ByEnding`."""
+        return _ROLLOUTS if _is_collection(source.path) else _BATCHES
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        place = alone(path) if is_file(path) else file_of(str(path), COLLECTION, links)
+        named = place is not None and _is_collection(place.path)
+        is_collected = named and place is not None and any(map(_ROLLOUTS.fits, _ROLLOUTS.first_records([place])))
+        return super().detect(path, forced=forced or is_collected, link_root=link_root)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = super().sources(run)
+        listed = [one for one in found if is_file(run.root) or _is_collection(one.path) or _may_fit(one.location)]
+        return [_collected(one) if _is_collection(one.path) else one for one in (listed or found)]
+
+
+_BATCHES, _ROLLOUTS = LoggedBatches(), NemoGym()
+
+
+def _is_collection(path: str) -> bool:
+    return plain_name(os.path.basename(path)) == COLLECTION
+
+
+def _collected(source: Source) -> Source:
+    return Source(path=source.path, name=source.name, root=source.root, split=f"eval/{stem(COLLECTION)}")
+
+
+def _may_fit(place: Location) -> bool:
+    found = look(place).objects
+    return not found or any(map(_BATCHES.fits, found))
 
 
 def _is_one(value: object) -> bool:

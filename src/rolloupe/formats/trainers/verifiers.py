@@ -1,31 +1,37 @@
 """The results of `vf-eval`: an evaluation a folder, with metadata beside.
 
 Source: verifiers until August 2026, whose rows changed over time: `id` until September 2025, then `example_id`. Each
-reward function and metric is a member of the row.
+reward function and metric is a member of the row. Verifiers 0.4 writes a line of traces for each episode instead.
 """
 
+import os
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
+from rolloupe.formats.prime_rl.episodes import as_dict, is_episode
+from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.files import file_of, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.trainers.own_names import OwnNames
-from rolloupe.model import RunInfo, Source
+from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import is_file
 
 METADATA = "metadata.json"
+CONFIGS, CONFIG = ("configs", "resolved"), "eval.json"
 
 _OWN = {"prompt", "completion", "reward"}
 _TELLING = {"generation_ms", "is_completed", "timing", "stop_condition"}
 _OF_PRIME_RL = {"advantage", "is_filtered", "env_name"}
 
 
-class Verifiers(OwnNames, JsonlFormat):
-    """Evaluations of verifiers."""
+class Results(OwnNames, JsonlFormat):
+    """Lines of results, until verifiers 0.4."""
 
     name = "verifiers"
     title = "verifiers"
@@ -33,31 +39,6 @@ class Verifiers(OwnNames, JsonlFormat):
         "prompt": "prompt", "response": "completion", "score": "reward", "label": "answer", "env": "task",
         "status_key": "stop_condition",
     }  # fmt: skip
-    recognises = (
-        "Lines with `prompt`, `completion`, `reward`, `example_id` (until September 2025 `id`) and one of "
-        "`generation_ms`, `timing`, `is_completed`, `stop_condition`."
-    )
-    layout = (
-        "`outputs/evals/{env}--{model}/{id}/results.jsonl` with `metadata.json`. "
-        "[frameworks/verifiers.md](frameworks/verifiers.md) has the switches."
-    )
-    identity = (
-        "step = 0; group = `example_id`, else `id`, in any order of lines; index = `{file}:{byte offset}`. Split "
-        "`eval/{env_id}`, of a file without metadata `eval/results`."
-    )
-    reads = (
-        ("`prompt`, `completion`", "turns with tool calls, also those stored as texts of JSON"),
-        ("`reward`", "the reward"),
-        ("`answer`, `task`", "ground truth, environment"),
-        ("`error`, `is_truncated`, `stop_condition`, `is_completed`", "status"),
-        ("every other number, such as those of reward functions", "sample metrics"),
-        ("`info`, `timing`, `token_usage`, any other key", "extra"),
-        ("`metadata.json`", "configuration, as the file has it: its averages may be 0 beside rows with rewards"),
-    )
-    limits = (
-        "An evaluation has no steps. `state_columns` such as `trajectory` are extra fields. `traces.jsonl` of "
-        "verifiers 0.4 is not read."
-    )
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
@@ -88,3 +69,92 @@ class Verifiers(OwnNames, JsonlFormat):
         folder = str(Path(run.root).parent) if is_file(run.root) else run.root
         found = read_json(file_of(folder, METADATA, folder if is_file(run.root) else links_of(run)))
         return found if isinstance(found, dict) else {}
+
+
+class Episodes(PrimeRLTraces):
+    """Lines of traces, from verifiers 0.4 on: an episode, or a trace alone."""
+
+    name = "verifiers"
+    title = "verifiers"
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """See `RecordFormat`: an episode of an evaluation, with a group."""
+        episode = record if is_episode(record) else {"traces": [record], "task": record.get("task")}
+        of_run, task = as_dict(episode.get("run")), as_dict(episode.get("task"))
+        named = (task.get("key"), as_dict(task.get("data")).get("idx"))
+        key = next((name for one in named if (name := fields.name(one))), None)
+        group = as_dict(episode.get("group"))
+        has_type = of_run.get("type") or as_dict(of_run.get("work")).get("type")
+        return episode | {
+            "run": of_run if has_type else of_run | {"type": "eval"},
+            "group": group if fields.name(group.get("id")) or key is None else {**group, "id": key},
+        }  # fmt: skip
+
+
+class Verifiers(ByEnding, Results):
+    """Evaluations of verifiers."""
+
+    recognises = (
+        "Lines with `prompt`, `completion`, `reward`, `example_id` (until September 2025 `id`) and one of "
+        "`generation_ms`, `timing`, `is_completed`, `stop_condition`; from 0.4 on lines with `traces`, or with `nodes` "
+        "and `agent`, outside a stream of prime-rl."
+    )
+    layout = (
+        "`outputs/evals/{env}--{model}/{id}/results.jsonl` with `metadata.json`; from 0.4 on "
+        "`outputs/{run}/traces.jsonl` with `configs/resolved/eval.json`. "
+        "[frameworks/verifiers.md](frameworks/verifiers.md) has the switches."
+    )
+    identity = (
+        "step = 0; group = `example_id`, else `id`, in any order of lines; index = `{file}:{byte offset}`. Split "
+        "`eval/{env_id}`, of a file without metadata `eval/results`. Of traces: group = `group.id`, else the task's "
+        "`key` or `data.idx`; index, step and split as those of [prime-rl's](#prime-rl-trace-streams-prime_rl_traces), "
+        "but for `eval/{environment}` where no type of run is given."
+    )
+    reads = (
+        ("`prompt`, `completion`", "turns with tool calls, also those stored as texts of JSON"),
+        ("`reward`", "the reward"),
+        ("`answer`, `task`", "ground truth, environment"),
+        ("`error`, `is_truncated`, `stop_condition`, `is_completed`", "status"),
+        ("every other number, such as those of reward functions", "sample metrics"),
+        ("`info`, `timing`, `token_usage`, any other key", "extra"),
+        ("`traces`", "as those of prime-rl: a sample for each branch, with tokens and logprobs"),
+        (
+            "`metadata.json`, `configs/resolved/eval.json`",
+            "configuration, as the file has it: its averages may be 0 beside rows with rewards",
+        ),
+    )
+    limits = "An evaluation has no steps. `state_columns` such as `trajectory` are extra fields."
+
+    def reader_of(self, source: Source) -> JsonlFormat:
+        """See `ByEnding`."""
+        return _EPISODES if _is_of_traces(source.location) else _RESULTS
+
+    def fits(self, record: Record) -> bool:
+        """See `RecordFormat`."""
+        return super().fits(record) or _is_trace(record)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        return [
+            Source(path=one.path, name=one.name, root=one.root) if _is_of_traces(one.location) else one
+            for one in super().sources(run)
+        ]
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        folder = str(Path(run.root).parent) if is_file(run.root) else run.root
+        links = folder if is_file(run.root) else links_of(run)
+        found = read_json(file_of(os.path.join(folder, *CONFIGS), CONFIG, links))
+        return found if isinstance(found, dict) else super().config(run)
+
+
+_RESULTS, _EPISODES = Results(), Episodes()
+
+
+def _is_trace(record: Record) -> bool:
+    is_alone = isinstance(record.get("nodes"), list) and "agent" in record
+    return is_alone or (is_episode(record) and not record.keys().isdisjoint(("env", "task", "run")))
+
+
+def _is_of_traces(place: Location) -> bool:
+    return any(map(_is_trace, look(place).objects))
