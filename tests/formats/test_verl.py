@@ -23,7 +23,7 @@ def test_rows_of_the_classic_trainer(demo_runs: Path) -> None:
         "verl",
         "2 files named by a step, rows have input, output and score",
     )
-    assert "equal prompts of a step are inferred to be one" in run.reason
+    assert "equal prompts that follow each other are inferred to be one" in run.reason
     found = rows(run)
     assert [mean_reward([row for row in found if row.step == step]) for step in (1, 2)] == [0.5, 0.625]
     assert Counter(Counter((row.step, row.group) for row in found).values()) == {4: 8}

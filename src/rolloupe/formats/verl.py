@@ -18,8 +18,8 @@ from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.trainer_files import read_text
@@ -38,7 +38,7 @@ _AS_TEXT = re.compile(
 )
 
 
-class Verl(NamedRows, JsonlFormat):
+class Verl(NamedRows, PromptRuns):
     """Rollouts of verl."""
 
     name = "verl"
@@ -55,8 +55,8 @@ class Verl(NamedRows, JsonlFormat):
     )
     identity = (
         "step = `step`, else the file's number; group = `uid` without its last two parts (episode, output), else a "
-        "hash of the prompt, for verl repeats a prompt in consecutive rows; index = `{file}:{byte offset}`. Split "
-        "`train`, or `eval/WORD` after the word in the name of the folder."
+        "hash of the prompt and the byte at which the rows with it begin, for verl repeats a prompt in consecutive "
+        "rows; index = `{file}:{byte offset}`. Split `train`, or `eval/WORD` after the word in the name of the folder."
     )
     reads = (
         ("`input`, `output`", "turns; lines `system`, `user`, `assistant` divide the prompt"),
@@ -75,8 +75,8 @@ class Verl(NamedRows, JsonlFormat):
         ),
     )
     limits = (
-        "The files hold no token ids, logprobs, advantages, lengths or status. Two prompts of a step with the same "
-        "text are one group; `--group-by COLUMN` makes others."
+        "The files hold no token ids, logprobs, advantages, lengths or status. Two prompts with the same text that "
+        "follow each other are one group; `--group-by COLUMN` makes others."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -147,6 +147,10 @@ class Verl(NamedRows, JsonlFormat):
             prompt=prompt, response=response, score=score, step=step, messages=None, group=None, label=label
         )
 
+    def stores_group(self, record: Record) -> bool:
+        """See `PromptRuns`."""
+        return isinstance(record.get("uid"), str)
+
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`."""
         score = record.get("score")
@@ -194,7 +198,7 @@ def _fits(record: Record, *, named: bool) -> bool:
 def _groups_of(records: list[Record]) -> str:
     if any("uid" in record for record in records):
         return "groups are the beginnings of uid"
-    return "no group is stored: equal prompts of a step are inferred to be one"
+    return "no group is stored: equal prompts that follow each other are inferred to be one"
 
 
 def _number_in(text: str) -> float | str:

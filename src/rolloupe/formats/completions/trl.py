@@ -16,7 +16,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.settings.yaml_values import yaml_settings
-from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts
+from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, RunInfo, RunPart, SampleRow, Source
 from rolloupe.storage import is_file, path_state
@@ -45,8 +45,9 @@ class TRL(RewardParts, ParquetFormat):
     )
     identity = (
         "step = `step`, else the file's number; group = a hash of the prompt, for TRL repeats a prompt in consecutive "
-        "rows; index = `{file}:{row}`. Split `train`, or `eval/eval` for a file that an evaluation has overwritten: "
-        "`trainer_state.json` has an evaluation at its step, or its groups have another size than those of most files."
+        "rows, with a number where a file asks it again later; index = `{file}:{row}`. Split `train`, or `eval/eval` "
+        "for a file that an evaluation has overwritten: `trainer_state.json` has an evaluation at its step, or its "
+        "groups have another size than those of most files."
     )
     reads = (
         ("`prompt`, `completion`", "turns, whether texts or messages with tool calls"),
@@ -83,7 +84,9 @@ class TRL(RewardParts, ParquetFormat):
         return []
 
     def _run(self, root: Path, name: str, part: Path, links: str, what: str) -> RunInfo:
-        reason = f"{what}; equal prompts of a step are inferred to be a group, rewards are sums without weights"
+        reason = (
+            f"{what}; equal prompts that follow each other are inferred to be a group, rewards are sums without weights"
+        )
         run = RunInfo(
             name=name or root.name, root=str(root), format=self.name, reason=reason, parts=(RunPart(str(part)),),
             link_root=links,
@@ -122,7 +125,11 @@ class TRL(RewardParts, ParquetFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
-        return self.summed(super().row(source, record, start, length), _reward_columns(source.location), record)
+        row = self.summed(super().row(source, record, start, length), _reward_columns(source.location), record)
+        times = repeats(source.location, "prompt")
+        if start < len(times) and times[start]:
+            row.group = f"{row.group}-{times[start] + 1}"
+        return row
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""

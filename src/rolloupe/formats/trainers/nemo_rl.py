@@ -14,8 +14,9 @@ from rolloupe import tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.files import alone, file_of, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import look
+from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.trainers.nemo_gym import NemoGym
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
@@ -37,7 +38,7 @@ _TRAIN, _VAL = {IDS, MASK, "rewards"}, {"content", "rewards", "idx"}
 _PLACED = frozenset((*SERIES, IDS, LENGTH, "content", "rewards", "idx", "agent_ref", SAMPLE_MASK, "filtered_rewards"))
 
 
-class LoggedBatches(JsonlFormat):
+class LoggedBatches(PromptRuns):
     """Logged batches of NeMo-RL."""
 
     name = "nemo_rl"
@@ -52,7 +53,8 @@ class LoggedBatches(JsonlFormat):
     )
     identity = (
         "step = the file's number; group = a hash of the token ids before the first trained one, else of the prompt, "
-        "as the samples of a prompt follow each other; index = `{file}:{byte offset}`. Split `train`, or "
+        "as the samples of a prompt follow each other, and the byte at which these begin; index = `{file}:{byte "
+        "offset}`. Split `train`, or "
         "`eval/validation` for lines without token ids. Collected rollouts are as those of NeMo-Gym, in the split "
         "`eval/trajectory_collection`."
     )
@@ -76,12 +78,18 @@ class LoggedBatches(JsonlFormat):
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: without the lists of one element, with the texts of ids where no others are."""
-        one = {key: value[0] if _is_one(value) else value for key, value in record.items()}
+        one = _unlisted(record)
         ids, first = _tokens(one)
         texts = _texts(one.get("content"))
         if not any(texts):
             texts = texts_of(run, ids, first)
         return one | {"_texts": texts, "_ids": ids, "_first": first, "_has_text": bool(_texts(one.get("content"))[1])}
+
+    def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:  # noqa: ARG002
+        """See `PromptRuns`: without the texts of ids."""
+        one = _unlisted(parse(data))
+        ids, first = _tokens(one)
+        return _group(ids[:first], _texts(one.get("content"))[0]) if "rewards" in one else None
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
@@ -94,7 +102,7 @@ class LoggedBatches(JsonlFormat):
         return SampleRow(
             split="train" if is_train else "eval/validation",
             step=source.step or 0,
-            group=fields.digest(repr(ids[:first]) if first else fields.joined(prompt)),
+            group=_group(ids[:first], prompt),
             index=f"{stem(source.name)}:{start}",
             ordinal=start,
             start=start,
@@ -181,6 +189,15 @@ def _collected(source: Source) -> Source:
 def _may_fit(place: Location) -> bool:
     found = look(place).objects
     return not found or any(map(_BATCHES.fits, found))
+
+
+def _unlisted(record: Record) -> Record:
+    """The values of a sample, without the lists of one element around them."""
+    return {key: value[0] if _is_one(value) else value for key, value in record.items()}
+
+
+def _group(ids: list[int], prompt: Any) -> str:
+    return fields.digest(repr(ids) if ids else fields.joined(prompt))
 
 
 def _is_one(value: object) -> bool:

@@ -11,8 +11,8 @@ from typing import ClassVar
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import merged_metrics, records
 from rolloupe.formats.trainers.own_names import OwnNames
@@ -26,7 +26,7 @@ _STEP = re.compile(r"(?:global_step_(?P<step>[0-9]{1,15})|eval_only)(?:_evals)?"
 _OWN = {"input_prompt", "output_response", "score", "env_class"}
 
 
-class SkyRL(OwnNames, JsonlFormat):
+class SkyRL(OwnNames, PromptRuns):
     """Evaluations of SkyRL."""
 
     name = "skyrl"
@@ -43,7 +43,8 @@ class SkyRL(OwnNames, JsonlFormat):
     )
     identity = (
         "step = the number in the folder's name, 0 for `eval_only`; split = `eval/{file name}`; group = a hash of the "
-        "prompt, which SkyRL repeats in consecutive rows; index = `{file}:{byte offset}`."
+        "prompt, which SkyRL repeats in consecutive rows, and the byte at which these begin; index = `{file}:{byte "
+        "offset}`."
     )
     reads = (
         ("`input_prompt`, `output_response`", "turns, special tokens included"),
@@ -56,7 +57,7 @@ class SkyRL(OwnNames, JsonlFormat):
     )
     limits = (
         "The train batch, `dumped_data/global_step_{N}_training_input.pkl`, is a pickle of objects and is never "
-        "loaded. Two prompts of a file with the same text are one group."
+        "loaded. Two prompts with the same text that follow each other are one group."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -67,7 +68,7 @@ class SkyRL(OwnNames, JsonlFormat):
         if not places or not (forced or any(map(_fits, found))):
             return []
         number = "one file" if len(places) == 1 else f"{len(places)} files"
-        reason = f"{number} of evaluations of SkyRL; equal prompts of a step are inferred to be a group"
+        reason = f"{number} of evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
         name = stem(path.name) if is_file(path) else (path.parent.name if path.name == EVALS else "") or path.name
         return [
             RunInfo(

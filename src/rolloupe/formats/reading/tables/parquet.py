@@ -7,6 +7,7 @@ written. The claims of a footer are checked before pyarrow sees them, and rows a
 import contextlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -186,9 +187,9 @@ def _groups(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:  # noq
     return tuple(found)
 
 
-def _batches(location: Location, group: PlacedGroup) -> Iterator[pa.RecordBatch]:
+def _batches(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     with open_file(location) as opened, pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        yield from file.iter_batches(batch_size=group.batch_rows, row_groups=[group.number], use_threads=False)
+        yield from file.iter_batches(group.batch_rows, [group.number], columns, use_threads=False)
 
 
 @lru_cache(maxsize=KEPT_BATCHES)
@@ -227,6 +228,29 @@ def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
     groups = [group for group in _groups(location, stamp) if group.facts.rows]
     schema = next(_batches(location, groups[0])).schema if groups else pa.schema([])
     return {field.name: str(field.type) for field in schema}
+
+
+def repeats(location: Location, column: str) -> tuple[int, ...]:
+    """Return for each row how often its value in a column came up before the rows with it that lie together here."""
+    try:
+        return _repeats(location, _stamp(location), column)
+    except _UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _repeats(location: Location, stamp: Stamp, column: str) -> tuple[int, ...]:
+    found: list[int] = []
+    times: Counter[str] = Counter()
+    last = None
+    for group in _groups(location, stamp):
+        for batch in _batches(location, group, [column]):
+            for record in python_rows(batch, lambda _: False):
+                value = fields.digest(fields.joined(record.get(column)))
+                times[value] += value != last
+                last = value
+                found.append(times[value] - 1)
+    return tuple(found)
 
 
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
