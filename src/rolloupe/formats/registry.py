@@ -41,6 +41,7 @@ BUILT_IN: Final = {
     "inspect": "evaluations.inspect_logs:InspectLogs",
     "harbor": "evaluations.harbor:Harbor",
     "trackio": "trackers.trackio:Trackio",
+    "wandb": "trackers.wandb:WeightsAndBiases",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -15,6 +15,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.model import Problem, RunInfo, SampleRow
 from tests.formats.support import items, limit_contract, rows, samples
+from tests.formats.trackers.support import means
 from tests.index.support import eventually
 
 DATA = Path(__file__).parents[2] / "data/trackio"
@@ -46,17 +47,6 @@ def runs(path: Path) -> dict[str, RunInfo]:
     found = discover([path]).runs
     assert {run.format for run in found} == {"trackio"}
     return {run.name: run for run in found}
-
-
-def means(some: list[SampleRow]) -> dict[tuple[str, int], tuple[int, int, float | None]]:
-    """The number of samples and groups of each split and step, and the mean of finite rewards."""
-    found = {}
-    for key in sorted({(row.split, row.step) for row in some}):
-        own = [row for row in some if (row.split, row.step) == key]
-        finite = [row.reward for row in own if row.reward is not None and row.reward == row.reward]
-        mean = round(sum(finite) / len(finite), 6) if finite else None
-        found[key] = len(own), len({row.group for row in own}), mean
-    return found
 
 
 @pytest.fixture

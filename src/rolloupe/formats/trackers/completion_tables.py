@@ -20,6 +20,7 @@ from rolloupe.formats.trackers.logged_samples import (
     split_named,
     with_numbers,
 )
+from rolloupe.formats.trainers.response_items import conversation, parted
 
 UNWEIGHTED = "the reward is the sum of its parts without weights: neither a total nor weights are known"
 FULL_RESULT = "Full result"
@@ -50,7 +51,7 @@ def samples_of_table(
     if first.keys() == {FULL_RESULT}:
         return [_of_gym(unpacked(row[FULL_RESULT]), step, split) for row in objects]
     if {"text", "reward"} <= first.keys():
-        return [_plain(row | {"prompt": None, "response": row["text"]}, step, split, "text") for row in objects]
+        return [_of_text(row, step, split) for row in objects]
     if {"messages", "reward"} <= first.keys():
         return [_of_messages(row, step, split) for row in objects]
     roles = roles_of(first)
@@ -109,11 +110,20 @@ def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:
     ]
 
 
+def _of_text(row: Record, step: int | None, split: str) -> LoggedSample:
+    """A sample whose prompt and response are one text, known by that text: each table has those of earlier ones too."""
+    record = {name: value for name, value in row.items() if name != "text"}
+    text = fields.as_text(row["text"])
+    return LoggedSample(_with_step(record | {"response": text}, step), split, fields.digest(text))
+
+
 def _of_gym(row: Any, step: int | None, split: str) -> LoggedSample:
     known = row if isinstance(row, dict) else {"response": row}
     asked, answer = known.get("responses_create_params"), known.get("response")
-    prompt = asked.get("input") if isinstance(asked, dict) else None
-    response = answer.get("output") if isinstance(answer, dict) else answer
+    prompt, response = parted(
+        conversation(asked.get("input") if isinstance(asked, dict) else None),
+        conversation(answer.get("output") if isinstance(answer, dict) else answer),
+    )
     agent = known.get("agent_ref")
     names = ("responses_create_params", "response", "agent_ref")
     record = {name: value for name, value in known.items() if name not in names}

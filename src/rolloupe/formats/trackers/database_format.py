@@ -16,8 +16,8 @@ from msgspec import Struct
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples, as_bytes
-from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
+from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """How many bytes a row may have in the stream of its table: about as many as the first rows have on average."""
@@ -97,20 +97,8 @@ class DatabaseFormat(TrackerSamples):
         for placed in found:
             yield from self.placed_rows(run, source, placed)
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        placed, logged = self._placed(source, locator)
-        row = next(self.placed_rows(run, source, placed))
-        if not isinstance(row, SampleRow):
-            raise changed(source, locator.start, row.reason)
-        return self.whole_sample(run, row, locator, logged)
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns the row as JSON."""
-        return as_bytes(self._placed(source, locator)[0].record)
-
-    def _placed(self, source: Source, locator: Locator) -> tuple[Placed, LoggedSample]:
-        """Return the sample at a place. Raises `SourceChanged`."""
+    def placed_at(self, source: Source, locator: Locator) -> Placed:
+        """See `TrackerSamples`."""
         rows = _rows_of(source)
         number = rows.number_at(locator.start)
         try:
@@ -118,8 +106,8 @@ class DatabaseFormat(TrackerSamples):
         except (BadDatabase, OSError) as error:
             raise changed(source, locator.start, str(error)) from None
         for placed in found:
-            if placed.part == locator.part and isinstance(placed.found, LoggedSample):
-                return placed, placed.found
+            if placed.part == locator.part:
+                return placed
         raise changed(source, locator.start, f"its row {number} is gone")
 
     def _read(self, location: Location, rows: RowsOfTable, first: int, stop: int) -> list[Placed]:

@@ -4,9 +4,11 @@ A logged sample is a record with the usual names, and what its tracker says abou
 """
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import config_of, curve_locations
 from rolloupe.formats.generic.format import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles, roles_of
@@ -67,6 +69,22 @@ class TrackerSamples(NamedRows):
         return roles_of(record)._replace(
             messages=None, prompt=prompt, response=response, score=score, step=step, group=group
         )
+
+    @abstractmethod
+    def placed_at(self, source: Source, locator: Locator) -> Placed:
+        """Return the sample at a place. Raises `SourceChanged`."""
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        placed = self.placed_at(source, locator)
+        row = next(self.placed_rows(run, source, placed))
+        if not isinstance(row, SampleRow) or isinstance(placed.found, str):
+            raise changed(source, locator.start, row.reason if isinstance(row, Problem) else "it is no sample")
+        return self.whole_sample(run, row, locator, placed.found)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. Returns JSON of what the file holds of the sample."""
+        return as_bytes(self.placed_at(source, locator).record)
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:  # noqa: ARG002
         """See `RecordFormat`: files of trackers have no records of their own."""

@@ -32,6 +32,16 @@ class LoggedRow(NamedTuple):
     """Seconds since the epoch."""
 
 
+class LoggedTable(NamedTuple):
+    """A file with a table that was logged."""
+
+    key: str
+    step: int | None
+    """The trainer's own if it was logged beside it, else as the tracker counts."""
+    follows_eval: bool = False
+    """True if metrics of an evaluation were logged just before."""
+
+
 class LoggedRun(Struct):
     """A run of a tracker."""
 
@@ -40,6 +50,8 @@ class LoggedRun(Struct):
     config: dict[str, Any] = {}
     id: str = ""
     """What identifies it among the runs of a file."""
+    tables: dict[str, LoggedTable] = {}
+    """By the file's path or name."""
     damage: str = ""
     """Why reading ended before the end; empty if it did not."""
 

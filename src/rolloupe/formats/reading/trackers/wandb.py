@@ -4,10 +4,18 @@ Source: `wandb/proto/wandb_internal.proto`: history (2), configuration (5) and r
 JSON. The client writes a block of 32 KiB at a time, so a small run appears when it ends.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, number_of, parsed
+from rolloupe.formats.reading.trackers.curves import (
+    TRAINER_STEPS,
+    LoggedRow,
+    LoggedRun,
+    LoggedTable,
+    flat,
+    number_of,
+    parsed,
+)
 from rolloupe.formats.reading.trackers.framed_log import damage_of, framed_records
 from rolloupe.protobuf import BadMessage, fields
 
@@ -20,6 +28,9 @@ KEY, NESTED_KEY, VALUE = 1, 2, 16
 RUN_ID, RUN_CONFIG, DISPLAY_NAME = 1, 4, 8
 """Fields of a run."""
 MOST_FIELDS = 1_000_000
+MOST_BEFORE = 16
+"""Among how many calls before a table the last with numbers is looked for."""
+OF_EVAL = "eval/"
 
 
 def read_wandb(data: bytes) -> LoggedRun:
@@ -27,6 +38,7 @@ def read_wandb(data: bytes) -> LoggedRun:
     if not data.startswith(MAGIC):
         raise ValueError("it is no run of Weights & Biases")
     rows: list[LoggedRow] = []
+    tables: dict[str, LoggedTable] = {}
     config: dict[str, Any] = {}
     name = damage = ""
     gaps: list[int] = []
@@ -34,7 +46,9 @@ def read_wandb(data: bytes) -> LoggedRun:
         try:
             for field, value in fields(record, MOST_FIELDS):
                 if field == HISTORY and isinstance(value, bytes):
-                    rows.append(_row(value))
+                    items = dict(_items(value))
+                    tables.update(_tables(items, rows))
+                    rows.append(_row(items))
                 elif field == CONFIG and isinstance(value, bytes):
                     config.update(_items(value))
                 elif field == RUN and isinstance(value, bytes):
@@ -43,11 +57,23 @@ def read_wandb(data: bytes) -> LoggedRun:
         except BadMessage as error:
             damage = str(error)
     config.pop("_wandb", None)
-    return LoggedRun(name, rows, config, damage=damage or damage_of(gaps))
+    return LoggedRun(name, rows, config, tables=tables, damage=damage or damage_of(gaps))
 
 
-def _row(history: bytes) -> LoggedRow:
-    items = dict(_items(history))
+def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[str, LoggedTable]]:
+    """Yield the tables that were logged in a call, by the paths of their files; `rows` are those of earlier calls."""
+    for name, kind in items.items():
+        key = name.removesuffix("/_type")
+        path = items.get(f"{key}/path")
+        if name != key and isinstance(kind, str) and kind.endswith("table-file") and isinstance(path, str):
+            steps = (items.get(step) for step in (*TRAINER_STEPS, "_step"))
+            step = next((step for step in steps if isinstance(step, int)), None)
+            earlier = next((row for row in reversed(rows[-MOST_BEFORE:]) if row.values), None)
+            follows = earlier is not None and any(one.startswith(OF_EVAL) for one in earlier.values)
+            yield path, LoggedTable(key, step, follows)
+
+
+def _row(items: dict[str, Any]) -> LoggedRow:
     media = tuple(key.removesuffix("_type") for key in items if key.endswith("/_type"))  # members of a table, a picture
     values: dict[str, float] = {}
     for key, value in items.items():

@@ -1,0 +1,147 @@
+"""Tables of samples in the runs that the client of Weights & Biases keeps on disk, also offline.
+
+Source: wandb 0.31.0. A table is `files/media/table/{key}_{step}_{hash}.table.json`, with folders for slashes of the
+key; `run-{id}.wandb` says what was logged beside it, once a block of 32 KiB is full.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats.curve_files import current_curves, curve_files
+from rolloupe.formats.reading.files import FolderEntry, entries, links_of
+from rolloupe.formats.reading.trackers.beginnings import begins_as
+from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.trackers.table_files import EVAL, TableFile, TableFiles
+from rolloupe.model import RunInfo, RunPart
+from rolloupe.storage import is_folder
+
+MEDIA = ("files", "media", "table")
+MAX_DEPTH = 8
+"""Of the folders for the slashes in a key."""
+
+MOST_FILES = 100_000
+
+_TABLE = re.compile(r"(?P<key>.+)_(?P<step>[0-9]{1,15})_(?P<hash>[0-9a-f]{8,64})\.table\.json")
+_FOLDER = re.compile(r"(?:offline-)?run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
+
+
+class WeightsAndBiases(TableFiles):
+    """Tables of Weights & Biases."""
+
+    name = "wandb"
+    title = "Weights & Biases"
+    recognises = (
+        "The folder of a run (`offline-run-{date}_{time}-{id}`, `run-...`) with a table of samples below "
+        "`files/media/table/`: prompts with completions or outputs, texts with rewards, or results of NeMo-Gym. "
+        "Without one it is curves."
+    )
+    layout = (
+        "`wandb/{offline-run|run}-{date}_{time}-{id}/files/media/table/{key}_{step}_{hash}.table.json`. Of tables that "
+        "repeat the rows of earlier ones (verl, OpenRLHF) the newest counts, and no `final-{key}` where there is "
+        "`{key}`. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
+    )
+    identity = (
+        "step = `step` or `global_step` of a row, else `train/global_step` logged beside the table, else the step of "
+        "W&B; group = `example_id` or `task_idx`, else a hash of the prompt; index = the number in verl's wide rows, "
+        "else the table and the row. Split `train`; `eval/NAME` by the key, `eval/eval` of a table that follows "
+        "metrics `eval/...`."
+    )
+    reads = (
+        ("`prompt`, `completion`, the numbers right behind (TRL, ms-swift)", "turns; reward functions, and their sum"),
+        ("`input_N`, `output_N`, `score_N` (verl)", "a sample each"),
+        ("`text`, `reward` (OpenRLHF)", "the response, with its prompt; the reward"),
+        ("`Full result` (NeMo-RL)", "a rollout of NeMo-Gym"),
+        ("`messages`, `reward` (prime-rl until August 2026)", "turns; the reward"),
+        ("other columns", "sample metrics, tags and extra"),
+        ("`run-{id}.wandb`", "metrics, configuration: of it `reward_weights` of TRL"),
+    )
+    limits = (
+        "W&B cuts tables at 10,000 rows. Which table is of an evaluation shows once the client has written its block. "
+        "Tables of online runs are kept as long as the run's folder is."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`."""
+        if not is_folder(str(path.joinpath(*MEDIA))):
+            return []
+        links = link_root or str(path.resolve())
+        run = RunInfo(
+            name=_name(path, links), root=str(path), format=self.name, parts=(RunPart(str(path)),), link_root=links,
+            reason="",
+        )  # fmt: skip
+        tables = self.sample_tables(run)
+        if not tables:
+            return []
+        keys = ", ".join(dict.fromkeys(one.key for one in tables))
+        return [
+            RunInfo(
+                name=run.name, root=run.root, format=run.format, parts=run.parts, link_root=links,
+                reason=f"a run of Weights & Biases with tables of samples ({keys})",
+            )
+        ]  # fmt: skip
+
+    def run_around(self, path: Path) -> Path | None:
+        """See `Format`."""
+        return next((one for one in path.parents if _FOLDER.fullmatch(one.name) and self.detect(one)), None)
+
+    def tables(self, run: RunInfo) -> list[TableFile]:
+        """See `TableFiles`."""
+        folder = os.path.join(run.root, *MEDIA)
+        logged = _logged(run).tables
+        found = []
+        for entry in _tables_below(folder, links_of(run)):
+            match = _TABLE.fullmatch(os.path.relpath(entry.path, folder))
+            if match:
+                known = logged.get("/".join((*MEDIA[1:], os.path.relpath(entry.path, folder))))
+                order = int(match["step"])
+                step = order if known is None or known.step is None else known.step
+                split = EVAL if known and known.follows_eval else ""
+                found.append(TableFile(entry, match["key"], order, step, split))
+        return found
+
+    def table_rows(self, document: Any) -> list[Any]:
+        """See `TableFiles`."""
+        columns, data = document.get("columns"), document.get("data")
+        if not (isinstance(columns, list) and isinstance(data, list)):
+            return []
+        return [dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list)]
+
+    def weights(self, run: RunInfo) -> Any:
+        """See `TableFiles`."""
+        weights = _logged(run).config.get("reward_weights", 0)
+        return [] if weights is None else weights if isinstance(weights, list) else None
+
+
+def _name(folder: Path, links: str) -> str:
+    """The name that the client has written, else what tells the folder from others."""
+    logs = [one for one in entries(str(folder), links) if one.name.endswith(".wandb") and not one.is_folder]
+    known = next((name for one in logs if (name := begins_as("Weights & Biases", one.location).name)), "")
+    match = _FOLDER.fullmatch(folder.name)
+    return known or (match["id"] if match else folder.name)
+
+
+def _logged(run: RunInfo) -> LoggedRun:
+    """What the client has written of a run; nothing of a log that cannot be read."""
+    for file in curve_files(run):
+        if file.kind == "Weights & Biases" and os.path.dirname(file.path) == run.root:
+            try:
+                return next(iter(current_curves(file)), LoggedRun("", []))
+            except ValueError:
+                continue
+    return LoggedRun("", [])
+
+
+def _tables_below(folder: str, link_root: str) -> list[FolderEntry]:
+    found: list[FolderEntry] = []
+    waiting = [(folder, 0)]
+    while waiting and len(found) < MOST_FILES:
+        place, depth = waiting.pop()
+        try:
+            listed = [one for one in entries(place, link_root) if not one.refused]
+        except OSError:
+            continue
+        found += [one for one in listed if not one.is_folder]
+        waiting += [(one.path, depth + 1) for one in listed if one.is_folder and depth < MAX_DEPTH]
+    return found

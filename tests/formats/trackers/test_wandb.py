@@ -1,0 +1,143 @@
+"""Weights & Biases: tables of TRL, verl, OpenRLHF, NeMo-RL and prime-rl in runs that were kept offline."""
+
+import json
+import shutil
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading.trackers.wandb import CONFIG, HISTORY, ITEM, MAGIC, NESTED_KEY, VALUE
+from rolloupe.model import RunInfo
+from tests.formats.support import only_run, rows, samples
+from tests.formats.trackers.support import means
+
+DATA = Path(__file__).parents[2] / "data/wandb"
+
+
+def folder_of(name: str) -> Path:
+    """The folder of one of the runs."""
+    (found,) = DATA.glob(f"*-{name}")
+    return found
+
+
+def table(run: Path, key: str, step: int, columns: list[str], data: list[list[Any]]) -> Path:
+    """Write a table as the client does."""
+    path = run / "files/media/table" / f"{key}_{step}_0123456789abcdef0123.table.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"columns": columns, "data": data}), encoding="utf-8")
+    return path
+
+
+def test_tables_of_trl() -> None:
+    run = only_run(folder_of("trldemo1"))
+    assert (run.format, run.name) == ("wandb", "grpo-trl")
+    found = rows(run)
+    assert {key: (count, groups) for key, (count, groups, _) in means(found).items()} == {
+        ("train", step): (8, 2) for step in (1, 2, 3)
+    }
+    accuracy = {
+        step: [row.metrics["reward.accuracy_reward"] for row in found if row.step == step] for step in (1, 2, 3)
+    }
+    finite = {step: [value for value in values if value == value] for step, values in accuracy.items()}
+    assert {step: (len(values), round(sum(values) / len(values), 6)) for step, values in finite.items()} == {
+        1: (8, 0.375), 2: (7, 0.642857), 3: (7, 0.928571),
+    }  # fmt: skip
+    assert found[0].advantage == 1.0 and "without weights" in samples(run)[0].notes[0]
+    assert by_name("wandb").config(run)["num_generations"] == 4
+
+
+def test_the_newest_of_tables_that_repeat_rows_counts() -> None:
+    verl = only_run(folder_of("verldemo"))
+    assert means(rows(verl)) == {
+        ("eval/generations", 0): (4, 1, 0.5), ("eval/generations", 2): (4, 1, 0.75),
+        ("eval/generations", 3): (4, 1, 1.0),
+    }  # fmt: skip
+    assert len(by_name("wandb").sources(verl)) == 1
+    found = rows(only_run(folder_of("ordemo01")))
+    assert [(row.step, row.reward) for row in found] == [(1, 1.0), (2, 1.0), (3, 1.0), (10, 1.0)]
+    assert found[-1].env == "calc_agent"
+    prime = rows(only_run(folder_of("primedm1")))
+    assert [(row.step, row.group, row.reward) for row in prime] == [
+        (1, "0", 1.0), (1, "0", 0.0), (2, "0", 1.0), (2, "0", 1.0), (3, "0", 1.0), (3, "0", 1.0),
+    ]  # fmt: skip
+
+
+def test_a_table_that_only_begins_alike_is_another_one(tmp_path: Path) -> None:
+    run = tmp_path / "offline-run-20261122_020830-a"
+    columns = ["step", "prompt", "completion", "r"]
+    table(run, "completions", 0, columns, [[1, "p", "c", 1.0], [1, "p", "d", 0.0]])
+    table(run, "completions", 1, columns, [[1, "p", "c", 1.0], [1, "p", "e", 0.5], [1, "p", "f", 0.5]])
+    assert [row.reward for row in rows(only_run(run))] == [1.0, 0.0, 1.0, 0.5, 0.5]
+    table(
+        run, "completions", 2, columns, [[1, "p", "c", 1.0], [1, "p", "e", 0.5], [1, "p", "f", 0.5], [2, "q", "g", 0]]
+    )
+    assert [row.reward for row in rows(only_run(run))] == [1.0, 0.0, 1.0, 0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(("weights", "reward"), [(None, 1.5), ([2.0, 1.0], 2.5)])
+def test_an_evaluation_follows_its_metrics_and_weights_come_from_the_configuration(
+    tmp_path: Path, weights: Any, reward: float
+) -> None:
+    run = tmp_path / "run-20261122_020830-a"
+    path = table(run, "completions", 3, ["prompt", "completion", "a", "b", "gt"], [["p", "c", 1.0, 0.5, "x"]])
+    name = path.relative_to(run / "files").as_posix()
+    logged: list[dict[str, Any]] = [
+        {"train/loss": 0.5, "_step": 1},
+        {"eval/loss": 0.5, "_step": 2},
+        {"completions/_type": "table-file", "completions/path": name, "train/global_step": 7, "_step": 3},
+    ]
+    (run / "run-a.wandb").write_bytes(wandb_log({"reward_weights": weights}, logged))
+    (row,) = rows(only_run(run))
+    assert (row.split, row.step, row.reward, row.tags) == ("eval/eval", 7, reward, {"gt": "x"})
+    assert samples(only_run(run))[0].notes == []
+
+
+def test_other_tables_are_no_samples_and_a_torn_one_is_a_problem(tmp_path: Path) -> None:
+    run = tmp_path / "run-20261122_020830-a"
+    table(run, "confusion", 0, ["label", "count"], [["cat", 1]])
+    assert discover([tmp_path]).runs == []
+    path = table(run, "val/generations", 1, ["step", "input", "output", "score"], [[1, "p", "c", 1.0]])
+    found = only_run(tmp_path)
+    assert [(row.split, row.prompt, row.response) for row in rows(found)] == [("eval/generations", "p", "c")]
+    whole = by_name("wandb").sources(found)
+    path.write_bytes(path.read_bytes()[:20])
+    (problem,) = by_name("wandb").scan(found, whole[0], 0, 2**62)
+    assert problem.reason == "it is no table, or not whole yet" and problem.transient  # type: ignore[union-attr]
+
+
+def test_in_the_folder_of_another_formats_run_it_stays_its_curves(tmp_path: Path) -> None:
+    record = {"input": "p", "output": "c", "score": 1.0, "step": 1}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/1.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    shutil.copytree(folder_of("verldemo"), tmp_path / "run/wandb" / folder_of("verldemo").name)
+    assert [run.format for run in discover([tmp_path]).runs] == ["verl"]
+
+
+def test_a_file_of_the_run_leads_to_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(folder_of("trldemo1"), tmp_path / folder_of("trldemo1").name)
+    (path,) = tmp_path.rglob("*.wandb")
+    run: RunInfo = only_run(path)
+    assert (run.format, Path(run.root)) == ("wandb", path.parent)
+
+
+def wandb_log(config: dict[str, Any], logged: list[dict[str, Any]]) -> bytes:
+    """The log of a run, shorter than a block."""
+    log = bytearray(MAGIC)
+    for kind, values in ((CONFIG, config), *((HISTORY, one) for one in logged)):
+        items = b"".join(
+            message(ITEM, message(NESTED_KEY, key.encode()) + message(VALUE, json.dumps(value).encode()))
+            for key, value in values.items()
+        )
+        record = message(kind, items)
+        log += struct.pack("<IHB", zlib.crc32(b"\x01" + record), len(record), 1) + record
+    return bytes(log)
+
+
+def message(field: int, data: bytes) -> bytes:
+    """A member of a message of protobuf, of fewer than 16,384 bytes."""
+    tag = bytes([field << 3 | 2]) if field < 16 else bytes([field << 3 & 0x7F | 0x82, field >> 4])
+    return tag + bytes([len(data) & 0x7F | 0x80, len(data) >> 7]) + data
