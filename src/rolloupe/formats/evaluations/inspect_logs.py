@@ -1,4 +1,4 @@
-"""The logs of Inspect: an evaluation a file, as a zip archive (`.eval`) or as one JSON document.
+"""The logs of Inspect: a file for each evaluation, either a zip archive (`.eval`) or one JSON document.
 
 Source: `EvalLog`, `EvalSample` and the recorder of `.eval` files of inspect_ai (August 2026). An archive holds a member
 a sample; `header.json` comes last, so an evaluation that runs has `_journal/start.json` alone.

@@ -54,7 +54,7 @@ def _result(event: Record) -> Any:
 
 
 class _Attachments:
-    """The attachments of a sample, which stand in their places up to a number of characters."""
+    """The attachments of a sample, put into their places, up to a number of characters."""
 
     def __init__(self, attachments: object) -> None:
         self._texts = attachments if isinstance(attachments, dict) else {}

@@ -145,7 +145,7 @@ def _of_messages(row: Record, step: int | None, split: str) -> LoggedSample:
 
 
 def _turns(text: str) -> Any:
-    """The turns of a text whose roles stand in angle brackets before them; a text without any unchanged."""
+    """The turns of a text with roles in angle brackets; a text without any unchanged."""
     if not _TURN.match(text):
         return text
     pieces = _TURN.split(text)[1:]

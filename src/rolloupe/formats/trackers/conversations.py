@@ -20,7 +20,7 @@ OF_VALIDATION = "val/"
 
 
 def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) -> LoggedSample | str | None:
-    """Return the sample of a trace, None for one that is a part of another's, or why it is none."""
+    """Return the sample of a trace, None for one that is a part of another's, or why it cannot be read."""
     known = with_numbers(metadata) if isinstance(metadata, dict) else {}
     if is_call(known):
         return sample_of_call(known, step)

@@ -46,7 +46,7 @@ class LoggedSample(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A sample, or why there is none, at a place in its file."""
+    """A sample, or why it cannot be read, at a place in its file."""
 
     start: int
     length: int
@@ -196,5 +196,5 @@ def first_answer(messages: Sequence[Any]) -> int:
 
 
 def name_of(value: object) -> str:
-    """Return a framework's name for something, empty for what is none."""
+    """Return a framework's name for something, empty for anything else."""
     return fields.name(value) or ""

@@ -23,7 +23,7 @@ OF_EVAL = "eval/"
 EVAL = "eval/eval"
 
 Sampled = tuple[str, LoggedSample | str, Any]
-"""The part of a row that is a sample, the sample or why it is none, and what the row holds of it."""
+"""The part of a row that is a sample, the sample or why it cannot be read, and what the row holds of it."""
 
 
 def samples_in(

@@ -39,7 +39,7 @@ class WeightsAndBiases(TableFiles):
     )
     layout = (
         "`wandb/{offline-run|run}-{date}_{time}-{id}/files/media/table/{key}_{step}_{hash}.table.json`. Of tables that "
-        "repeat the rows of earlier ones (verl, OpenRLHF) the newest counts, and no `final-{key}` where there is "
+        "repeat the rows of earlier ones (verl, OpenRLHF) the newest counts, and `final-{key}` only without a "
         "`{key}`. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
     )
     identity = (
