@@ -290,6 +290,10 @@ class Run:
         """Return what the samples lack of what a filter names, a sentence each: why a query may match none."""
         return queries.why_none(self._ready_with_derived(query), query)
 
+    def why_few(self, query: "SampleQuery") -> list[str]:
+        """Return the same where only some samples have what a filter names: tokens, or derived metrics."""
+        return queries.why_few(self._ready_with_derived(query), query)
+
     def search(
         self,
         text: str,

@@ -73,7 +73,7 @@ from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
-from rolloupe.query.samples.no_match import why_none
+from rolloupe.query.samples.no_match import discarded_too, why_few, why_none
 from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_whole_index, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.several_runs.config_table import ConfigRow, ConfigTable, config_table
@@ -225,6 +225,7 @@ __all__ = [
     "curve_sources",
     "curves",
     "derived_names",
+    "discarded_too",
     "discards",
     "distribution",
     "each_readable",
@@ -301,6 +302,7 @@ __all__ = [
     "value_names",
     "value_of",
     "whole",
+    "why_few",
     "why_none",
     "with_group_advantages",
     "with_length",

@@ -130,6 +130,7 @@ def test_columns_and_what_completes_a_filter(app: App) -> None:
         "source": "fixed",
         "label": "Reward",
         "unit": "",
+        "is_empty": False,
         "low": 0.0,
         "high": 1.0,
         "worst": None,

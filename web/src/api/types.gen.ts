@@ -546,6 +546,8 @@ export interface GroupsReply {
   stamp: number;
   /** As in `SamplesReply`. */
   pending: number;
+  /** With a filter on trained samples: the discarded ones in scope that match it too. */
+  discarded: number;
   /** As in `SamplesReply`. */
   reasons: string[];
   columns: string[];
@@ -678,7 +680,9 @@ export interface SamplesReply {
   stamp: number;
   /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
   pending: number;
-  /** If no sample matches, what the samples in scope lack of what the filter names. */
+  /** With a filter on trained samples: the discarded ones in scope that match it too. */
+  discarded: number;
+  /** What the samples in scope lack of what the filter names: if none matches, or if it names what only some have. */
   reasons: string[];
   /** The requested columns, whose values each sample has. */
   columns: string[];
@@ -695,6 +699,8 @@ export interface ColumnItem {
   /** A readable label; empty if the name says as much. */
   label: string;
   unit: string;
+  /** No sample has a number; False as long as annotations or the index may bring one. */
+  is_empty: boolean;
   low: WireNumber;
   high: WireNumber;
   /** The worst value that the run declares, with `best`; it is the greater one if less is better. */

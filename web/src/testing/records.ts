@@ -145,6 +145,7 @@ export function samplesReply(samples: SampleItem[], more: Partial<SamplesReply> 
     offset: 0,
     stamp: 1,
     pending: 0,
+    discarded: 0,
     reasons: [],
     columns: [],
     samples,
@@ -170,6 +171,7 @@ export function listing(session: Session, more: Partial<Listing>): Listing {
     requests: new Set(),
     stamp: 1,
     pending: 0,
+    discarded: 0,
     reasons: [],
     ...more,
   };

@@ -155,7 +155,9 @@ def query(
         if is_behind:
             progress.wait(runs, texts=True)  # the index writes them with the texts
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
+        discarded = Counter[str]()
         rows = islice(_samples(among, question), offset, None if most is None else offset + most)
+        rows = _counting_discarded(rows, discarded)
         if file is not None:
             shown = _write_file(file, among, derived, rows, overwrite=overwrite)
         elif as_json:
@@ -164,6 +166,8 @@ def query(
             shown = _write_table(rows, sort, many=len(among) > 1)
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, question, offset + shown)
+        if shown and question.where:
+            _say_unlike_page(among, question, shown, discarded.total())
         if is_behind or not shown:
             options.require_complete(runs, run_id, texts=is_behind)
         if not shown:
@@ -195,6 +199,28 @@ def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, Sa
             yield run, first
             for item in items:
                 yield run, item
+
+
+def _counting_discarded(
+    rows: "Iterable[tuple[Run, SampleItem]]", discarded: Counter[str]
+) -> "Iterator[tuple[Run, SampleItem]]":
+    for run, item in rows:
+        if item.discarded:
+            discarded[item.discarded] += 1
+        yield run, item
+
+
+def _say_unlike_page(runs: "list[Run]", query: "SampleQuery", shown: int, discarded: int) -> None:
+    """Say how many of the samples the page lists apart, and which samples lack what the conditions name."""
+    from rolloupe.query.filter.nodes import leaves
+
+    if discarded and not any(getattr(one, "column", "") == "discarded" for one in leaves(query.where)):
+        among = "1 sample was" if shown == 1 else f"of {shown:,} samples, {discarded:,} were"
+        complain(f"{among[0].upper()}{among[1:]} discarded: 'discarded is null' leaves them out, as the page does.")
+    for run in runs[:3]:
+        with contextlib.suppress(BadQuery, NotFound):
+            for reason in run.why_few(query):
+                complain(reason)
 
 
 def _reasons(runs: "list[Run]", query: "SampleQuery") -> list[str]:

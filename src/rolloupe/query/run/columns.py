@@ -37,6 +37,8 @@ class ColumnInfo(NamedTuple):
     label: str = ""
     """A label for people; empty if it would add nothing to the name."""
     unit: str = ""
+    is_empty: bool = False
+    """No sample has a number; False as long as annotations or the index may bring one."""
 
 
 class Catalogue(NamedTuple):
@@ -53,20 +55,24 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     """
     snapshot = run.snapshot()
     step_stats = [stats for stats in snapshot.steps.values() if is_asked(stats.split, split)]
-    of_columns = _ranges((stats.columns for stats in step_stats), ANNOTATED if snapshot.annotations else ())
-    of_metrics = _ranges((stats.metrics for stats in step_stats), snapshot.annotated_names()[0])
+    annotated, annotated_metrics = ANNOTATED if snapshot.annotations else (), snapshot.annotated_names()[0]
+    of_columns = _ranges((stats.columns for stats in step_stats), annotated)
+    of_metrics = _ranges((stats.metrics for stats in step_stats), annotated_metrics)
     declared = {name: (worst, best) for name, worst, best in run.info.metric_ranges}
     reward = run.info.reading.reward_range or run.info.reward_range
     if reward is not None:
         declared["reward"] = reward
 
-    def number(name: str, source: str, ranges: Mapping[str, Range], key: str) -> ColumnInfo:
-        return ColumnInfo(name, "number", source, *ranges.get(key, (None, None)), *declared.get(name, (None, None)))
+    def number(name: str, source: str, ranges: Mapping[str, Range], key: str, later: Collection[str]) -> ColumnInfo:
+        range_of, is_empty = ranges.get(key, (None, None)), key not in ranges and key not in later
+        return ColumnInfo(name, "number", source, *range_of, *declared.get(name, (None, None)), is_empty=is_empty)
 
     fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
-    columns = [number(name, "fixed", of_columns, name) for name in fixed]
+    columns = [number(name, "fixed", of_columns, name, (*annotated, "step")) for name in fixed]
     columns += [ColumnInfo(name, "text", "fixed") for name in TEXTUAL]
-    columns += [number(qualified(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
+    columns += [
+        number(qualified(name, "metric"), "metric", of_metrics, name, annotated_metrics) for name in snapshot.metrics
+    ]
     columns += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
     columns = [_labelled(one) for one in columns] + _derived(step_stats)
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
@@ -82,6 +88,7 @@ def _labelled(info: ColumnInfo) -> ColumnInfo:
 def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
     """The derived metrics, with the ranges of their computed values."""
     ranges = _ranges((stats.derived for stats in step_stats), ())
+    is_whole = all(stats.derived for stats in step_stats)
     return [
         ColumnInfo(
             f"{PREFIX}{name}",
@@ -91,6 +98,7 @@ def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
             high=ranges[name][1] if name in ranges else None,
             label=metric.label,
             unit=metric.unit,
+            is_empty=metric.kind != "tag" and is_whole and name not in ranges,
         )
         for name, metric in METRICS.items()
     ]

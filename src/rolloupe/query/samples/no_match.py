@@ -1,4 +1,4 @@
-"""Why no sample matches a filter: columns without values, samples without tokens, token ids without strings."""
+"""Why a filter leaves samples out: columns without values, samples without tokens, ids without strings, discarded."""
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from rolloupe.query.filter.nodes import Among, Condition, Filter, Missing, Not, 
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import indexed
 from rolloupe.query.run_tokens.words import words_of_steps
-from rolloupe.query.samples.pages import samples
+from rolloupe.query.samples.pages import in_scope, needs_whole_index, samples
 
 
 def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
@@ -26,6 +26,24 @@ def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
     if total and token_texts(query) and query.trained is not False:
         found += _of_tokens(run, scope)
     return [one for one in found if one]
+
+
+def why_few(run: OpenRun, query: SampleQuery) -> list[str]:
+    """The same where only some samples have what the conditions name: tokens, or derived metrics. Raises as `samples`.
+
+    Of a query without such a condition the list is empty.
+    """
+    snapshot = run.snapshot()
+    asks = replace(query, sort="index")
+    return why_none(run, query) if needs_whole_index(asks, snapshot.metrics, snapshot.tags) else []
+
+
+def discarded_too(run: OpenRun, query: SampleQuery) -> int:
+    """Count the discarded samples that match the conditions of a query which leaves them out. Raises as `samples`."""
+    other = replace(query, trained=False, sort="index", offset=0, limit=0)
+    if query.trained is not True or not query.where or not in_scope(run, other):
+        return 0
+    return samples(run, other).total
 
 
 def _without(run: OpenRun, scope: SampleQuery, name: str, total: int) -> str:

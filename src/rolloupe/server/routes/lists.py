@@ -42,9 +42,11 @@ def around_of(parameters: QueryParams) -> SampleKey | None:
     return params.sample_key(parameters["around"]) if parameters.get("around") else None
 
 
-def reasons_of(run: OpenRun, wanted: SampleQuery) -> list[str]:
-    """Return why no sample matches the filter of a query, if it has one."""
-    return query.why_none(run, wanted) if wanted.where else []
+def reasons_of(run: OpenRun, wanted: SampleQuery, page: query.SamplePage | query.GroupPage) -> list[str]:
+    """Return what samples lack of what the filter of a query names: all if none matches, else what only some have."""
+    if not wanted.where or page.pending:
+        return []
+    return query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
 
 
 async def samples(request: Request) -> Response:
@@ -65,7 +67,8 @@ async def samples(request: Request) -> Response:
             offset=page.offset,
             stamp=page.stamp,
             pending=page.pending,
-            reasons=reasons_of(run, wanted) if not page.total and not page.pending else [],
+            discarded=query.discarded_too(run, wanted),
+            reasons=reasons_of(run, wanted, page),
             columns=columns,
             samples=page.samples,
         )
@@ -96,7 +99,8 @@ async def groups(request: Request) -> Response:
             offset=page.offset,
             stamp=page.stamp,
             pending=page.pending,
-            reasons=reasons_of(run, wanted) if not page.total and not page.pending else [],
+            discarded=query.discarded_too(run, wanted),
+            reasons=reasons_of(run, wanted, page),
             columns=columns,
             groups=[items.group_item(spread(group, present, columns)) for group in page.groups],
         )
@@ -127,6 +131,7 @@ async def columns(request: Request) -> Response:
                 source=one.source,
                 label=one.label,
                 unit=one.unit,
+                is_empty=one.is_empty,
                 low=number(one.low),
                 high=number(one.high),
                 worst=number(one.worst),

@@ -51,6 +51,8 @@ class GroupsReply(Struct, kw_only=True):
     """The stamp of the step, if the scope is one step: see `StepsReply.stamps`."""
     pending: int
     """As in `SamplesReply`."""
+    discarded: int
+    """With a filter on trained samples: the discarded ones in scope that match it too."""
     reasons: list[str]
     """As in `SamplesReply`."""
     columns: list[str]

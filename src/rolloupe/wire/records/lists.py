@@ -26,8 +26,10 @@ class SamplesReply(Struct, kw_only=True):
     """The stamp of the step: see `StepsReply.stamps`."""
     pending: int
     """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
+    discarded: int
+    """With a filter on trained samples: the discarded ones in scope that match it too."""
     reasons: list[str]
-    """If no sample matches, what the samples in scope lack of what the filter names."""
+    """What the samples in scope lack of what the filter names: if none matches, or if it names what only some have."""
     columns: list[str]
     """The requested columns, whose values each sample has."""
     samples: list[SampleItem]
@@ -44,6 +46,8 @@ class ColumnItem(Struct, kw_only=True):
     label: str
     """A readable label; empty if the name says as much."""
     unit: str
+    is_empty: bool
+    """No sample has a number; False as long as annotations or the index may bring one."""
     low: Number
     high: Number
     worst: Number

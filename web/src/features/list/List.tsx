@@ -5,6 +5,7 @@ import { count, figure } from "../../lib/numbers/numbers";
 import type { Mode } from "../../lib/address/address";
 import { choose } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
+import { Text } from "../../ui/text/Text";
 import { Splits } from "../runs";
 import { FilterField } from "./filter/FilterField";
 import { Gear } from "./ListOptions";
@@ -58,22 +59,35 @@ export function List() {
           <SortField />
           <Gear mode={mode} />
         </div>
+        <Lacking />
       </div>
       <Rows />
     </>
   );
 }
 
+/** What a filter on tokens or derived metrics passes over, because some samples have neither. */
+export function Lacking() {
+  const list = useSession().list.now.value;
+  if (list === null || list.total === 0 || list.reasons.length === 0) return null;
+  return (
+    <p class="quiet">
+      <Text text={list.reasons.join(" ")} />
+    </p>
+  );
+}
+
 /** The exact counts: `37 of 512 samples` with a filter, with groups `5 groups · 37 of 512`. */
-function Total() {
+export function Total() {
   const session = useSession();
   const list = session.list.now.value;
   if (list === null || session.list.isBehind.value) return null;
   const isFiltered = list.scope.where.trim() !== "";
   const samples = isFiltered ? `${figure(list.total)} of ${figure(list.of)}` : figure(list.total);
   const words = isFiltered ? `${figure(list.total)} of ${count(list.of, "sample")}` : count(list.total, "sample");
-  const discards =
-    isFiltered || list.scope.discarded || list.scope.step === null
+  const discards = isFiltered
+    ? list.discarded
+    : list.scope.discarded || list.scope.step === null
       ? 0
       : (session.steps.reply.value?.discarded[session.steps.index.value] ?? 0);
   return (
@@ -94,9 +108,13 @@ function Total() {
           <a
             href={session.place.href({ discarded: true })}
             onClick={session.place.onLink({ discarded: true })}
-            title={`The other ${count(discards, "sample")} of this step were discarded: see them`}
+            title={
+              isFiltered
+                ? `${count(discards, "discarded sample")} match the filter too: see them`
+                : `The other ${count(discards, "sample")} of this step were discarded: see them`
+            }
           >
-            of {figure(list.total + discards)}
+            {isFiltered ? `${figure(discards)} discarded too` : `of ${figure(list.total + discards)}`}
           </a>
         </>
       )}

@@ -15,6 +15,7 @@ const number = (name: string, source = "fixed", low = 0, high = 9): ColumnItem =
   best: null,
   label: "",
   unit: "",
+  is_empty: false,
 });
 const NONE = { columns: [], series: [], logged: [], hasDiscarded: false };
 

@@ -13,6 +13,7 @@ function column(name: string, more: Partial<ColumnItem> = {}): ColumnItem {
     best: null,
     label: "",
     unit: "",
+    is_empty: false,
     ...more,
   };
 }

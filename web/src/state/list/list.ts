@@ -11,7 +11,7 @@ import { Store } from "../store";
 
 const KEPT_PAGES = 120; // of all lists together
 
-export interface Listing extends Pick<SamplesReply, "pending" | "reasons"> {
+export interface Listing extends Pick<SamplesReply, "pending" | "discarded" | "reasons"> {
   scope: Scope;
   key: string;
   version: string;
@@ -198,7 +198,7 @@ async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: s
 }
 
 function listed(of: Scope, page: Page): Listing {
-  const { version, of: all, stamp, total, pending, reasons } = page.reply;
+  const { version, of: all, stamp, total, pending, discarded, reasons } = page.reply;
   const isGroups = page.kind === "groups";
   const bare: Listing = {
     scope: of,
@@ -214,6 +214,7 @@ function listed(of: Scope, page: Page): Listing {
     requests: new Set(),
     stamp,
     pending,
+    discarded,
     reasons,
   };
   return { ...bare, ...added(bare, page) };

@@ -28,10 +28,7 @@ export class ViewStore extends Store {
     this.isUsualTable.value && name !== this.session.place.field.sort.value && this.isEmpty(name);
 
   /** True for a column of numbers of which no sample has one. */
-  readonly isEmpty = (name: string): boolean => {
-    const column = this.session.columns.named(name);
-    return column?.kind === "number" && column.low === null;
-  };
+  readonly isEmpty = (name: string): boolean => this.session.columns.named(name)?.is_empty === true;
 
   /** Show these charts from now on; null for the default. */
   chooseCharts(charts: readonly Chart[] | null): void {

@@ -39,6 +39,7 @@ function reply(samples: number, stamp: number): GroupsReply {
     offset: 0,
     stamp,
     pending: 0,
+    discarded: 0,
     reasons: [],
     columns: [],
     groups: [],
@@ -66,6 +67,7 @@ function shown(step: number, stamp: number, of: number): void {
     requests: new Set(),
     stamp,
     pending: 0,
+    discarded: 0,
     reasons: [],
   } satisfies Listing;
   (session.steps.reply as { value: StepsReply }).value = STEPS;

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { START } from "../../lib/address/address";
+import { keyOf } from "../../lib/list/scope";
+import type { Listing } from "../../state/list/list";
+import { createSession } from "../../state/session";
+import { drawn } from "../../testing/page";
+import { Lacking, Total } from "./List";
+
+it("says how many discarded samples match a filter too, with a link, and which samples lack what it names", async () => {
+  const session = createSession({
+    ...START,
+    page: "rollouts",
+    run: "r",
+    split: "train",
+    step: 1,
+    where: "max_kl > 1",
+    mode: "samples",
+  });
+  const scope = session.list.scopeAt(session.place.now.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  const counts = { total: 8, of: 16, pending: 0, discarded: 5, reasons: ["3 lack it."] };
+  const list = { scope, key: keyOf(scope), columns: [], mode: "samples", ...counts } satisfies Partial<Listing>;
+  session.list.now.value = list as unknown as Listing;
+  const host = await drawn(
+    <>
+      <Total />
+      <Lacking />
+    </>,
+    session,
+  );
+  expect(host.textContent).toBe("8 of 16 samples 5 discarded too3 lack it.");
+  const link = host.querySelector("a");
+  expect(link?.title).toBe("5 discarded samples match the filter too: see them");
+  expect(link?.getAttribute("href")).toMatch(/discarded\?.*where=max_kl/);
+});
