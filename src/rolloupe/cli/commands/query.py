@@ -156,8 +156,8 @@ def query(
             progress.wait(runs, texts=True)  # the index writes them with the texts
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         discarded = Counter[str]()
-        rows = islice(_samples(among, question), offset, None if most is None else offset + most)
-        rows = _counting_discarded(rows, discarded)
+        found = islice(_samples(among, question), offset, None if most is None else offset + most)
+        rows = _counting_discarded(found, discarded)
         if file is not None:
             shown = _write_file(file, among, derived, rows, overwrite=overwrite)
         elif as_json:
@@ -215,8 +215,7 @@ def _say_unlike_page(runs: "list[Run]", query: "SampleQuery", shown: int, discar
     from rolloupe.query.filter.nodes import leaves
 
     if discarded and not any(getattr(one, "column", "") == "discarded" for one in leaves(query.where)):
-        among = "1 sample was" if shown == 1 else f"of {shown:,} samples, {discarded:,} were"
-        complain(f"{among[0].upper()}{among[1:]} discarded: 'discarded is null' leaves them out, as the page does.")
+        complain(f"Discarded: {discarded:,} of {shown:,}. 'discarded is null' leaves them out, as the page does.")
     for run in runs[:3]:
         with contextlib.suppress(BadQuery, NotFound):
             for reason in run.why_few(query):

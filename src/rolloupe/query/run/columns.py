@@ -64,8 +64,8 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
         declared["reward"] = reward
 
     def number(name: str, source: str, ranges: Mapping[str, Range], key: str, later: Collection[str]) -> ColumnInfo:
-        range_of, is_empty = ranges.get(key, (None, None)), key not in ranges and key not in later
-        return ColumnInfo(name, "number", source, *range_of, *declared.get(name, (None, None)), is_empty=is_empty)
+        info = ColumnInfo(name, "number", source, *ranges.get(key, (None, None)), *declared.get(name, (None, None)))
+        return info._replace(is_empty=key not in ranges and key not in later)
 
     fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
     columns = [number(name, "fixed", of_columns, name, (*annotated, "step")) for name in fixed]

@@ -6,7 +6,7 @@ import { createSession } from "../../state/session";
 import { drawn } from "../../testing/page";
 import { Lacking, Total } from "./List";
 
-it("says how many discarded samples match a filter too, with a link, and which samples lack what it names", async () => {
+it("says how many discarded samples match a filter too, and which samples lack what it names", async () => {
   const session = createSession({
     ...START,
     page: "rollouts",

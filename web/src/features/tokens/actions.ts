@@ -37,7 +37,7 @@ function enter(): void {
   tokensElement()?.focus({ preventScroll: true });
 }
 
-/** Go to the next of the worst tokens beside these; the list begins again after its end. */
+/** Go to the next of the worst tokens, as the list has them; it begins again after its end. */
 function goWorst(session: Session, by: 1 | -1): void {
   const { tokens, tokenLook: look, tokenWorst: store, place, sample } = session;
   const [now, drawn, here] = [tokens.now.peek(), look.drawn.peek(), look.chosen.peek()];
