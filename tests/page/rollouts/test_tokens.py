@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from rolloupe.demo import RUNS
 from rolloupe.record import Recorder
@@ -75,6 +75,14 @@ def tokens(page: Page, token_viewer: Viewer) -> Page:
     return page
 
 
+def menu(page: Page, name: str) -> Locator:
+    """Open a menu of the line above the tokens, unless it is open."""
+    button = page.get_by_role("button", name=re.compile(f"^{name}"))
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    return page.get_by_role("dialog", name=name)
+
+
 def tints(page: Page) -> list[str]:
     """The backgrounds of the drawn tokens."""
     found: list[str] = page.locator("[data-at]").evaluate_all("all => all.map(e => e.style.backgroundColor)")
@@ -105,16 +113,18 @@ def test_the_scale_is_chosen_and_its_ends_may_be_fixed(tokens: Page, token_viewe
     tokens.goto(token_viewer.address + LONG_TOKENS)
     legend = tokens.get_by_role("img", name=re.compile("^Tints from"))
     before = legend.inner_text()
+    assert re.fullmatch(r"≤ [\d.]+\s*≥ [\d.]+", before)  # the scale clips on either side
+    menu(tokens, "Scale:")
     tokens.get_by_role("combobox", name="Range").select_option(label="All values")
     expect(legend).not_to_have_text(before)
     tokens.get_by_role("combobox", name="Range").select_option(label="Fixed")
     tokens.get_by_role("spinbutton", name="Low end").fill("1")
     tokens.get_by_role("spinbutton", name="High end").fill("2.5")
-    expect(legend).to_have_text("12.50")
+    expect(legend).to_have_text("≤ 1≥ 2.50")
     tokens.get_by_role("combobox", name="Scale").select_option(label="Around zero")
-    expect(legend).to_have_text("−2.502.50")
+    expect(legend).to_have_text("−2.50≥ 2.50")
     tokens.reload()
-    expect(legend).to_have_text("−2.502.50")
+    expect(legend).to_have_text("−2.50≥ 2.50")
 
 
 def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, token_viewer: Viewer) -> None:
@@ -145,7 +155,7 @@ def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, 
     tokens.set_viewport_size({"width": 390, "height": 844})
     tokens.goto(token_viewer.address + LONG_TOKENS)
     expect(tokens.get_by_role("group", name="Tokens, by arrow keys")).to_be_visible()
-    expect(tokens.get_by_role("combobox", name="Colour")).to_be_hidden()
+    expect(tokens.get_by_role("img", name=re.compile("^Tints from"))).to_be_in_viewport()
     for block, at in (("end", 300), ("start", 301)):
         token = tokens.locator(f"[data-at='{at}']")
         token.evaluate("(e, block) => e.scrollIntoView({ block })", block)
@@ -211,6 +221,7 @@ def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, to
 def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, token_viewer: Viewer) -> None:
     tokens.goto(token_viewer.address + PRIME_TOKENS)
     masks = tokens.get_by_role("group", name="Masks")
+    menu(tokens, "Masks:")
     rule = masks.get_by_role("combobox", name="Mask")
     expect(rule.locator("option:checked")).to_have_text("Recorded flags")
     recorded = tokens.locator("[data-at][class*=first]")
@@ -219,8 +230,10 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     rule.select_option(label="DPPO")
     expect(masks).to_contain_text("agreement with the recorded flags 100 %")
     expect(recorded).to_have_count(flagged)
+    tokens.keyboard.press("Escape")
     recorded.first.hover()
     expect(tokens.get_by_role("tooltip")).to_contain_text(re.compile("DPPOmasked: Probability change .*(above|below)"))
+    menu(tokens, "Masks:")
     masks.get_by_role("spinbutton", name="DPPO: high").fill("0.01")
     masks.get_by_role("spinbutton", name="DPPO: low").fill("0.01")
     low = masks.get_by_role("slider", name="DPPO: low")
@@ -233,7 +246,9 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     agreement = masks.get_by_text(re.compile(r"^agreement +\d+(\.\d+)? %$"))
     expect(agreement).to_have_attribute("title", re.compile("intersection over union"))
     form = tokens.get_by_role("group", name="Form")
+    tokens.keyboard.press("Escape")
     form.get_by_role("button", name="Update").click()  # with the same rules and thresholds
+    menu(tokens, "Thresholds:")
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_label("Rule").locator("option:checked")).to_have_text("DPPO")
     expect(bar.get_by_role("spinbutton", name="DPPO: low")).to_have_value("0.02")
@@ -241,6 +256,7 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     expect(tokens).to_have_url(re.compile("&rule=dppo[^&]*&rule=ipo$"))
     form.get_by_role("button", name="Text").click()
     tokens.reload()
+    menu(tokens, "Masks:")
     expect(masks.get_by_role("spinbutton", name="DPPO: high")).to_have_value("0.01")
     masks.get_by_role("button", name="Reset").click()
     expect(recorded).to_have_count(flagged)
@@ -340,12 +356,14 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     expect(bar.get_by_label("Rule")).to_have_value("recorded")
     words = re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens")
     expect(bar.get_by_role("status")).to_contain_text(words)
+    menu(tokens, "Thresholds:")
     expect(bar).to_contain_text("The run's configuration names no rule, or another one. A KL penalty of the loss,")
     expect(bar).to_contain_text("is omitted. Read at the first minibatch of the step")
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
     bar.get_by_label("Rule").select_option("dapo")
     bar.get_by_label("compare with").select_option("icepop")
+    menu(tokens, "Thresholds:")
     expect(bar.get_by_role("status")).to_have_count(2)
     before = bar.get_by_role("status").first.inner_text()
     low = bar.get_by_role("spinbutton", name="DAPO: low")
@@ -363,6 +381,7 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     ])  # fmt: skip
     expect(tokens.get_by_role("slider", name="Update by DAPO by position")).to_be_visible()
     expect(tokens.get_by_role("region", name="By role")).to_contain_text("assistant")
+    tokens.keyboard.press("Escape")
     tokens.locator("[data-at][class*=first]").first.hover()
     expect(tokens.get_by_role("tooltip")).to_contain_text("masked or clipped")
     expect(tokens).to_have_url(re.compile("as=update"))
@@ -405,6 +424,7 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(samples.first.get_by_role("link")).to_have_text(re.compile("^a/b <i>/[01]$"))
     share = samples.first.get_by_role("cell").first
     before = share.inner_text()
+    menu(tokens, "Thresholds:")
     tokens.get_by_role("slider", name="PPO, GRPO: high").press("End")
     expect(share).not_to_have_text(before)
     tokens.route("**/update?*", lambda route: route.abort())
@@ -417,12 +437,13 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
 
 
 def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens")
-    beside = tokens.get_by_label("Beside")
+    sample, scale = "train/1/a%252Fb%2520%253Ci%253E/0", "colour=logprobs&scale=symmetric:-0.001..0.001:logprobs"
+    tokens.goto(f"{token_viewer.address}runs/alike?sample={sample}&view=tokens&{scale}")
+    beside = menu(tokens, "Second sample").get_by_label("Beside")
     beside.focus()
     expect(beside.locator("option")).to_have_text(["no other", "a/b <i>/1 · reward none", "a/b <i>/2 · reward none"])
     beside.select_option(index=2)
-    expect(tokens).to_have_url(re.compile("view=tokens&beside=.*/2$"))
+    expect(tokens).to_have_url(re.compile("view=tokens&.*&beside=.*/2$"))
     expect(tokens.get_by_text("The first difference is at token 59; the tokens before are the same")).to_be_visible()
     sides = ("This sample", "The other sample")
     here, there = (tokens.get_by_role("region", name=name, exact=True) for name in sides)

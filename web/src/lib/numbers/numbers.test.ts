@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, exact, figure, finite, score, signed, size, toNumber, whole } from "./numbers";
+import { count, exact, figure, fine, finite, score, signed, size, toNumber, whole } from "./numbers";
 
 describe("numbers off the wire", () => {
   it("reads what JSON cannot carry", () => {
@@ -30,6 +30,12 @@ describe("numbers for a person", () => {
     expect(score(0.0031)).toBe("0.00310");
     expect(score(1234.5)).toBe("1,235");
     expect(score(1e-9)).toBe("1.00e\u22129");
+  });
+  it("gives five significant figures to a value that is looked at by itself", () => {
+    expect([0.638421893, 1.5, 0, 1e-9, 99.97, 12345.6, 2_000_000].map(fine)).toEqual([
+      "0.63842", "1.5000", "0.00", "1.0000e\u22129", "99.970", "12,346", "2,000,000",
+    ]); // prettier-ignore
+    expect([fine(-Infinity), score(99.97), score(999.7)]).toEqual(["\u2212inf", "100", "1,000"]);
   });
   it("names what is not finite and what is not there", () => {
     expect(score("NaN")).toBe("NaN");

@@ -70,19 +70,25 @@ export function exact(value: WireNumber | undefined): string {
   return value === null || value === undefined ? "none" : String(value);
 }
 
-function significant(value: number): string {
+/** Five significant figures, where one value is looked at by itself. */
+export function fine(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) >= 1e5) return figure(value);
+  return significant(value, 5);
+}
+
+function significant(value: number, figures = 3): string {
   if (!Number.isFinite(value)) return named(String(value));
   if (value === 0) return "0.00";
   const magnitude = Math.abs(value);
-  if (magnitude >= 1e9 || magnitude < 1e-4) return minus(value.toExponential(2).replace("e+", "e"));
-  if (magnitude >= 99.95) return minus(grouped(value.toFixed(0)));
-  return minus(Number(value.toPrecision(3)) === 0 ? "0.00" : plain(value));
+  if (magnitude >= 1e9 || magnitude < 1e-4) return minus(value.toExponential(figures - 1).replace("e+", "e"));
+  if (magnitude >= 10 ** (figures - 1)) return minus(grouped(value.toFixed(0)));
+  return minus(plain(value, figures));
 }
 
-/** Three significant figures without an exponent. */
-function plain(value: number): string {
-  const rounded = Number(value.toPrecision(3));
-  const places = 2 - Math.floor(Math.log10(Math.abs(rounded)));
+/** So many significant figures without an exponent. */
+function plain(value: number, figures: number): string {
+  const rounded = Number(value.toPrecision(figures));
+  const places = figures - 1 - Math.floor(Math.log10(Math.abs(rounded)));
   return rounded.toFixed(Math.max(0, places));
 }
 

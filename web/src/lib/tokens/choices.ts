@@ -12,7 +12,7 @@ export interface RuleChoice {
 export const MOST_RULES = 2;
 const MOST_THRESHOLDS = 12;
 const KINDS: readonly ScaleKind[] = ["linear", "symmetric", "log"];
-const ENDS: readonly EndsKind[] = ["all", "clip"];
+const ENDS: readonly EndsKind[] = ["out", "all", "clip"];
 
 /**
  * The chosen rules as far as a form knows them. One that it does not know gives way to the form's usual one, if it is
@@ -72,7 +72,7 @@ export function ruleIn(text: string): RuleChoice {
   return { name, thresholds: Object.fromEntries(moved) };
 }
 
-/** The scale of a series as text, such as `log:clip:kl` or `linear:0..2.5:entropy`. */
+/** The scale of a series as text, such as `log:out:kl` or `linear:0..2.5:entropy`. */
 export const textOfScale = (series: string, { kind, ends, low, high }: ScaleChoice): string =>
   `${kind}:${ends === "fixed" ? `${low}..${high}` : ends}:${series}`;
 

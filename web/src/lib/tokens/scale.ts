@@ -3,8 +3,11 @@
 import { placeBetween } from "../numbers/numbers";
 
 export type ScaleKind = "linear" | "symmetric" | "log";
-/** From where to where: all values, all but the outermost hundredths, or ends that the reader chose. */
-export type EndsKind = "all" | "clip" | "fixed";
+/**
+ * From where to where: what stands out, all values, all but the outermost hundredths, or ends that the reader chose.
+ * What stands out is the quarter that is worst, so that usual values have no tint.
+ */
+export type EndsKind = "out" | "all" | "clip" | "fixed";
 
 export interface ScaleChoice {
   kind: ScaleKind;
@@ -15,7 +18,7 @@ export interface ScaleChoice {
 }
 
 /** The scale of a series unless the reader chooses. */
-export const usualScale = (kind: ScaleKind): ScaleChoice => ({ kind, ends: "clip", low: NaN, high: NaN });
+export const usualScale = (kind: ScaleKind): ScaleChoice => ({ kind, ends: "out", low: NaN, high: NaN });
 
 export interface TokenScale {
   kind: ScaleKind;
@@ -23,16 +26,29 @@ export interface TokenScale {
   high: number;
   /** A scale with two sides has no tint here: 0, or 1 for ratios on a log scale. */
   middle: number | null;
+  /** Around the middle, this share of either side has no tint. */
+  quiet: number;
+  /** The tint grows towards the low end. */
+  isDown: boolean;
 }
 
 /** True for the name of a series that is 1 where nothing has changed. */
 export const isRatio = (name: string): boolean => /(^|_)ratio$/.test(name) && !name.startsWith("log");
+
+/** True for the name of a series of which low values are the worst. */
+export const isLowWorst = (name: string): boolean => /(^|_)(logprobs|probability)$/.test(name);
 
 /** Tints are drawn in so many steps. */
 export const LEVELS = 32;
 /** A value without a tint, because it is NaN. */
 export const NO_LEVEL = -LEVELS - 1;
 const CLIPPED = 0.01;
+/** The share of the values that stand out. */
+const OUT = 0.25;
+/** What stands out on a log scale is at most so many times smaller than the end. */
+const REACH = 1000;
+/** Values that differ by less than float32 can tell are equal. */
+const SAME = 1e-6;
 
 /** So many values say where the hundredths lie: more would take long to order. */
 const ORDERED = 8_192;
@@ -63,23 +79,75 @@ export function quantile(ordered: Float64Array, share: number): number {
   return low === high ? low : low + (high - low) * (place - Math.floor(place));
 }
 
-/** The scale of ordered finite values. Without values, or where all are equal, it has no width. */
-export function scaleOf(ordered: Float64Array, choice: ScaleChoice, isAroundOne: boolean): TokenScale {
-  const some = choice.kind === "log" ? ordered.subarray(firstAbove(ordered, 0)) : ordered;
-  const share = choice.ends === "clip" ? CLIPPED : 0;
+/** True for values that are all the same, as the advantages of a sample mostly are. */
+export function isConstant(ordered: Float64Array): boolean {
+  const [low, high] = [ordered[0] ?? NaN, ordered.at(-1) ?? NaN];
+  return high - low <= SAME * Math.max(Math.abs(low), Math.abs(high));
+}
+
+/**
+ * The scale of the ordered finite values of a series. It has no width without values, and where all are equal unless
+ * the reader fixed its ends.
+ */
+export function scaleOf(ordered: Float64Array, choice: ScaleChoice, name: string): TokenScale {
+  const { kind } = choice;
+  const some = kind === "log" ? ordered.subarray(firstAbove(ordered, 0)) : ordered;
   const isFixed = choice.ends === "fixed" && choice.low < choice.high;
+  if (!isFixed && isConstant(some))
+    return { kind, low: some[0] ?? NaN, high: some[0] ?? NaN, middle: null, quiet: 0, isDown: false };
+  const isAroundOne = kind === "log" && isRatio(name);
+  const isDown = isLowWorst(name) || (ordered.at(-1) ?? 0) <= 0;
+  const isOneSided = kind !== "symmetric" && !isAroundOne;
   const [low, high] = isFixed
-    ? [choice.kind === "log" && choice.low <= 0 ? quantile(some, 0) : choice.low, choice.high]
-    : [quantile(some, share), quantile(some, 1 - share)];
-  if (choice.kind === "symmetric") {
-    const end = Math.max(Math.abs(low), Math.abs(high));
-    return { kind: "symmetric", low: -end, high: end, middle: 0 };
+    ? [kind === "log" && choice.low <= 0 ? quantile(some, 0) : choice.low, choice.high]
+    : choice.ends === "out" && isOneSided
+      ? outstanding(ordered, some, kind, isDown)
+      : between(some, choice.ends === "out" || choice.ends === "clip" ? CLIPPED : 0);
+  const quiet = choice.ends === "out" ? quietOf(some, isAroundOne) : 0;
+  if (kind === "symmetric") return { ...twoSided(Math.max(Math.abs(low), Math.abs(high)), quiet), kind, middle: 0 };
+  if (isAroundOne && low > 0) {
+    const side = twoSided(Math.max(Math.abs(Math.log(low)), Math.abs(Math.log(high))), quiet);
+    return { ...side, kind, low: Math.exp(side.low), high: Math.exp(side.high), middle: 1 };
   }
-  if (choice.kind === "log" && isAroundOne && low > 0) {
-    const end = Math.exp(Math.max(Math.abs(Math.log(low)), Math.abs(Math.log(high))));
-    return { kind: "log", low: 1 / end, high: end, middle: 1 };
+  return { kind, low, high, middle: null, quiet: 0, isDown };
+}
+
+/** The ends of values without a share of them on either side; if these are the same, the ends of all. */
+function between(ordered: Float64Array, share: number): [number, number] {
+  const [low, high] = [quantile(ordered, share), quantile(ordered, 1 - share)];
+  return low < high ? [low, high] : [ordered[0] ?? NaN, ordered.at(-1) ?? NaN];
+}
+
+/** The ends of the quarter that is worst, of `some` that the scale can show. */
+function outstanding(ordered: Float64Array, some: Float64Array, kind: ScaleKind, isDown: boolean): [number, number] {
+  const [least, greatest] = [some[0] ?? NaN, some.at(-1) ?? NaN];
+  if (isDown) {
+    const [low] = between(some, CLIPPED);
+    const high = quantile(ordered, OUT);
+    return high > low ? [low, high] : [least, greatest];
   }
-  return { kind: choice.kind, low, high, middle: null };
+  const [, high] = between(some, CLIPPED);
+  const low = Math.max(quantile(ordered, 1 - OUT), least, kind === "log" ? high / REACH : -Infinity);
+  return low < high ? [low, high] : [least, greatest];
+}
+
+/** The distance from the middle that three quarters of the values keep to. */
+function quietOf(ordered: Float64Array, isAroundOne: boolean): number {
+  const far = ordered.map((value) => Math.abs(isAroundOne ? Math.log(value) : value)).toSorted();
+  return quantile(far, 1 - OUT);
+}
+
+/** Nearly all values at the same distance differ by their side alone, so they keep their tints. */
+const SIDES = 0.9;
+
+function twoSided(end: number, quiet: number): Pick<TokenScale, "low" | "high" | "quiet" | "isDown"> {
+  return { low: -end, high: end, quiet: quiet < SIDES * end ? quiet / end : 0, isDown: false };
+}
+
+/** The scale of an update: around zero, and every push has a tint. */
+export function updateScale(ordered: Float64Array): TokenScale {
+  const [low, high] = between(ordered, CLIPPED);
+  return { ...twoSided(Math.max(Math.abs(low), Math.abs(high)), 0), kind: "symmetric", middle: 0 };
 }
 
 function firstAbove(ordered: Float64Array, value: number): number {
@@ -106,16 +174,14 @@ export function valueAt({ kind, low, high }: TokenScale, place: number): number 
   return low * (1 - place) + high * place;
 }
 
-/**
- * The strength of the tint, from 0 to 1, or from -1 on a scale with two sides; NaN for a value without one. Where
- * nothing is above zero, as with log-probabilities, the tint grows towards the low end.
- */
+/** The strength of the tint, from 0 to 1, or from -1 on a scale with two sides; NaN for a value without one. */
 export function strengthOf(scale: TokenScale, value: number): number {
   const place = placeOf(scale, value);
   if (Number.isNaN(place)) return NaN;
   if (scale.low === scale.high) return 0;
-  if (scale.middle !== null) return 2 * place - 1;
-  return scale.high <= 0 ? 1 - place : place;
+  if (scale.middle === null) return scale.isDown ? 1 - place : place;
+  const strength = 2 * place - 1;
+  return (Math.sign(strength) * Math.max(0, Math.abs(strength) - scale.quiet)) / (1 - scale.quiet);
 }
 
 /** The strength in steps, up to `LEVELS`. */
@@ -145,6 +211,6 @@ export function tint(scale: TokenScale, value: number): string {
 
 /** The tints of a scale from end to end, as an image. */
 export function rampOf(scale: TokenScale): string {
-  const stops = Array.from({ length: 9 }, (_, i) => tint(scale, valueAt(scale, i / 8)) || "transparent");
+  const stops = Array.from({ length: 17 }, (_, i) => tint(scale, valueAt(scale, i / 16)) || "transparent");
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { columnOf, flaggedColumns, peakNear, stripOf, tokenAtPlace } from "./strip";
 
-const SCALE = { kind: "linear" as const, low: 0, high: 10, middle: null };
-const TWO_SIDED = { kind: "symmetric" as const, low: -10, high: 10, middle: 0 };
+const SCALE = { kind: "linear" as const, low: 0, high: 10, middle: null, quiet: 0, isDown: false };
+const TWO_SIDED = { kind: "symmetric" as const, low: -10, high: 10, middle: 0, quiet: 0, isDown: false };
 const all = (count: number): Uint8Array => new Uint8Array(count).fill(1);
 
 describe("a strip of a series", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { distribution, sideOf, worst, worstOfBoth } from "./worst";
 
-const LINEAR = { kind: "linear" as const, low: 0, high: 10, middle: null };
+const LINEAR = { kind: "linear" as const, low: 0, high: 10, middle: null, quiet: 0, isDown: false };
 const ALL = (count: number): Uint8Array => new Uint8Array(count).fill(1);
 
 const series = (name: string, ...values: number[]) => ({

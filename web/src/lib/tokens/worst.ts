@@ -2,7 +2,7 @@
 
 import type { TokenArray, WorstTokensReply } from "../../api/types.gen";
 import { toNumber } from "../numbers/numbers";
-import { isRatio, placeOf, type TokenScale } from "./scale";
+import { isLowWorst, isRatio, placeOf, type TokenScale } from "./scale";
 
 /** Which values of a series are the worst. */
 export type WorstSide = "low" | "high" | "both";
@@ -10,7 +10,7 @@ export type WorstSide = "low" | "high" | "both";
 /** Of probabilities the low ones are the worst; of ratios and of series around zero, those far to either side. */
 export function sideOf({ name, scale }: Pick<TokenArray, "name" | "scale">): WorstSide {
   if (scale === "symmetric" || isRatio(name)) return "both";
-  return /(^|_)(logprobs|probability)$/.test(name) ? "low" : "high";
+  return isLowWorst(name) ? "low" : "high";
 }
 
 /** How bad a value is. */

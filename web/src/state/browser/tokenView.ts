@@ -20,7 +20,7 @@ const KEY = "rolloupe.tokens";
 /** Older scales are forgotten. */
 const MOST_KEPT = 60;
 const KINDS = ["linear", "symmetric", "log"] as const;
-const ENDS = ["all", "clip", "fixed"] as const;
+const ENDS = ["out", "all", "clip", "fixed"] as const;
 
 export const tokenChoice = signal<TokenChoice>(USUAL);
 

@@ -1,7 +1,7 @@
 /** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
 
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
-import { isRatio, type ScaleChoice, scaleOf, type TokenScale, usualScale } from "../../lib/tokens/scale";
+import { type ScaleChoice, scaleOf, type TokenScale, usualScale } from "../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../lib/tokens/sample/tokenSample";
 import type { TokensView } from "../../lib/address/tokensAddress";
 import { chooseScale, chooseTokens, type TokenChoice, tokenChoice } from "../browser/tokenView";
@@ -48,7 +48,7 @@ export class TokenLookStore extends Store {
   scaleOf(series: Series): TokenScale {
     const { name, values } = series;
     const ordered = this.session.tokens.now.value?.ordered(series) ?? values;
-    return scaleOf(ordered, this.#choiceOf(series), isRatio(name));
+    return scaleOf(ordered, this.#choiceOf(series), name);
   }
 
   /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */

@@ -5,7 +5,7 @@ import { type AskedRule, getUpdate } from "../../api";
 import type { TokenUpdate } from "../../api/tokens";
 import type { UpdateRuleInfo } from "../../api/types.gen";
 import { editable, knownRules, type RuleChoice, withRule, withThreshold } from "../../lib/tokens/choices";
-import { scaleOf, sorted, type TokenScale, usualScale } from "../../lib/tokens/scale";
+import { sorted, type TokenScale, updateScale } from "../../lib/tokens/scale";
 import type { Series } from "../../lib/tokens/sample/tokenSample";
 import { promptAfter } from "../browser/textOptions";
 import { chooseTokens } from "../browser/tokenView";
@@ -99,7 +99,7 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     const update = this.first.value;
     if (update === null) return null;
     const ordered = sorted(update.coefficients, (token) => (update.effects[token] ?? 0) !== 0);
-    return scaleOf(ordered, usualScale("symmetric"), false);
+    return updateScale(ordered);
   });
 
   /** Take a rule as the first or the second one, or none. */

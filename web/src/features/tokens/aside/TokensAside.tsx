@@ -8,7 +8,7 @@ import { choose } from "../../../state/browser/settings";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { agreement } from "../../../lib/tokens/masks";
-import { tint, valueAt } from "../../../lib/tokens/scale";
+import { scaleOf, tint, valueAt } from "../../../lib/tokens/scale";
 import { distribution } from "../../../lib/tokens/worst";
 import type { TokenScale } from "../../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
@@ -137,7 +137,10 @@ function useSharesOfStep(): ReadonlyMap<string, number> {
 }
 
 function Distribution({ shown: { tokens, series, scale } }: { shown: Shown }) {
-  const bars = distribution(tokens.ordered(series), scale, BARS);
+  const ordered = tokens.ordered(series);
+  // All values have their place, also those without a tint.
+  const whole = scaleOf(ordered, { kind: scale.kind, ends: "all", low: NaN, high: NaN }, series.name);
+  const bars = distribution(ordered, whole, BARS);
   return (
     <section aria-labelledby="distribution">
       <h2 id="distribution">
@@ -151,13 +154,13 @@ function Distribution({ shown: { tokens, series, scale } }: { shown: Shown }) {
             y={40 - height * 39}
             width={0.85}
             height={height * 39}
-            style={{ fill: tint(scale, valueAt(scale, place)) || "var(--line-2)" }}
+            style={{ fill: tint(scale, valueAt(whole, place)) || "var(--line-2)" }}
           />
         ))}
       </svg>
       <p class={style["ends"]}>
-        <span>{figure(scale.low)}</span>
-        <span>{figure(scale.high)}</span>
+        <span>{figure(whole.low)}</span>
+        <span>{figure(whole.high)}</span>
       </p>
     </section>
   );

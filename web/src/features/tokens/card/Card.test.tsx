@@ -59,6 +59,15 @@ it("shows the alternatives of a token with their probabilities, and marks the ch
   expect(api.getTopLogprobs).toHaveBeenCalledWith("r", "train/1/0/0", 1, undefined);
 });
 
+it("has five figures of each value, and all of them once the reader asks", async () => {
+  await shown(false, { series: { logprobs: [-1, -0.638421893119] } });
+  const value = () => document.querySelector("dd");
+  expect([value()?.textContent, value()?.title]).toEqual(["−0.63842", "-0.638421893119"]);
+  [...document.querySelectorAll("button")].find((one) => one.textContent === "All digits")?.click();
+  await settled();
+  expect(value()?.textContent).toBe("-0.638421893119");
+});
+
 it("asks for alternatives only where the record has some", async () => {
   expect(await shown(false)).toEqual([]);
   expect(api.getTopLogprobs).not.toHaveBeenCalled();

@@ -3,8 +3,8 @@
 import type { TokenAlternative } from "../../../api/types.gen";
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { score, signed } from "../../../lib/numbers/numbers";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { exact, score, signed } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
 import { escaped, textOf } from "../../../lib/tokens/sample/readable";
@@ -13,7 +13,7 @@ import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
 import { EFFECTS, TAKEN_OUT } from "../update/updatePaint";
 import { cut, Head } from "./Head";
-import { valueOf } from "./words";
+import { closeUp } from "./words";
 import style from "./Card.module.css";
 
 const GAP_PX = 6;
@@ -33,6 +33,7 @@ export function Card({ tokens, elementOf, scroller }: Props) {
   const [alternatives, error] = [tokenAlternatives.now.value, tokenAlternatives.error.value];
   const at = look.current.value;
   const card = useRef<HTMLDivElement>(null);
+  const [isExact, showExact] = useState(false);
   useEffect(() => {
     const close = (event: KeyboardEvent): void => {
       const isInField = event.target instanceof Element && event.target.closest("input, select, dialog") !== null;
@@ -69,21 +70,16 @@ export function Card({ tokens, elementOf, scroller }: Props) {
   });
   if (at === null) return null;
   return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/click-events-have-key-events
     <div
       class={style["card"]}
       ref={card}
       role="tooltip"
       data-many={Math.max(tokens.series.length, alternatives.length) > ROWS}
+      data-pinned={at.by !== "pointer"}
+      onClick={(event) => event.stopPropagation()}
     >
-      <button
-        type="button"
-        class={`action ${style["close"]}`}
-        aria-label="Close the card"
-        onClick={(event) => {
-          event.stopPropagation();
-          look.leave();
-        }}
-      >
+      <button type="button" class={`action ${style["close"]}`} aria-label="Close the card" onClick={() => look.leave()}>
         ×
       </button>
       <Head tokens={tokens} token={at.token} />
@@ -91,10 +87,20 @@ export function Card({ tokens, elementOf, scroller }: Props) {
         {tokens.series.map(({ name, title, about, values }) => (
           <div key={name} title={harmless(about)} data-current={name === look.drawn.value?.series.name}>
             <dt>{harmless(title || name)}</dt>
-            <dd>{valueOf(name, values[at.token])}</dd>
+            <dd title={exact(values[at.token])}>{closeUp(name, values[at.token], isExact)}</dd>
           </div>
         ))}
       </dl>
+      {at.by !== "pointer" && (
+        <button
+          type="button"
+          class={`action ${style["digits"]}`}
+          aria-pressed={isExact}
+          onClick={() => showExact(!isExact)}
+        >
+          All digits
+        </button>
+      )}
       {tokenUpdate.isShown.value ? <Effects token={at.token} /> : <Verdicts tokens={tokens} token={at.token} />}
       {alternatives.length > 0 && <Alternatives tokens={tokens} alternatives={alternatives} />}
       {error !== null && <p class="quiet">Alternatives: {harmless(error.message)}</p>}

@@ -1,6 +1,6 @@
 /** A token in words. */
 
-import { figure, score } from "../../../lib/numbers/numbers";
+import { exact, figure, fine, score } from "../../../lib/numbers/numbers";
 import { escaped } from "../../../lib/tokens/sample/readable";
 import { FLAGS, type TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
@@ -9,6 +9,13 @@ import type { Session } from "../../../state/session";
 export function valueOf(name: string, value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return "–";
   return FLAGS.has(name) ? figure(value) : score(value);
+}
+
+/** The same where the reader looks at this one: five figures, or all of its digits. */
+export function closeUp(name: string, value: number | undefined, isExact: boolean): string {
+  if (value === undefined || Number.isNaN(value)) return "–";
+  if (isExact) return exact(value);
+  return FLAGS.has(name) ? figure(value) : fine(value);
 }
 
 /** A token and its value of the current series, for a screen reader. */

@@ -1,18 +1,16 @@
-/** Which series colours the tokens, and on which scale. */
+/** One line above the tokens: which series colours them and how, what rules mark, and the form of the view. */
 
 import { useSession } from "../../../state/useSession";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
-import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";
 import { harmless } from "../../../lib/text/invisible";
 import type { TokensAs } from "../../../lib/address/tokensAddress";
 import { Segments } from "../../../ui/controls/Segments";
-import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
 import { UpdateControls } from "../update/UpdateControls";
 import { RowMenu } from "../table/RowMenu";
-import { BesideField } from "../pair/BesideField";
+import { BesideMenu } from "../pair/BesideMenu";
 import { Masks } from "./Masks";
 import { Legend } from "./Legend";
-import { NumberField } from "./NumberField";
+import { ScaleMenu } from "./ScaleMenu";
 import style from "./Controls.module.css";
 
 const ORIGINS: readonly { origin: Series["origin"]; words: string }[] = [
@@ -25,43 +23,20 @@ const FORMS: readonly { value: TokensAs; label: string; title: string }[] = [
   { value: "table", label: "Table", title: "A column for each token, a row for each series" },
   { value: "update", label: "Update", title: "What the step of training does to each token" },
 ];
-const KINDS: readonly { value: ScaleKind; words: string }[] = [
-  { value: "linear", words: "Linear" },
-  { value: "symmetric", words: "Around zero" },
-  { value: "log", words: "Log" },
-];
-const ENDS: readonly { value: EndsKind; words: string }[] = [
-  { value: "clip", words: "1–99 %" },
-  { value: "all", words: "All values" },
-  { value: "fixed", words: "Fixed" },
-];
 
 export function Controls({ tokens }: { tokens: TokenSample }) {
   const { place } = useSession();
   const form = place.field.tokensAs.value;
-  const isNarrow = useMatch(NARROW);
-  const fields = (
-    <div class={style["groups"]}>
+  return (
+    <div class={style["controls"]}>
       {form === "update" ? (
         <UpdateControls tokens={tokens} />
       ) : (
         <>
           <Colours tokens={tokens} />
           <Masks />
-          <div class={style["group"]}>{form === "text" ? <BesideField /> : <RowMenu tokens={tokens} />}</div>
+          {form === "text" ? <BesideMenu /> : <RowMenu tokens={tokens} />}
         </>
-      )}
-    </div>
-  );
-  return (
-    <div class={style["controls"]}>
-      {isNarrow ? (
-        <details class={style["fold"]}>
-          <summary>{form === "update" ? "Rules and weights" : "Colours and masks"}</summary>
-          {fields}
-        </details>
-      ) : (
-        fields
       )}
       <Segments
         label="Form"
@@ -83,11 +58,8 @@ function Colours({ tokens }: { tokens: TokenSample }) {
       ) : (
         <>
           <SeriesField tokens={tokens} series={series} />
-          <ScaleFields />
           <Legend tokens={tokens} />
-          <p class={style["about"]} title={harmless(series.about)}>
-            {harmless(series.about)}
-          </p>
+          <ScaleMenu tokens={tokens} />
         </>
       )}
     </div>
@@ -97,8 +69,8 @@ function Colours({ tokens }: { tokens: TokenSample }) {
 function SeriesField({ tokens, series }: { tokens: TokenSample; series: Series }) {
   const { tokenLook: look } = useSession();
   return (
-    <label>
-      Colour{" "}
+    <label title={harmless(series.about)}>
+      <span class={style["label"]}>Colour </span>
       <select class="field" value={series.name} onChange={(event) => look.chooseSeries(event.currentTarget.value)}>
         {ORIGINS.map(({ origin, words }) => {
           const some = tokens.series.filter((one) => one.origin === origin);
@@ -116,52 +88,5 @@ function SeriesField({ tokens, series }: { tokens: TokenSample; series: Series }
         })}
       </select>
     </label>
-  );
-}
-
-function ScaleFields() {
-  const { tokenLook: look } = useSession();
-  const [choice, scale] = [look.scaleChoice.value, look.scale.value];
-  if (choice === null || scale === null) return null;
-  const chooseEnds = (value: string): void => {
-    const ends = ENDS.find((one) => one.value === value)?.value ?? "all";
-    look.changeScale(ends === "fixed" ? { ends, low: scale.low, high: scale.high } : { ends });
-  };
-  return (
-    <>
-      <label>
-        Scale{" "}
-        <select
-          class="field"
-          value={choice.kind}
-          onChange={({ currentTarget: { value } }) =>
-            look.changeScale({ kind: KINDS.find((one) => one.value === value)?.value ?? "linear" })
-          }
-        >
-          {KINDS.map(({ value, words }) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Range{" "}
-        <select class="field" value={choice.ends} onChange={(event) => chooseEnds(event.currentTarget.value)}>
-          {ENDS.map(({ value, words }) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
-      {choice.ends === "fixed" && (
-        <span class={style["ends"]}>
-          <NumberField label="Low end" value={choice.low} choose={(low) => look.changeScale({ low })} />
-          {" to "}
-          <NumberField label="High end" value={choice.high} choose={(high) => look.changeScale({ high })} />
-        </span>
-      )}
-    </>
   );
 }

@@ -32,3 +32,16 @@ it("says of tokens without a tint why they have none", async () => {
   expect(await shown(0, 2)).toBe("all 2");
   expect(await shown(1, 2)).toBe("12");
 });
+
+it("says where values lie beyond its ends, and what has no tint", async () => {
+  session.place.go({ scales: { kl: { kind: "linear", ends: "out", low: NaN, high: NaN } } });
+  expect(await shown(...Array.from({ length: 101 }, (_, i) => i))).toBe("≤ 75≥ 99");
+  const title = document.querySelector("[role=img]")?.getAttribute("title");
+  expect(title).toBe("The tint grows from 75 to 99. Values below have none. The scale clips: values reach 100.00.");
+  session.place.go({ scales: { kl: { kind: "symmetric", ends: "out", low: NaN, high: NaN } } });
+  expect(await shown(...Array.from({ length: 101 }, (_, i) => i - 50))).toBe("≤ −49≥ 49");
+  expect(document.querySelector("[role=img]")?.getAttribute("title")).toBe(
+    "The tint grows from 0 to −49 and to 49. The three quarters of the values nearest to 0 have none. " +
+      "The scale clips: values reach −50.000 and 50.000.",
+  );
+});

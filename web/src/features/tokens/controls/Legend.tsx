@@ -1,22 +1,31 @@
-/** The tints of the scale from end to end, with the values at its ends. */
+/** The tints of the scale from end to end, with the values at its ends; signs say where values lie beyond them. */
 
 import { useSession } from "../../../state/useSession";
 import { figure } from "../../../lib/numbers/numbers";
 import { rampOf } from "../../../lib/tokens/scale";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { clips, clipWords } from "./clip";
 import style from "./Controls.module.css";
 
 export function Legend({ tokens }: { tokens: TokenSample }) {
   const { tokenLook: look } = useSession();
   const [series, scale] = [look.series.value, look.scale.value];
   if (series === null || scale === null) return null;
-  if (Number.isNaN(scale.low)) return <span class={style["legend"]}>{noTints(tokens.ordered(series))}</span>;
+  const ordered = tokens.ordered(series);
+  if (Number.isNaN(scale.low)) return <span class={style["legend"]}>{noTints(ordered)}</span>;
   if (scale.low === scale.high) return <span class={style["legend"]}>all {figure(scale.low)}</span>;
+  const { below, above } = clips(ordered, scale);
+  const [low, high] = [`${below ? "≤ " : ""}${figure(scale.low)}`, `${above ? "≥ " : ""}${figure(scale.high)}`];
   return (
-    <span class={style["legend"]} role="img" aria-label={`Tints from ${figure(scale.low)} to ${figure(scale.high)}`}>
-      {figure(scale.low)}
+    <span
+      class={style["legend"]}
+      role="img"
+      aria-label={`Tints from ${low} to ${high}`}
+      title={clipWords(ordered, scale)}
+    >
+      {low}
       <i style={{ backgroundImage: rampOf(scale) }} />
-      {figure(scale.high)}
+      {high}
     </span>
   );
 }

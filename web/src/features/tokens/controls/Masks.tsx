@@ -1,4 +1,4 @@
-/** Up to two rules that mark tokens as taken out of the loss, with thresholds to move. */
+/** Up to two rules that mark tokens as taken out of the loss: what they take on the line, their thresholds below it. */
 
 import { useSession } from "../../../state/useSession";
 import type { Mask } from "../../../state/tokens/masks";
@@ -6,33 +6,58 @@ import { agreement } from "../../../lib/tokens/masks";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { percent } from "../../../lib/numbers/percent";
+import { Icon } from "../../../ui/controls/Icon";
+import { Popover } from "../../../ui/overlay/Popover";
 import { Threshold } from "./Threshold";
 import { Agreement } from "./Agreement";
 import { ofRun } from "./ofRun";
 import style from "./Controls.module.css";
+
+const MARKS = ["first", "second"] as const;
 
 export function Masks() {
   const { tokenMasks: masks } = useSession();
   if (masks.all.value.length === 0) return null;
   const [first, second] = masks.chosen.value;
   return (
-    <div class={style["group"]} role="group" aria-label="Masks">
-      <div class={style["group"]}>
-        <RuleField place={0} label="Mask" mask={first} />
-        {first !== undefined && <Outcome mask={first} mark="first" />}
-      </div>
-      {first !== undefined && (
-        <div class={style["group"]}>
-          <RuleField place={1} label="and" mask={second} />
+    <Popover
+      label="Masks:"
+      title="The rules that mark what they take out of the loss"
+      buttonClass={`action ${style["rules"]}`}
+      button={<Chosen />}
+    >
+      {() => (
+        <div class={style["menu"]} role="group" aria-label="Masks">
+          <RuleField place={0} label="Mask" mask={first} />
+          {first !== undefined && <Outcome mask={first} mark="first" />}
+          {first !== undefined && <RuleField place={1} label="and" mask={second} />}
           {second !== undefined && <Outcome mask={second} mark="second" />}
-          {second !== undefined && (
-            <span class={style["outcome"]}>
+          {first !== undefined && second !== undefined && (
+            <p class={style["outcome"]}>
               <Agreement share={agreement(first.flags, second.flags)} />
-            </span>
+            </p>
           )}
         </div>
       )}
-    </div>
+    </Popover>
+  );
+}
+
+/** The chosen rules, and how much of the sample each takes out. */
+function Chosen() {
+  const { tokenMasks: masks } = useSession();
+  const [chosen, trained] = [masks.chosen.value, masks.trained.value];
+  return (
+    <>
+      {chosen.length === 0 && "no mask"}
+      {chosen.map((mask, place) => (
+        <span key={mask.name} class={style["outcome"]}>
+          <i class={style[MARKS[place] ?? "second"]} />
+          <b>{harmless(mask.title)}</b> {percent(mask.count / trained)}
+        </span>
+      ))}
+      <Icon sign="down" size={14} />
+    </>
   );
 }
 
@@ -76,12 +101,12 @@ function RuleField({ place, label, mask }: { place: number; label: string; mask:
   );
 }
 
-function Outcome({ mask, mark }: { mask: Mask; mark: "first" | "second" }) {
+function Outcome({ mask, mark }: { mask: Mask; mark: (typeof MARKS)[number] }) {
   const { tokenMasks: masks } = useSession();
   const trained = masks.trained.value;
   const recorded = masks.withRecorded(mask);
   return (
-    <span class={style["outcome"]}>
+    <p class={style["outcome"]}>
       <i class={style[mark]} />
       {figure(mask.count)} of {figure(trained)} · {percent(mask.count / trained)}
       {recorded !== null && (
@@ -90,6 +115,6 @@ function Outcome({ mask, mark }: { mask: Mask; mark: "first" | "second" }) {
           <Agreement share={recorded} of="with the recorded flags" />
         </>
       )}
-    </span>
+    </p>
   );
 }

@@ -3,6 +3,7 @@
 import { harmless } from "../../../lib/text/invisible";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { useSession } from "../../../state/useSession";
+import { Icon } from "../../../ui/controls/Icon";
 import { Popover } from "../../../ui/overlay/Popover";
 import style from "./Table.module.css";
 
@@ -14,7 +15,11 @@ export function RowMenu({ tokens }: { tokens: TokenSample }) {
     <Popover
       label="Rows of the table"
       buttonClass="action"
-      button={isSome ? `Rows: ${shown.length} of ${all.length}` : "Rows"}
+      button={
+        <>
+          {isSome ? `Rows: ${shown.length} of ${all.length}` : "Rows"} <Icon sign="down" size={14} />
+        </>
+      }
     >
       {() => (
         <div class={style["menu"]}>

@@ -10,13 +10,14 @@ import { shareOf } from "../../../lib/tokens/shares";
 import { figure } from "../../../lib/numbers/numbers";
 import { type ChosenUpdate, KL_WEIGHT } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
+import { Icon } from "../../../ui/controls/Icon";
 import { Missing } from "../../../ui/layout/EmptyState";
+import { Popover } from "../../../ui/overlay/Popover";
 import { percent } from "../../../lib/numbers/percent";
 import { ofRun } from "../controls/ofRun";
 import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
 import { UpdateLegend } from "./UpdateLegend";
-import style from "./Update.module.css";
 
 export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
@@ -30,18 +31,50 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
       <Sums found={found ?? null} />
       {update.rules.value.length > 1 && <RuleField place={1} label="compare with" chosen={second} />}
       {second !== undefined && <Sums found={other ?? null} />}
+      <Popover
+        label="Thresholds:"
+        title="The thresholds of the rules, and what the update is"
+        buttonClass="action"
+        button={
+          <>
+            {(second === undefined && wordsOf(first)) || "thresholds"} <Icon sign="down" size={14} />
+          </>
+        }
+      >
+        {() => (
+          <div class={control["menu"]}>
+            {update.chosen.value.map((chosen) => (
+              <Thresholds key={chosen.rule.name} chosen={chosen} />
+            ))}
+            <About tokens={tokens} first={first} />
+          </div>
+        )}
+      </Popover>
       <UpdateLegend tokens={tokens} />
-      <p class={style["about"]}>
-        {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
-        {first.rule.is_of_run
-          ? `The run was trained with it (${harmless(first.rule.read_from)}).`
-          : "The run's configuration names no rule, or another one."}{" "}
-        {omittedPenalty(first.rule, first.klWeight)}
-        {momentOf(new Set(tokens.series.map(({ name }) => name)))}
-        {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
-      </p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
     </div>
+  );
+}
+
+/** The thresholds of a rule on one line: those that are 0, as the weight of a penalty, say nothing. */
+function wordsOf({ thresholds, klWeight }: ChosenUpdate): string {
+  const all = [...Object.entries(thresholds), ...(klWeight ? [["KL", klWeight] as const] : [])];
+  return all.map(([name, value]) => `${harmless(name)} ${Number(value.toPrecision(4))}`).join(", ");
+}
+
+/** What the rule is, whose it is, and what is read how. */
+function About({ tokens, first }: { tokens: TokenSample; first: ChosenUpdate }) {
+  const { tokenUpdate: update } = useSession();
+  return (
+    <p class="quiet">
+      {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
+      {first.rule.is_of_run
+        ? `The run was trained with it (${harmless(first.rule.read_from)}).`
+        : "The run's configuration names no rule, or another one."}{" "}
+      {omittedPenalty(first.rule, first.klWeight)}
+      {momentOf(new Set(tokens.series.map(({ name }) => name)))}
+      {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
+    </p>
   );
 }
 
@@ -49,27 +82,24 @@ function RuleField({ place, label, chosen }: { place: number; label: string; cho
   const { tokenUpdate: update } = useSession();
   const other = update.chosen.value[1 - place]?.rule.name;
   return (
-    <div class={control["group"]}>
-      <label>
-        {label}{" "}
-        <select
-          class="field"
-          value={chosen?.rule.name ?? ""}
-          onChange={({ currentTarget: { value } }) => update.choose(place, value)}
-        >
-          {place === 1 && <option value="">no other</option>}
-          {update.rules.value
-            .filter(({ name }) => name !== other)
-            .map(({ name, title, about, is_of_run }) => (
-              <option key={name} value={name} title={harmless(about)}>
-                {harmless(title)}
-                {is_of_run ? ofRun(name === chosen?.rule.name && chosen.isMoved) : ""}
-              </option>
-            ))}
-        </select>
-      </label>
-      {chosen !== undefined && <Thresholds chosen={chosen} />}
-    </div>
+    <label>
+      <span class={control["label"]}>{label} </span>
+      <select
+        class="field"
+        value={chosen?.rule.name ?? ""}
+        onChange={({ currentTarget: { value } }) => update.choose(place, value)}
+      >
+        {place === 1 && <option value="">no other</option>}
+        {update.rules.value
+          .filter(({ name }) => name !== other)
+          .map(({ name, title, about, is_of_run }) => (
+            <option key={name} value={name} title={harmless(about)}>
+              {harmless(title)}
+              {is_of_run ? ofRun(name === chosen?.rule.name && chosen.isMoved) : ""}
+            </option>
+          ))}
+      </select>
+    </label>
   );
 }
 
@@ -86,11 +116,13 @@ function Thresholds({ chosen }: { chosen: ChosenUpdate }) {
   if (isAlone())
     return (
       <span class="quiet">
+        {harmless(rule.title)}:{" "}
         {all.map(({ name, value }) => `${harmless(name)} ${Number(value.toPrecision(4))}`).join(", ")}
       </span>
     );
   return (
     <>
+      <b>{harmless(rule.title)}</b>
       {all.map(({ name, key, value, usual }) => (
         <Threshold
           key={key}

@@ -7,12 +7,39 @@ import { nameOfSample } from "../../../lib/sample/name";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
+import { Icon } from "../../../ui/controls/Icon";
+import { Popover } from "../../../ui/overlay/Popover";
 import style from "../controls/Controls.module.css";
 
 /** A larger group has its other samples in the list. */
 const MOST = 200;
 
-export function BesideField() {
+export function BesideMenu() {
+  const { place, sample } = useSession();
+  const beside = place.field.beside.value;
+  if (isAlone() || (sample.now.value?.group_ids.length ?? 0) < 2) return null;
+  return (
+    <Popover
+      label="Second sample"
+      title="Another sample of the group, from the first token that differs"
+      buttonClass="action"
+      button={
+        <>
+          <Icon sign="columns" size={16} />
+          <span class={style["word"]}>{beside === null ? "Beside" : `Beside ${harmless(nameOfSample(beside))}`}</span>
+        </>
+      }
+    >
+      {(close) => (
+        <div class={style["menu"]}>
+          <BesideField close={close} />
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+function BesideField({ close }: { close: () => void }) {
   const { place, sample } = useSession();
   const [isAsked, ask] = useState(false);
   const reply = sample.now.value;
@@ -23,16 +50,17 @@ export function BesideField() {
   const { value } = useLoaded(key, () =>
     getSamples(run, { split, step, group, sort: "index", descending: false, offset: 0, limit: MOST }),
   );
-  if (isAlone() || ids.length < 2) return null;
   return (
-    <label class={style["beside"]}>
+    <label>
       Beside{" "}
       <select
         class="field"
         value={beside ?? ""}
-        title="Another sample of the group, from the first token that differs"
         onFocus={() => ask(true)}
-        onChange={({ currentTarget: { value: chosen } }) => place.go({ beside: chosen || null })}
+        onChange={({ currentTarget: { value: chosen } }) => {
+          place.go({ beside: chosen || null });
+          close();
+        }}
       >
         <option value="">no other</option>
         {beside !== null && !ids.includes(beside) && <option value={beside}>{harmless(nameOfSample(beside))}</option>}
