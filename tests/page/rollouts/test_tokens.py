@@ -278,6 +278,14 @@ def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Pag
     go(tokens, token_viewer, PRIME_TOKENS)
     by_rule = aside.get_by_role("row", name=re.compile(r"^IcePop \(prime-rl\)"))
     expect(by_rule).to_have_text(re.compile(r"^IcePop \(prime-rl\) 0\.2/5\d+([\d.]+ %){3}$"))
+    worst = int(rows.nth(1).locator("td").last.inner_text())
+    rows.nth(1).get_by_role("button").hover()
+    pointed = tokens.locator("[data-at][class*=pointed]")
+    expect(pointed).to_have_attribute("data-at", str(worst))
+    expect(tokens.get_by_text(re.compile(rf"^{worst} .* · Mismatch KL [\d.]+$"))).to_be_visible()
+    tokens.locator(f"[data-at='{worst}']").hover()
+    expect(pointed).to_have_count(0)
+    expect(rows.nth(1)).to_have_attribute("data-pointed", "")
     tokens.set_viewport_size({"width": 390, "height": 844})
     expect(aside).to_have_count(0)
     tokens.get_by_text("Worst tokens, rules and distribution").click()
@@ -329,6 +337,17 @@ def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens:
     kl = table.get_by_role("row").nth(3).get_by_role("cell")
     assert all(re.fullmatch(r"[−\d.e]+|–", text) for text in kl.all_inner_texts())
     assert len(set(kl.evaluate_all("all => all.map(e => e.style.backgroundColor)"))) > 2
+    constant = table.get_by_role("row").nth(4).get_by_role("cell")
+    assert set(constant.evaluate_all("all => all.map(e => e.style.backgroundColor)")) == {""}
+    heat = tokens.get_by_role("img", name=re.compile(r"^All \d+ tokens at once: KL, Log ratio to the reference, "))
+    box = heat.bounding_box()
+    assert box is not None
+    painted = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(part => part !== 0)"
+    heat.locator("canvas").evaluate_handle(f"async c => {{ while (!({painted})(c)) await new Promise(setTimeout); }}")
+    tokens.mouse.click(box["x"] + box["width"] - 2, box["y"] + 2)
+    last = int(table.get_attribute("aria-colcount") or 0) - 2
+    expect(tokens).to_have_url(re.compile(f"token={last}$"))
+    expect(head.last).to_be_in_viewport()
     tokens.get_by_role("button", name="Rows of the table").click()
     tokens.get_by_role("dialog", name="Rows of the table").get_by_label("Token reward").uncheck()
     expect(table.get_by_role("rowheader").first).to_have_text("Log ratio to the reference")
@@ -357,8 +376,8 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     words = re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens")
     expect(bar.get_by_role("status")).to_contain_text(words)
     menu(tokens, "Thresholds:")
-    expect(bar).to_contain_text("The run's configuration names no rule, or another one. A KL penalty of the loss,")
-    expect(bar).to_contain_text("is omitted. Read at the first minibatch of the step")
+    expect(bar).to_contain_text("The run's configuration names no rule, or another one. Read at the first minibatch")
+    expect(bar).to_contain_text(re.compile("A KL penalty of the loss, .*is omitted."))
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10
     bar.get_by_label("Rule").select_option("dapo")
@@ -418,6 +437,8 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(rows.first).to_have_text(re.compile(r"^a/b <i>/[01]\d+[\d.]+ %$"))
     rows.first.get_by_role("link").click()
     expect(rows.first).to_have_attribute("aria-current", "true")
+    expect(tokens).to_have_url(re.compile(r"&token=\d+$"))
+    expect(tokens.locator("[data-at][class*=current][class*=second]")).to_be_in_viewport()
     aside.get_by_role("button", name="step").click()
     expect(whole).to_contain_text("Over 3 samples. Effective sample size: 3.00.")
     expect(whole).to_contain_text("2 samples left out: no logprobs.1 sample left out: discarded.")
@@ -531,10 +552,11 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     tokens.get_by_role("textbox", name="at least").fill("3")
     tokens.get_by_role("textbox", name="at least").press("Enter")
     changes = tokens.get_by_role("region", name="Token strings from step 2 to step 1")
+    expect(tokens.get_by_role("status").filter(has_text="There is no step 7: 2 is the nearest.")).to_be_visible()
     asked = f"{api}/token-changes?split=train&before=2&after=1&min_tokens=3&limit=12"
     gained = tokens.request.get(asked).json()["gained"]
     expect(changes.get_by_role("table", name="Gained").get_by_role("row")).to_have_count(len(gained) + 1)
-    expect(tokens).to_have_url(re.compile("series=value_error&before=2&least=3"))
+    expect(tokens).to_have_url(re.compile("series=value_error&before=7&least=3"))
 
     changes.get_by_role("link").first.click()
     expect(tokens).to_have_url(re.compile("where=token"))

@@ -17,7 +17,7 @@ export function ByPosition({ series }: { series: RunSeriesItem }) {
   const session = useSession();
   const run = session.run.now.value;
   const step = session.place.field.step.value;
-  const other = otherStep(session);
+  const other = otherStep(session)?.step ?? null;
   const here = usePositions(series.name, step);
   const beside = usePositions(series.name, other === step ? null : other);
   const [pointed, point] = useState<number | null>(null);

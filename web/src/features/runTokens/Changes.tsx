@@ -23,7 +23,7 @@ const BY = [
 export function Changes() {
   const session = useSession();
   const step = session.place.field.step.value;
-  const other = otherStep(session);
+  const other = otherStep(session)?.step ?? null;
   const by = option(session, "compare") === "share" ? "share" : "";
   const typed = Number(option(session, "least") || LEAST);
   const least = Number.isSafeInteger(typed) && typed > 0 ? typed : LEAST;

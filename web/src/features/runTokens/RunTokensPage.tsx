@@ -2,7 +2,6 @@
 
 import { getTokenSeries } from "../../api/runTokens";
 import type { RunSeriesItem, TokenCoverageView } from "../../api/types.gen";
-import { nearest } from "../../lib/numbers/nearest";
 import { count, figure, whole } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
@@ -88,18 +87,18 @@ export function RunTokensPage() {
 function Beside() {
   const session = useSession();
   const other = otherStep(session);
-  const steps = session.steps.reply.value?.steps ?? [];
   if (other === null) return null;
-  const take = (text: string): void => {
-    const wanted = whole(text);
-    const at = wanted === null ? undefined : steps[nearest(steps, wanted)];
-    setOption(session, { before: at === undefined ? "" : String(at) });
-  };
+  const take = (text: string): void => setOption(session, { before: String(whole(text) ?? "") });
   return (
-    <label title="The step to compare the current one with">
-      Compare with step
-      <TypedField class={`field ${style["typed"]}`} value={figure(other)} inputMode="numeric" take={take} />
-    </label>
+    <>
+      <label title="The step to compare the current one with">
+        Compare with step
+        <TypedField class={`field ${style["typed"]}`} value={figure(other.step)} inputMode="numeric" take={take} />
+      </label>
+      <span class="quiet" role="status">
+        {other.why}
+      </span>
+    </>
   );
 }
 

@@ -18,15 +18,20 @@ beforeEach(() => {
   runs.value = [runItem({ version: "1", splits: [splitItem()] })];
 });
 
-it("compares with the chosen step, else with the first, and the first with the last", async () => {
+it("compares with the chosen step or the nearest, else the first, or the last beside it, and says why", async () => {
   session.steps.start();
   session.place.now.value = { ...START, page: "tokens", run: "r", split: "train", step: 9 };
-  await vi.waitFor(() => expect(otherStep(session)).toBe(2));
+  await vi.waitFor(() => expect(otherStep(session)).toEqual({ step: 2, why: "The first step." }));
   setOption(session, { before: "4" });
-  expect(otherStep(session)).toBe(4);
+  expect(otherStep(session)).toEqual({ step: 4, why: "" });
   expect(format(session.place.now.value)).toBe("runs/r/tokens?split=train&step=9&before=4");
   expect(parse("runs/r/tokens", "before=4&bar=1").ask).toEqual({ before: "4" });
-  setOption(session, { before: "5" }); // no such step
+  setOption(session, { before: "" });
   session.place.go({ step: 2 });
-  expect([otherStep(session), option(session, "before")]).toEqual([9, "5"]);
+  expect(otherStep(session)).toEqual({ step: 9, why: "The last step." });
+  setOption(session, { before: "999" });
+  expect(otherStep(session)).toEqual({ step: 9, why: "There is no step 999: 9 is the nearest." });
+  session.place.go({ step: 9 });
+  expect(otherStep(session)).toEqual({ step: 4, why: "There is no step 999: 4 is the nearest." });
+  expect(option(session, "before")).toBe("999");
 });

@@ -1,5 +1,7 @@
 /** What the page is about, and its options, which the address holds. */
 
+import { nearest } from "../../lib/numbers/nearest";
+import { figure, whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { type Loaded, useLoaded } from "../../ui/hooks/useLoaded";
@@ -13,13 +15,28 @@ export function setOption(session: Session, change: Readonly<Record<string, stri
   session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) });
 }
 
-/** The step to compare the current one with: the chosen one, else the first, or the last beside the first. */
-export function otherStep(session: Session): number | null {
+/** A step to compare with, and why it is this one. */
+export interface OtherStep {
+  step: number;
+  why: string;
+}
+
+/**
+ * The step to compare the current one with: the chosen one or the nearest that there is, else the first, or the last
+ * beside the first.
+ */
+export function otherStep(session: Session): OtherStep | null {
   const steps = session.steps.reply.value?.steps ?? [];
-  const chosen = Number(option(session, "before") || NaN);
-  if (steps.includes(chosen)) return chosen;
-  const other = session.place.field.step.value === steps[0] ? steps.at(-1) : steps[0];
-  return other === undefined || steps.length < 2 ? null : other;
+  const [here, wanted] = [session.place.field.step.value, whole(option(session, "before"))];
+  if (steps.length < 2) return null;
+  if (wanted !== null && steps.includes(wanted)) return { step: wanted, why: "" };
+  if (wanted !== null) {
+    const others = steps.filter((step) => step !== here);
+    const step = others[nearest(others, wanted)] ?? 0;
+    return { step, why: `There is no step ${figure(wanted)}: ${figure(step)} is the nearest.` };
+  }
+  const [first = 0, last = 0] = [steps[0], steps.at(-1)];
+  return here === first ? { step: last, why: "The last step." } : { step: first, why: "The first step." };
 }
 
 /** An answer about the current split; `what` names it, null asks for nothing. */

@@ -204,6 +204,12 @@ describe("the view of tokens", () => {
     expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ tokensAs: "table", token: null });
     expect(moved(place, { sample: "train/1/g/4", token: 7 }).token).toBe(7);
     expect(moved(place, { token: 8 }).token).toBe(8);
+    const there = moved(place, { sample: "train/1/g/4", toDifference: true });
+    expect([format(there), parse("runs/r", format(there).split("?")[1] ?? "").toDifference]).toEqual([
+      "runs/r?split=train&step=1&sample=train/1/g/4&view=tokens&as=table&token=difference",
+      true,
+    ]);
+    expect(moved(there, { sample: "train/1/g/5" }).toDifference).toBe(false);
     expect(format(parse("runs/r", "view=tokens&as=update&of=step"))).toBe("runs/r?view=tokens&as=update&of=step");
     const pair = parse("runs/r", "sample=train/1/g/3&view=tokens&beside=train/1/g/4");
     expect(format(pair)).toContain("&beside=train/1/g/4");

@@ -212,7 +212,7 @@ export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
   if (next.sample === place.sample) return next;
   const { sample } = next;
-  const there = { ...next, token: change.token ?? null };
+  const there = { ...next, token: change.token ?? null, toDifference: change.toDifference === true };
   return sample === null ? there : { ...there, ...tokensViewFor(sample, next), ...groupViewFor(sample, next) };
 }
 

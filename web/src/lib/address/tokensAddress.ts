@@ -35,6 +35,8 @@ export interface TokensView {
   beside: string | null;
   /** The current token, counted from the first of the sample. */
   token: number | null;
+  /** Go to the first token that the two rules treat differently, as soon as it is known. */
+  toDifference: boolean;
 }
 
 export const WHOLE_TEXT: TokensView = {
@@ -47,11 +49,14 @@ export const WHOLE_TEXT: TokensView = {
   updateWeights: null,
   beside: null,
   token: null,
+  toDifference: false,
 };
 
 const MOST_SCALES = 20;
 const MOST_ROWS = 100;
 
+/** In place of a token. */
+const DIFFERENCE = "difference";
 const PLACE = /^\d{1,9}$/;
 
 export function readTokensView(params: URLSearchParams): TokensView {
@@ -75,11 +80,12 @@ export function readTokensView(params: URLSearchParams): TokensView {
     updateWeights: WEIGHTS.find((weights) => weights === params.get("weights")) ?? null,
     ...tokensViewFor(params.get("sample") ?? "", { beside: params.get("beside") || null }),
     token: PLACE.test(token) ? Number(token) : null,
+    toDifference: token === DIFFERENCE,
   };
 }
 
 export function writeTokensView(place: TokensView & { view: string }, query: URLSearchParams): void {
-  const { view, tokensAs, updateOf, beside, token } = place;
+  const { view, tokensAs, updateOf, beside, token, toDifference } = place;
   if (view !== "tokens") return;
   if (tokensAs !== "text") query.set("as", tokensAs);
   if (tokensAs === "update" && updateOf !== "sample") query.set("of", updateOf);
@@ -90,6 +96,7 @@ export function writeTokensView(place: TokensView & { view: string }, query: URL
   if (place.updateWeights !== null) query.set("weights", place.updateWeights);
   if (beside !== null) query.set("beside", beside);
   if (token !== null) query.set("token", String(token));
+  else if (toDifference) query.set("token", DIFFERENCE);
 }
 
 /** The rules of a query key, none for an empty one; null without the key. */

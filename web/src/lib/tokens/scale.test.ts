@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type EndsKind, levelOf, LEVELS, NO_LEVEL, placeOf, quantile, rampOf, type ScaleKind, scaleOf } from "./scale";
-import { sorted, tint, updateScale, valueAt } from "./scale";
+import { reaching, sorted, tint, updateScale, valueAt } from "./scale";
 
 const ordered = (...values: number[]): Float64Array => sorted(Float64Array.from(values), () => true);
 const choice = (kind: ScaleKind, ends: EndsKind = "all", low = NaN, high = NaN) => ({ kind, ends, low, high });
@@ -81,6 +81,34 @@ describe("the scale of a series", () => {
       expect([scale.low, scale.high, tint(scale, 1.5)]).toEqual([1.5, 1.5, ""]);
     }
     expect(tint(updateScale(ordered(1.5, 1.5)), 1.5)).toContain("div-pos"); // each push of an update has a tint
+  });
+  it("reaches as far as the values do where nothing may be clipped", () => {
+    const end = (kind: ScaleKind, values: Float64Array, name: string) => {
+      const { low, high } = reaching(scaleOf(values, choice(kind, "out"), name), values);
+      return [low, high];
+    };
+    expect(end("linear", HUNDRED, "kl")).toEqual([75, 100]);
+    expect(
+      end(
+        "linear",
+        HUNDRED.map((value) => value - 100),
+        "logprobs",
+      ),
+    ).toEqual([-100, -75]);
+    expect(
+      end(
+        "symmetric",
+        HUNDRED.map((value) => value - 50),
+        "log_ratio",
+      ),
+    ).toEqual([-50, 50]);
+    const ratios = end(
+      "log",
+      HUNDRED.map((value) => Math.exp((value - 50) / 50)),
+      "importance_ratio",
+    );
+    expect(ratios[0]).toBeCloseTo(1 / Math.E);
+    expect(ratios[1]).toBeCloseTo(Math.E);
   });
   it("is empty without values, and of one value has no width", () => {
     expect(levelOf(scaleOf(ordered(), choice("linear"), "kl"), 1)).toBe(NO_LEVEL);

@@ -48,7 +48,7 @@ const OUT = 0.25;
 /** What stands out on a log scale is at most so many times smaller than the end. */
 const REACH = 1000;
 /** Values that differ by less than float32 can tell are equal. */
-const SAME = 1e-6;
+export const SAME = 1e-6;
 
 /** So many values say where the hundredths lie: more would take long to order. */
 const ORDERED = 8_192;
@@ -80,7 +80,7 @@ export function quantile(ordered: Float64Array, share: number): number {
 }
 
 /** True for values that are all the same, as the advantages of a sample mostly are. */
-export function isConstant(ordered: Float64Array): boolean {
+function isConstant(ordered: Float64Array): boolean {
   const [low, high] = [ordered[0] ?? NaN, ordered.at(-1) ?? NaN];
   return high - low <= SAME * Math.max(Math.abs(low), Math.abs(high));
 }
@@ -142,6 +142,20 @@ const SIDES = 0.9;
 
 function twoSided(end: number, quiet: number): Pick<TokenScale, "low" | "high" | "quiet" | "isDown"> {
   return { low: -end, high: end, quiet: quiet < SIDES * end ? quiet / end : 0, isDown: false };
+}
+
+/** The scale as far as the ordered values reach: it clips none that is worse than its end. */
+export function reaching(scale: TokenScale, ordered: Float64Array): TokenScale {
+  const { low, high, middle, quiet, isDown } = scale;
+  if (!(low < high)) return scale;
+  const [least, greatest] = [ordered[0] ?? low, ordered.at(-1) ?? high];
+  if (middle === null)
+    return isDown ? { ...scale, low: Math.min(low, least) } : { ...scale, high: Math.max(high, greatest) };
+  const far = (value: number): number => Math.abs(middle === 1 ? Math.log(value) : value);
+  const end = Math.max(far(high), far(least), far(greatest));
+  if (!Number.isFinite(end)) return scale;
+  const side = twoSided(end, quiet * far(high));
+  return middle === 1 ? { ...scale, ...side, low: Math.exp(-end), high: Math.exp(end) } : { ...scale, ...side };
 }
 
 /** The scale of an update: around zero, and every push has a tint. */

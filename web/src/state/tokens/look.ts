@@ -51,6 +51,11 @@ export class TokenLookStore extends Store {
     return scaleOf(ordered, this.#choiceOf(series), name);
   }
 
+  /** True for a series whose scale the reader left to the page. */
+  isUsual({ name }: Series): boolean {
+    return !Object.hasOwn(this.session.place.field.scales.value, name);
+  }
+
   /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */
   readonly drawn: ReadonlySignal<Drawn | null> = computed(() => {
     const { place, tokenUpdate: update } = this.session;
@@ -67,6 +72,9 @@ export class TokenLookStore extends Store {
     const at = this.current.value;
     return at === null || at.by === "pointer" ? null : at.token;
   });
+
+  /** The token that the pointer means beside the text: a row of the worst ones, a place of the strip. */
+  readonly pointed = signal<{ token: number; series: Series | null } | null>(null);
 
   /** The token to bring onto the screen; another record for each time. */
   readonly target = signal<{ token: number } | null>(null);
@@ -117,13 +125,22 @@ export class TokenLookStore extends Store {
   readonly goTo = (token: number): void => {
     this.current.value = { token, by: "press" };
     this.target.value = { token };
-    this.session.place.go({ token }, "replace");
+    this.session.place.go({ token, toDifference: false }, "replace");
   };
 
   /** Let go of the current token, and take it out of the address. */
   leave(): void {
     this.current.value = null;
     if (this.session.place.now.peek().token !== null) this.session.place.go({ token: null }, "replace");
+  }
+
+  /** The first token that the rules treat differently, for a reader who goes there: -1 for none, null if unknown. */
+  #difference(): number | null {
+    const { place, sample, tokens, tokenUpdate: update } = this.session;
+    const [one, other] = update.now.value;
+    const isThere = tokens.now.value !== null && sample.now.value?.id === place.field.sample.value;
+    if (!place.field.toDifference.value || !isThere || !one || !other) return null;
+    return one.effects.findIndex((effect, token) => effect !== other.effects[token]);
   }
 
   start(): void {
@@ -135,6 +152,11 @@ export class TokenLookStore extends Store {
       const change = preferred(tokens.now.value, known, place.now.value, tokenChoice.value);
       if (Object.keys(change).length > 0) untracked(() => place.go(change, "replace"));
     });
+    this.effect(() => {
+      const token = this.#difference();
+      if (token === -1) untracked(() => this.session.place.go({ toDifference: false }, "replace"));
+      else if (token !== null) untracked(() => this.goTo(token));
+    });
     // Another sample has other tokens; a link names the one to begin with.
     this.effect(() => {
       const tokens = this.session.tokens.now.value;
@@ -143,6 +165,7 @@ export class TokenLookStore extends Store {
       this.current.value = isThere ? { token, by: "press" } : null;
       this.target.value = isThere ? { token } : null;
       this.range.value = null;
+      this.pointed.value = null;
     });
   }
 }

@@ -1,6 +1,6 @@
 /** The tokens with the worst values of the shown series: of the sample, its group, its step or the run. */
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { isAlone } from "../../../api";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
@@ -13,6 +13,7 @@ import { Missing } from "../../../ui/layout/EmptyState";
 import { Coverage } from "../../../ui/text/Coverage";
 import { valueOf } from "../card/words";
 import { cut } from "./labels";
+import { pointing, usePointedRow } from "./pointed";
 import { worstOfSample } from "./worstRows";
 import { WorstTable } from "./WorstTable";
 
@@ -58,6 +59,8 @@ function OfSample({ tokens, series, range }: Props) {
   const rows = useMemo(() => worstOfSample(tokens, series, range), [tokens, series, range]);
   const ratio = series.name === RATIO ? null : tokens.named(RATIO);
   const here = look.chosen.value;
+  const body = useRef<HTMLTableSectionElement>(null);
+  usePointedRow(body, rows);
   return (
     <>
       {rows.length === 0 ? (
@@ -72,11 +75,16 @@ function OfSample({ tokens, series, range }: Props) {
               <th>at</th>
             </tr>
           </thead>
-          <tbody>
+          <tbody ref={body}>
             {rows.map((token) => (
-              <tr key={token} aria-current={token === here ? "true" : undefined}>
+              <tr key={token} data-token={token} aria-current={token === here ? "true" : undefined}>
                 <td>
-                  <button type="button" onClick={() => look.goTo(token)} title="Go to this token">
+                  <button
+                    type="button"
+                    onClick={() => look.goTo(token)}
+                    title="Go to this token"
+                    {...pointing(look, token)}
+                  >
                     {cut(tokens.label(token, inColumn))}
                   </button>
                 </td>

@@ -12,7 +12,8 @@ import { Card } from "../card/Card";
 import { words } from "../card/words";
 import { updatePaint } from "../update/updatePaint";
 import { tokenAt } from "./pieces";
-import { type Paint, type Stretches, TokenFlow } from "./tokenFlow";
+import type { Paint } from "./paint";
+import { type Stretches, TokenFlow } from "./tokenFlow";
 import style from "./Flow.module.css";
 
 interface Props {
@@ -62,6 +63,15 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
       marked?.classList.remove(style["current"] ?? "");
       marked = token === null ? null : (flow.current?.elementOf(token) ?? null);
       marked?.classList.add(style["current"] ?? "");
+    });
+  }, [tokens, look]);
+  useEffect(() => {
+    let marked: HTMLElement | null = null;
+    return effect(() => {
+      const pointed = look.pointed.value;
+      marked?.classList.remove(style["pointed"] ?? "");
+      marked = pointed === null ? null : (flow.current?.shown(pointed.token) ?? null);
+      marked?.classList.add(style["pointed"] ?? "");
     });
   }, [tokens, look]);
   useEffect(

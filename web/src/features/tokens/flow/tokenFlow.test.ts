@@ -91,6 +91,15 @@ describe("the flow of tokens", () => {
     expect(flow.elementOf(3)?.textContent).toBe(" 3");
     expect(button?.textContent).toBe("user10 tokens");
   });
+  it("shows where a token is on the page without an element for it, and opens nothing", () => {
+    const { host, flow } = drawn();
+    const [first] = host.querySelectorAll("[class*=chunk]");
+    see((element) => element === first);
+    expect([flow.shown(10)?.textContent, flow.shown(1999), flow.shown(3)]).toEqual([" 10", null, null]);
+    flow.turnAll(true);
+    expect(flow.shown(3)).toBeNull();
+    expect(flow.elementOf(3)).toBe(flow.shown(3));
+  });
   it("finds a token that has no element yet, and the token of an element", () => {
     const { flow } = drawn();
     const element = flow.elementOf(1999);

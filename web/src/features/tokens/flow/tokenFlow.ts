@@ -6,15 +6,9 @@
 import { cutsOf, type Segment } from "../../../lib/tokens/sample/segments";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { count } from "../../../lib/numbers/numbers";
+import type { Paint } from "./paint";
 import { AT, chip, meanLength } from "./pieces";
 import style from "./Flow.module.css";
-
-/** How tokens look now: a background, empty for none, and whether the first and the second rule take them out. */
-export interface Paint {
-  background: (token: number) => string;
-  isFirst: (token: number) => boolean;
-  isSecond: (token: number) => boolean;
-}
 
 export interface Stretches {
   segments?: readonly Segment[];
@@ -106,9 +100,15 @@ export class TokenFlow {
     if (section === undefined) return null;
     this.#turn([section], true);
     const chunk = section.chunks.find(({ from, stop }) => from <= token && token < stop);
-    if (chunk === undefined) return null;
-    this.#draw(chunk);
-    const element = chunk.element.children[token - chunk.from + chunk.before];
+    if (chunk !== undefined) this.#draw(chunk);
+    return this.shown(token);
+  }
+
+  /** The element of a token as far as it is on the page: nothing opens. */
+  shown(token: number): HTMLElement | null {
+    const open = this.#sections.find(({ isOpen, chunks }) => isOpen && (chunks.at(-1)?.stop ?? 0) > token);
+    const chunk = open?.chunks.find(({ from, stop }) => from <= token && token < stop);
+    const element = chunk?.element.children[token - chunk.from + chunk.before];
     return element instanceof HTMLElement ? element : null;
   }
 

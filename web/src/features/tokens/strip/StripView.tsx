@@ -5,20 +5,20 @@ import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
-import { peakNear, tokenAtPlace } from "../../../lib/tokens/strip";
+import { inColumn } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { reaching } from "../../../lib/tokens/scale";
 import type { Session } from "../../../state/session";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { useScheme } from "../../../ui/hooks/useScheme";
-import { words } from "../card/words";
+import { valueOf, words } from "../card/words";
 import { TAKEN_OUT } from "../update/updatePaint";
 import { drawStrip } from "./drawStrip";
+import { HeatView } from "./HeatView";
+import { Marks } from "./Marks";
+import { point, press } from "./press";
 import style from "./Strip.module.css";
 
-/** A shorter way is a press. */
-const DRAG_PX = 4;
-/** A press means the peak within so many pixels. */
-const REACH_PX = 3;
 /** The share of the tokens that an arrow key moves by. */
 const STEP = 1 / 200;
 
@@ -43,13 +43,19 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     const { series, scale } = drawn;
     const own = flags.map((of) => of.subarray(first));
     const values = series.values.subarray(first);
-    drawStrip(canvas.current, { values, trained: tokens.trained.subarray(first), scale, flags: own });
+    // The columns of many tokens would all reach an end that clips.
+    const isCrowded = values.length > width && look.isUsual(series);
+    const shown = isCrowded ? reaching(scale, tokens.ordered(series)) : scale;
+    drawStrip(canvas.current, { values, trained: tokens.trained.subarray(first), scale: shown, flags: own });
   }, [tokens, drawn, flags, width, scheme]);
   if (drawn === null) return null;
   const { series } = drawn;
   const at = look.chosen.value;
   return (
-    <div class={style["strip"]}>
+    <div class={style["strip"]} data-form={session.place.field.tokensAs.value}>
+      <span class={style["name"]} title={harmless(series.about)}>
+        {harmless(series.title)}
+      </span>
       <div
         class={style["plot"]}
         role="slider"
@@ -60,18 +66,22 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
         aria-valuenow={at ?? first}
         aria-valuetext={at === null ? "no token" : words(session, tokens, at)}
         title="Press to go to a token, drag to select a range"
-        onPointerDown={(event) => press(session, tokens, event)}
+        onPointerDown={(event) => press(session, tokens, event, drawn)}
+        onPointerMove={(event) => point(look, tokens, event, drawn)}
+        onPointerLeave={() => point(look, tokens, null, null)}
         onKeyDown={(event) => {
           if (byKey(session, tokens, event)) event.preventDefault();
         }}
       >
         <canvas ref={canvas} />
-        <Range tokens={tokens} session={session} />
-        {at !== null && <i class={style["here"]} style={{ left: `${percentOf(tokens, at + 0.5)}%` }} />}
+        <Marks tokens={tokens} />
       </div>
+      <HeatView tokens={tokens} width={width} />
       <p class={style["words"]}>
         <span>{figure(first)}</span>
-        <span>{selection(look.range.value, harmless(series.title))}</span>
+        <span class={style["middle"]}>
+          <Pointed tokens={tokens} />
+        </span>
         <span>token {figure(tokens.count - 1)}</span>
       </p>
       {tokens.padding !== "" && <p class={style["padding"]}>{tokens.padding}</p>}
@@ -86,49 +96,26 @@ function flagsOf({ place, tokenMasks: masks, tokenUpdate: update }: Session): re
   return first === null ? [] : [Uint8Array.from(first.effects, (effect) => (effect === TAKEN_OUT ? 1 : 0))];
 }
 
-function selection(range: { from: number; stop: number } | null, title: string): string {
-  if (range === null) return `${title} by position · drag to select`;
-  return `tokens ${figure(range.from)} to ${figure(range.stop - 1)} · Esc selects all`;
-}
-
-/** How far from the left a place among the tokens is. */
-const percentOf = ({ first, count }: TokenSample, token: number): number => (100 * (token - first)) / (count - first);
-
-function Range({ tokens, session: { tokenLook: look } }: { tokens: TokenSample; session: Session }) {
-  const range = look.range.value;
-  if (range === null) return null;
-  const [left, right] = [percentOf(tokens, range.from), percentOf(tokens, range.stop)];
-  return <i class={style["range"]} style={{ left: `${left}%`, width: `${right - left}%` }} />;
-}
-
-/** Follow a press until it ends. */
-function press({ tokenLook: look }: Session, tokens: TokenSample, event: PointerEvent): void {
-  const plot = event.currentTarget;
-  if (!(plot instanceof HTMLElement) || event.button !== 0) return;
-  plot.setPointerCapture(event.pointerId);
-  const box = plot.getBoundingClientRect();
-  const { first, count, trained } = tokens;
-  const place = (at: PointerEvent): number => (at.clientX - box.left) / box.width;
-  const tokenAt = (at: PointerEvent): number => first + tokenAtPlace(place(at), count - first);
-  const isDrag = (at: PointerEvent): boolean => Math.abs(at.clientX - event.clientX) >= DRAG_PX;
-  const move = (at: PointerEvent): void => {
-    if (isDrag(at)) look.select(tokenAt(event), tokenAt(at));
-  };
-  const end = (at: PointerEvent): void => {
-    plot.removeEventListener("pointermove", move);
-    plot.removeEventListener("pointerup", end);
-    plot.removeEventListener("pointercancel", end);
-    if (at.type === "pointercancel") return;
-    const drawn = look.drawn.peek();
-    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? first };
-    else if (drawn !== null) {
-      const values = drawn.series.values.subarray(first);
-      look.goTo(first + peakNear(values, trained.subarray(first), drawn.scale, place(at), REACH_PX / box.width));
-    }
-  };
-  plot.addEventListener("pointermove", move);
-  plot.addEventListener("pointerup", end);
-  plot.addEventListener("pointercancel", end);
+/** The selected range, else the token under the pointer, else what a press does. */
+function Pointed({ tokens }: { tokens: TokenSample }) {
+  const { tokenLook: look } = useSession();
+  const [pointed, range] = [look.pointed.value, look.range.value];
+  const series = pointed?.series ?? look.drawn.value?.series ?? null;
+  if (range === null && pointed !== null && series !== null) {
+    const { token } = pointed;
+    return (
+      <>
+        {figure(token)} {tokens.label(token, inColumn)} · {harmless(series.title || series.name)}{" "}
+        {valueOf(series.name, series.values[token])}
+      </>
+    );
+  }
+  if (range === null) return <>press: go there · drag: select</>;
+  return (
+    <>
+      tokens {figure(range.from)} to {figure(range.stop - 1)} · Esc selects all
+    </>
+  );
 }
 
 /** Move the current token, or with Shift the end of the range. False for another key. */

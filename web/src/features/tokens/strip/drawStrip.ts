@@ -1,7 +1,8 @@
 /** Draws a strip into a canvas, in the colours of the theme. */
 
-import { columnOf, flaggedColumns, stripOf } from "../../../lib/tokens/strip";
+import { columnOf, flaggedColumns, stripOf } from "../../../lib/tokens/strip/strip";
 import type { TokenScale } from "../../../lib/tokens/scale";
+import { contextOf, inksOf } from "./inks";
 
 interface Drawn {
   values: Float64Array;
@@ -16,31 +17,10 @@ const MARKS_PX = 10;
 const MARK_PX = 3;
 const LEAST_PX = 1;
 const FAINT = 0.4;
-const INKS = ["--seq-full", "--div-pos", "--div-neg", "--line-2", "--accent", "--warn"] as const;
-
-type Ink = (typeof INKS)[number];
-
-function inksOf(element: HTMLElement): (name: Ink) => string {
-  const probe = document.createElement("i");
-  element.append(probe);
-  const inks = new Map(
-    INKS.map((name) => {
-      probe.style.color = `var(${name})`;
-      return [name, getComputedStyle(probe).color];
-    }),
-  );
-  probe.remove();
-  return (name) => inks.get(name) ?? "";
-}
-
 export function drawStrip(canvas: HTMLCanvasElement, { values, trained, scale, flags }: Drawn): void {
   const { clientWidth: width, clientHeight: height, parentElement: parent } = canvas;
-  const context = canvas.getContext("2d");
-  if (context === null || parent === null || width === 0) return;
-  const ratio = devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  context.scale(ratio, ratio);
+  const context = contextOf(canvas);
+  if (context === null || parent === null) return;
   const ink = inksOf(parent);
   const { up, down, mean } = stripOf(values, trained, scale, width);
   const base = scale.middle === null ? height - MARKS_PX : (height - MARKS_PX) / 2;

@@ -49,7 +49,7 @@ export function Differences({ rows, rules, many, total }: Props) {
           <tbody>
             {(isWhole ? rows : rows.slice(0, MOST)).map(({ id, differing, tokens }) => (
               <tr key={id} aria-current={id === here ? "true" : undefined}>
-                <th scope="row" title={harmless(`${id}: its tokens`)}>
+                <th scope="row" title={harmless(`${id}: the first of these tokens`)}>
                   <SampleLink id={id} />
                 </th>
                 <td>{figure(differing)}</td>
@@ -70,7 +70,7 @@ export function Differences({ rows, rules, many, total }: Props) {
 
 function SampleLink({ id }: { id: string }) {
   const { place } = useSession();
-  const to = { ...scopeOf(id), sample: id, token: null };
+  const to = { ...scopeOf(id), sample: id, token: null, toDifference: true };
   return (
     <a href={place.href(to)} onClick={place.onLink(to)}>
       <bdi>{harmless(nameOfSample(id))}</bdi>

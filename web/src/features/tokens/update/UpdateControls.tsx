@@ -18,6 +18,7 @@ import { ofRun } from "../controls/ofRun";
 import { Threshold } from "../controls/Threshold";
 import control from "../controls/Controls.module.css";
 import { UpdateLegend } from "./UpdateLegend";
+import style from "./Update.module.css";
 
 export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   const { tokenUpdate: update } = useSession();
@@ -51,6 +52,7 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
         )}
       </Popover>
       <UpdateLegend tokens={tokens} />
+      <p class={style["omitted"]}>{omittedPenalty(first.rule, first.klWeight)}</p>
       {update.error.value !== null && <Missing error={update.error.value} again={update.again} />}
     </div>
   );
@@ -71,7 +73,6 @@ function About({ tokens, first }: { tokens: TokenSample; first: ChosenUpdate }) 
       {first.rule.is_of_run
         ? `The run was trained with it (${harmless(first.rule.read_from)}).`
         : "The run's configuration names no rule, or another one."}{" "}
-      {omittedPenalty(first.rule, first.klWeight)}
       {momentOf(new Set(tokens.series.map(({ name }) => name)))}
       {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
     </p>

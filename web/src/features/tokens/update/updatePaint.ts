@@ -4,7 +4,7 @@ import type { Session } from "../../../state/session";
 import { tint } from "../../../lib/tokens/scale";
 import type { TokenUpdate } from "../../../api/tokens";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
-import type { Paint } from "../flow/tokenFlow";
+import type { Paint } from "../flow/paint";
 
 export const TAKEN_OUT = 4;
 /** By the number of the effect. */

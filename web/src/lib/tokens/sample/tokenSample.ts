@@ -36,7 +36,16 @@ export const FLAGS: ReadonlySet<string> = new Set([
 ]);
 const MASKS: ReadonlySet<string> = new Set(["loss_mask", "attention_mask"]);
 /** What the first choice of a series is, as far as a sample has it. */
-const FIRST = ["kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs"];
+export const FIRST: readonly string[] = [
+  "kl_k3",
+  "kl",
+  "mismatch_kl",
+  "importance_ratio",
+  "entropy",
+  "log_ratio",
+  "advantages",
+  "logprobs",
+];
 
 /** The log-probabilities of the policy: the first that a sample has says which tokens count without a mask. */
 const POLICY = ["trainer_logprobs", "old_logprobs", "logprobs"];

@@ -1,6 +1,6 @@
 /** A series along the positions of its tokens, in as many columns as a chart has pixels. */
 
-import { strengthOf, type TokenScale } from "./scale";
+import { strengthOf, type TokenScale } from "../scale";
 
 export interface Strip {
   /** The mean strength in each column; NaN without a value. */

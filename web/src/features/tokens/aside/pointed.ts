@@ -1,0 +1,32 @@
+/** Links the rows of tokens with the text: what the pointer is over on one side is marked on the other. */
+
+import { effect } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Session } from "../../../state/session";
+import { useSession } from "../../../state/useSession";
+
+/** What a row's button does so that the text marks its token. */
+export function pointing(look: Session["tokenLook"], token: number) {
+  const point = (): void => {
+    look.pointed.value = { token, series: null };
+  };
+  const leave = (): void => {
+    look.pointed.value = null;
+  };
+  return { onPointerEnter: point, onPointerLeave: leave, onFocus: point, onBlur: leave };
+}
+
+/** Mark the row of the token that the pointer or the keys are at, without drawing the table again. */
+export function usePointedRow(body: RefObject<HTMLElement | null>, rows: readonly number[]): void {
+  const { tokenLook: look } = useSession();
+  useEffect(
+    () =>
+      effect(() => {
+        const token = look.current.value?.token;
+        for (const row of body.current?.children ?? [])
+          row.toggleAttribute("data-pointed", row.getAttribute("data-token") === String(token));
+      }),
+    [body, look, rows],
+  );
+}

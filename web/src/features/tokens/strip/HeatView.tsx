@@ -1,0 +1,83 @@
+/** All tokens of the sample at once: a row for each series that says much, and as many cells as there is room for. */
+
+import { useMemo, useRef } from "preact/hooks";
+import { count } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { type HeatRow, heatRow, telling } from "../../../lib/tokens/strip/heat";
+import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import type { Session } from "../../../state/session";
+import type { Drawn } from "../../../state/tokens/look";
+import { useSession } from "../../../state/useSession";
+import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
+import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
+import { useScheme } from "../../../ui/hooks/useScheme";
+import { drawHeat, ROW_PX } from "./drawHeat";
+import { Marks } from "./Marks";
+import { point, press } from "./press";
+import style from "./Strip.module.css";
+
+/** So many rows beside the bars of the current series; the table has room for more. */
+const MOST = { text: 5, update: 5, table: 12 };
+const MOST_NARROW = 4;
+
+interface Props {
+  tokens: TokenSample;
+  /** The width of the canvas: another one draws it again. */
+  width: number;
+}
+
+export function HeatView({ tokens, width }: Props) {
+  const session = useSession();
+  const { tokenLook: look, place } = session;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const most = useMatch(NARROW) ? MOST_NARROW : MOST[place.field.tokensAs.value];
+  const except = look.drawn.value?.series.name ?? "";
+  const rows = useMemo(() => telling(tokens, most, except), [tokens, most, except]);
+  const [scales, scheme] = [place.field.scales.value, useScheme()];
+  useAfterFrame(() => {
+    if (canvas.current !== null)
+      drawHeat(
+        canvas.current,
+        rows.map((series) => rowOf(look, tokens, series, width)),
+      );
+  }, [tokens, rows, scales, width, scheme]);
+  if (rows.length === 0) return null;
+  const names = rows.map((series) => harmless(series.title || series.name));
+  return (
+    <>
+      <div class={style["names"]} style={{ lineHeight: `${ROW_PX}px` }} aria-hidden="true">
+        {rows.map(({ name, about }, row) => (
+          <span key={name} title={harmless(about)}>
+            {names[row]}
+          </span>
+        ))}
+      </div>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the keys go by the bars above */}
+      <div
+        class={style["heat"]}
+        role="img"
+        aria-label={`All ${count(tokens.count - tokens.first, "token")} at once: ${names.join(", ")}`}
+        title="What stands out in each series; press to go to a token, drag to select a range"
+        style={{ height: `${rows.length * ROW_PX}px` }}
+        onPointerDown={(event) => press(session, tokens, event, rowAt(look, rows, event))}
+        onPointerMove={(event) => point(look, tokens, event, rowAt(look, rows, event))}
+        onPointerLeave={() => point(look, tokens, null, null)}
+      >
+        <canvas ref={canvas} />
+        <Marks tokens={tokens} />
+      </div>
+    </>
+  );
+}
+
+type Look = Session["tokenLook"];
+
+/** The row that a press is on. */
+function rowAt(look: Look, rows: readonly Series[], { offsetY }: PointerEvent): Drawn | null {
+  const series = rows[Math.max(0, Math.min(rows.length - 1, Math.floor(offsetY / ROW_PX)))];
+  return series === undefined ? null : { series, scale: look.scaleOf(series) };
+}
+
+function rowOf(look: Look, tokens: TokenSample, series: Series, width: number): HeatRow {
+  return heatRow(series, tokens, look.scaleOf(series), Math.floor(width), look.isUsual(series));
+}

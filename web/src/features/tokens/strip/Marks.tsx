@@ -1,0 +1,26 @@
+/** Over the drawings along the position: the selected range, and the token that the reader is at. */
+
+import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { useSession } from "../../../state/useSession";
+import style from "./Strip.module.css";
+
+export function Marks({ tokens }: { tokens: TokenSample }) {
+  const { tokenLook: look } = useSession();
+  const [range, at, pointed] = [look.range.value, look.chosen.value, look.pointed.value];
+  const left = (token: number): string => `${percentOf(tokens, token)}%`;
+  return (
+    <>
+      {range !== null && (
+        <i
+          class={style["range"]}
+          style={{ left: left(range.from), width: `${percentOf(tokens, range.stop) - percentOf(tokens, range.from)}%` }}
+        />
+      )}
+      {at !== null && <i class={style["here"]} style={{ left: left(at + 0.5) }} />}
+      {pointed !== null && <i class={style["pointed"]} style={{ left: left(pointed.token + 0.5) }} />}
+    </>
+  );
+}
+
+/** How far from the left a place among the tokens is. */
+const percentOf = ({ first, count }: TokenSample, token: number): number => (100 * (token - first)) / (count - first);

@@ -1,0 +1,80 @@
+/** Series as rows of a heat map that shows all tokens at once, in as many cells as there is room for. */
+
+import { FLAGS, FIRST, type Series, type TokenSample } from "../sample/tokenSample";
+import { levelOf, SAME, scaleOf, sorted, strengthOf, type TokenScale, usualScale } from "../scale";
+import { columnOf } from "./strip";
+
+/** What a row shows: a level in each cell, `NO_LEVEL` without a value. */
+export interface HeatRow {
+  levels: Int8Array;
+  isTwoSided: boolean;
+}
+
+/** So many tokens in a cell always have one that stands out. */
+const CROWDED = 4;
+
+/**
+ * The row of a series in so many cells at most, with the worst value of the trained tokens in each. Where cells hold
+ * many tokens, what stands out does so among these worst values, and not among all.
+ */
+export function heatRow(
+  series: Series,
+  tokens: TokenSample,
+  scale: TokenScale,
+  most: number,
+  isUsual: boolean,
+): HeatRow {
+  const { first, count } = tokens;
+  const cells = Math.max(1, Math.min(count - first, most));
+  const isCrowded = isUsual && count - first > CROWDED * cells;
+  const whole = scaleOf(tokens.ordered(series), { kind: scale.kind, ends: "all", low: NaN, high: NaN }, series.name);
+  const values = worstOf(series.values.subarray(first, count), tokens.trained.subarray(first, count), whole, cells);
+  const own = isCrowded
+    ? scaleOf(
+        sorted(values, () => true),
+        usualScale(scale.kind),
+        series.name,
+      )
+    : scale;
+  return { levels: Int8Array.from(values, (value) => levelOf(own, value)), isTwoSided: own.middle !== null };
+}
+
+/** In each cell the value of a trained token whose tint is strongest; NaN without one. */
+export function worstOf(values: Float64Array, trained: Uint8Array, scale: TokenScale, cells: number): Float64Array {
+  const found = new Float64Array(cells).fill(NaN);
+  const strengths = new Float64Array(cells).fill(-1);
+  for (let token = 0; token < trained.length; token += 1) {
+    if (trained[token] !== 1) continue;
+    const value = values[token] ?? NaN;
+    const strength = Math.abs(strengthOf(scale, value));
+    const cell = columnOf(token, trained.length, cells);
+    if (!(strength > (strengths[cell] ?? 0))) continue;
+    strengths[cell] = strength;
+    found[cell] = value;
+  }
+  return found;
+}
+
+/** The series that say most: those that differ from token to token, without flags and differences. */
+export function telling(tokens: TokenSample, most: number, except: string): Series[] {
+  const rank = ({ name }: Series): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const found: Series[] = [];
+  for (const series of tokens.series.toSorted((one, other) => rank(one) - rank(other))) {
+    if (found.length === most) break;
+    if (series.name === except || series.origin === "difference" || FLAGS.has(series.name)) continue;
+    if (varies(series.values, tokens.trained)) found.push(series);
+  }
+  return found;
+}
+
+/** True once two trained tokens have different values; ends at the second one that does. */
+function varies(values: Float64Array, trained: Uint8Array): boolean {
+  let first = NaN;
+  for (let token = 0; token < trained.length; token += 1) {
+    const value = values[token] ?? NaN;
+    if (trained[token] !== 1 || !Number.isFinite(value)) continue;
+    if (Number.isNaN(first)) first = value;
+    else if (Math.abs(value - first) > SAME * Math.max(Math.abs(value), Math.abs(first))) return true;
+  }
+  return false;
+}
