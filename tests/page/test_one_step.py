@@ -49,6 +49,10 @@ def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: 
         first = page.get_by_role("figure", name="Histogram").get_by_role("link").first
         first.focus()
         page.keyboard.press("End")
+        other = page.get_by_role("link", name=re.compile("with ref_reward from 1.50 to 1.55"))
+        expect(other).to_be_focused()
+        expect(other).to_have_attribute("href", re.compile(r"where=ref_reward\+%3E%3D\+1\.5\+and\+ref_reward"))
+        page.keyboard.press("ArrowLeft")
         expect(page.get_by_role("link", name="3 samples with Reward from 1.50 to 1.55")).to_be_focused()
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(r"where=reward\+%3E%3D\+1\.5\+and\+reward\+%3C\+1\.55"))

@@ -16,7 +16,7 @@ from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.masks import RECORDED, masked_by_rule, usual_rules
 from rolloupe.query.steps.discards import discards
-from rolloupe.query.steps.summaries import sample_points, splits, token_series_names
+from rolloupe.query.steps.summaries import splits, token_series_names
 from rolloupe.query.steps.token_points import token_points
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
@@ -73,8 +73,8 @@ def _numbers(run: OpenRun, split: str) -> Iterator[ColumnInfo]:
     annotated = run.snapshot().annotated()
     for column in catalogue(run, split).columns:
         if column.kind == "number" and column.name != "step":
-            points = sample_points(run, column.name, split) if column.name in annotated else []
-            if column.low is not None or any(one.stats.count for one in points):
+            is_there = column.source != "fixed" or any(shares.wholes(run, shares.ZERO_ADVANTAGE, split).values())
+            if column.low is not None or (column.name in annotated and is_there):
                 yield column
 
 

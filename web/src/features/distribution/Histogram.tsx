@@ -12,42 +12,44 @@ interface Props {
   title: (name: string) => string;
   /** The values of the first metric, for the lines at the foot. */
   values: readonly (number | null)[];
-  /** The address of the samples of a range, and the way there. */
+  /** The address of the samples with a metric in a range, and the way there. */
   link: (name: string, values: Values) => { href: string; onClick: (event: MouseEvent) => void };
 }
 
 export function Histogram({ edges, metrics, title, values, link }: Props) {
   const linkAt = useRoving();
   const ranges = rangesOf(edges);
-  const [first] = metrics;
   const all: Values = { low: edges[0] ?? 0, high: edges.at(-1) ?? 1 };
   const most = Math.max(1, ...metrics.flatMap(({ counts }) => counts));
   const across = (value: number): number => (value - all.low) / (all.high - all.low);
-  if (first === undefined || ranges.length === 0) return null;
+  if (metrics.length === 0 || ranges.length === 0) return null;
   return (
     <figure class={style["plot"]} aria-label="Histogram">
       <p class={style["axis"]}>most in a bar: {count(most, "sample")}</p>
-      <div class={style["bins"]}>
+      <div class={style["bins"]} data-row>
         {ranges.map((range, bin) => (
-          <a
+          <div
             key={bin}
-            {...linkAt(bin)}
-            {...link(first.name, range)}
             class={style["bin"]}
-            aria-label={`${count(first.counts[bin] ?? 0, "sample")} with ${title(first.name)} from ${wordsOf(range)}`}
             title={[
               wordsOf(range),
-              ...metrics.map((metric) => `${title(metric.name)}: ${count(metric.counts[bin] ?? 0, "sample")}`),
+              ...metrics.map((metric) => `${title(metric.name)}: ${samplesIn(metric, bin)}`),
             ].join("\n")}
           >
             {metrics.map((metric, at) => (
-              <i
+              <a
                 key={metric.name}
-                class={style[at === 0 ? "own" : "other"]}
-                style={{ height: `${(100 * (metric.counts[bin] ?? 0)) / most}%` }}
-              />
+                {...linkAt(at * ranges.length + bin)}
+                {...link(metric.name, range)}
+                aria-label={`${samplesIn(metric, bin)} with ${title(metric.name)} from ${wordsOf(range)}`}
+              >
+                <i
+                  class={style[at === 0 ? "own" : "other"]}
+                  style={{ height: `${(100 * (metric.counts[bin] ?? 0)) / most}%` }}
+                />
+              </a>
             ))}
-          </a>
+          </div>
         ))}
         <svg class={style["curves"]} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
           {metrics.map((metric, at) => (
@@ -72,6 +74,8 @@ export function Histogram({ edges, metrics, title, values, link }: Props) {
     </figure>
   );
 }
+
+const samplesIn = ({ counts }: StepMetric, bin: number): string => count(counts[bin] ?? 0, "sample");
 
 const momentsOf = ({ mean, std, count: samples }: MetricStats) => ({
   mean: finite(mean) ?? 0,

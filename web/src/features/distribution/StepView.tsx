@@ -129,6 +129,7 @@ function Shown({ reply, title }: { reply: StepValuesReply; title: (name: string)
       <h3>
         Distribution
         <Key names={series.map((one) => one.name)} />
+        {shown !== "" && <small>lines at the foot: {shown}</small>}
       </h3>
       <Histogram
         edges={reply.edges}

@@ -28,7 +28,7 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
       <Smoothing />
       <div class={style["x"]} title="What stands across all charts">
         x
-        <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeX(text)} />
+        <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeAll({ x: text })} />
       </div>
       {zoom !== null && (
         <button

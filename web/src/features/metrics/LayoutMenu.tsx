@@ -51,6 +51,7 @@ function Choices({ entries, whose, close }: Props) {
   const [trouble, setTrouble] = useState("");
   const charts = layout.charts.value ?? usualLayout(entries);
   const item = session.run.now.value;
+  const saved = fileOf({ charts, x: layout.x.value, by: layout.by.value });
   const then = (act: () => void) => (): void => {
     act();
     close();
@@ -85,7 +86,7 @@ function Choices({ entries, whose, close }: Props) {
       )}
       <a
         class="action"
-        href={`data:application/json;charset=utf-8,${encodeURIComponent(fileOf({ charts, x: layout.x.value }))}`}
+        href={`data:application/json;charset=utf-8,${encodeURIComponent(saved)}`}
         download={`${item === null ? "run" : nameOf(item)}-layout.json`}
         onClick={close}
       >

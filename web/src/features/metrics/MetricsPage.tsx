@@ -18,10 +18,11 @@ import { Alarms } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
 import { Catalogue } from "./Catalogue";
 import { ChartCard } from "./ChartCard";
-import { askedOf, type Layout, layoutOf, setOption } from "./choice";
+import { askedOf, hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
 import { keyOfCurve, landmarksIn } from "./landmarks/landmarks";
+import { MarkKinds } from "./landmarks/Landmarks";
 import { useLandmarks } from "./landmarks/useLandmarks";
 import { SectionTitle } from "./parts/SectionTitle";
 import { TakenAway } from "./parts/TakenAway";
@@ -152,6 +153,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
           <Usual />
         </State>
       )}
+      {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarks} />}
       <div class={style["sections"]}>
         {sectionsOf(placed).map(({ name, entries }) => (
           <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>

@@ -108,7 +108,11 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
 export type Asked = Readonly<Record<string, string>>;
 export type Change = (change: Asked) => void;
 
-export const pageAsked = ({ place, layout }: Session): Asked => ({ ...place.now.value.ask, x: layout.x.value });
+export const pageAsked = ({ place, layout }: Session): Asked => ({
+  ...place.now.value.ask,
+  x: layout.x.value,
+  by: layout.by.value,
+});
 
 /** What a chart is asked: as the page, except for what is its own. */
 export const askedOf = (session: Session, { kind, look }: Chart): Asked => ({

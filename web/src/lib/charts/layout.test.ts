@@ -141,8 +141,9 @@ describe("sections", () => {
 describe("a layout as a file", () => {
   it("comes back with titles and sections", () => {
     const charts = [{ ...KL, title: "Distance", section: "Mine" }, REWARD];
-    expect(layoutInFile(fileOf({ charts, x: "" }))).toEqual({ charts, x: "" });
-    expect(layoutInFile(fileOf({ charts, x: "?kind=elapsed" }))?.x).toBe("?kind=elapsed");
+    expect(layoutInFile(fileOf({ charts, x: "", by: "" }))).toEqual({ charts, x: "", by: "" });
+    const ofAll = { x: "?kind=elapsed", by: "optim.lr" };
+    expect(layoutInFile(fileOf({ charts, ...ofAll }))).toEqual({ charts, ...ofAll });
   });
   it("is nothing else", () => {
     for (const text of ["", "{", "[]", '{"charts": ["reward"]}', '{"what": "rolloupe metrics layout"}'])

@@ -169,22 +169,34 @@ export function sectionMoved(placed: readonly Placed[], name: string, by: 1 | -1
   return moved.flatMap(({ entries }) => entries.map((one) => one.chart));
 }
 
-/** A layout: its charts, and the text of what stands across all of them; empty for the step. */
-export interface Kept {
-  readonly charts: readonly Chart[];
+/** What a layout has beside its charts, by the names in the address. */
+export interface OfAll {
+  /** The text of what stands across all of them; empty for the step. */
   readonly x: string;
+  /** The key of configurations that groups the runs; empty for none. */
+  readonly by: string;
 }
 
+export interface Kept extends OfAll {
+  readonly charts: readonly Chart[];
+}
+
+/** A layout as a record; null for the usual one. */
+export const settingOf = (charts: readonly Chart[] | null, { x, by }: OfAll): Record<string, unknown> | null => {
+  const all = { ...(charts === null ? {} : { charts: charts.map(textOf) }), ...(x && { x }), ...(by && { by }) };
+  return Object.keys(all).length === 0 ? null : all;
+};
+
 /** A layout as a file. */
-export const fileOf = ({ charts, x }: Kept): string =>
-  `${JSON.stringify({ what: KIND, version: 1, charts: charts.map(textOf), ...(x === "" ? {} : { x }) }, null, 2)}\n`;
+export const fileOf = ({ charts, ...ofAll }: Kept): string =>
+  `${JSON.stringify({ what: KIND, version: 1, ...settingOf(charts, ofAll) }, null, 2)}\n`;
 
 /** The layout of a file; null for any other file. */
 export function layoutInFile(text: string): Kept | null {
   try {
     const file: unknown = JSON.parse(text);
     const charts = isRecord(file) && file["what"] === KIND ? chartsIn(file) : null;
-    return charts === null || !isRecord(file) ? null : { charts, x: xIn(file) };
+    return charts === null || !isRecord(file) ? null : { charts, ...ofAllIn(file) };
   } catch {
     return null;
   }
@@ -196,8 +208,11 @@ export function chartsIn(layout: Readonly<Record<string, unknown>> | null): Char
   return Array.isArray(charts) ? chartsOf(charts, MAX_METRICS) : null;
 }
 
-/** What stands across the charts of a stored layout; empty for the step. */
-export function xIn(layout: Readonly<Record<string, unknown>> | null): string {
-  const x = layout?.["x"];
-  return typeof x === "string" ? x : "";
+/** What a stored layout has beside its charts. */
+export function ofAllIn(layout: Readonly<Record<string, unknown>> | null): OfAll {
+  const textAt = (name: keyof OfAll): string => {
+    const text = layout?.[name];
+    return typeof text === "string" ? text : "";
+  };
+  return { x: textAt("x"), by: textAt("by") };
 }

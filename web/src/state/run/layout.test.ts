@@ -89,25 +89,40 @@ it("of a link leaves the person's own alone until it is kept", async () => {
 it("has something else across its charts, which a link leaves alone", async () => {
   const across = (): unknown[] => [item?.setting, session.layout.x.value, session.place.now.value.ask["x"]];
   await opened(null);
-  session.layout.changeX("?kind=elapsed");
+  session.layout.changeAll({ x: "?kind=elapsed" });
   await settled();
   expect(across()).toEqual([{ x: "?kind=elapsed" }, "?kind=elapsed", "?kind=elapsed"]);
   session.layout.change(charts(REWARD));
   session.place.go({ ask: { zoom: "1:2:trainer.lr" } });
-  session.layout.changeX("trainer.lr");
+  session.layout.changeAll({ x: "trainer.lr" });
   await settled();
   expect(across()).toEqual([{ charts: [REWARD], x: "trainer.lr" }, "trainer.lr", "trainer.lr"]);
   expect(session.place.now.value.ask["zoom"]).toBeUndefined();
   session.end();
   await opened([KL]);
   await settled();
-  session.layout.changeX("");
+  session.layout.changeAll({ x: "" });
   await settled();
   expect(across()).toEqual([{ charts: [REWARD], x: "trainer.lr" }, "", "step"]);
   session.end();
   await opened(null);
   await settled();
   expect(across().slice(1)).toEqual(["trainer.lr", "trainer.lr"]);
+});
+
+it("keeps the key that groups the runs, and nothing of it once each run is a line again", async () => {
+  const grouped = (): unknown[] => [item?.setting, session.layout.by.value, session.place.now.value.ask["by"]];
+  await opened(null);
+  session.layout.changeAll({ by: "optim.lr" });
+  await settled();
+  expect(grouped()).toEqual([{ by: "optim.lr" }, "optim.lr", "optim.lr"]);
+  session.end();
+  await opened(null);
+  await settled();
+  expect(grouped().slice(1)).toEqual(["optim.lr", "optim.lr"]);
+  session.layout.changeAll({ by: "" });
+  await settled();
+  expect(grouped()).toEqual([null, "", "-"]);
 });
 
 it("brings back what was taken away last, until something else changes", async () => {

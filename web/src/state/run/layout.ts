@@ -9,11 +9,16 @@
 import { computed, signal, untracked } from "@preact/signals";
 import { type Chart, textOf } from "../../lib/charts/chart";
 import { STEP } from "../../lib/charts/across";
-import { chartsIn, type Kept, xIn } from "../../lib/charts/layout";
+import { chartsIn, type Kept, type OfAll, ofAllIn, settingOf } from "../../lib/charts/layout";
 import { ofLayout, put, recordAt } from "../marks";
 import { Store } from "../store";
 
 const PAGE = "metrics";
+
+/** What the address has for what is empty, so that it is not taken for what the person keeps. */
+const EMPTY: OfAll = { x: STEP, by: "-" };
+
+const NAMES = ["x", "by"] as const;
 
 const wordsOf = (charts: readonly Chart[] | null): string => JSON.stringify(charts?.map(textOf) ?? null);
 
@@ -33,10 +38,15 @@ export class LayoutStore extends Store {
   readonly own = computed<readonly Chart[] | null>(() => chartsIn(this.#stored.value));
 
   /** What stands across all charts, as text; empty for the step. */
-  readonly x = computed<string>(() => {
-    const x = this.session.place.now.value.ask["x"] ?? xIn(this.#stored.value);
-    return x === STEP ? "" : x;
-  });
+  readonly x = computed<string>(() => this.#now("x"));
+
+  /** The key of configurations that groups the runs; empty for none. */
+  readonly by = computed<string>(() => this.#now("by"));
+
+  #now(name: keyof OfAll): string {
+    const text = this.session.place.now.value.ask[name] ?? ofAllIn(this.#stored.value)[name];
+    return text === EMPTY[name] ? "" : text;
+  }
 
   /** The charts to show; null for the usual ones. */
   readonly charts = computed<readonly Chart[] | null>(() => this.session.place.now.value.charts ?? this.own.value);
@@ -78,36 +88,45 @@ export class LayoutStore extends Store {
     else this.keep(charts);
   }
 
-  /** Put something else across all charts. */
-  changeX(x: string): void {
-    if (!this.isOfLink.peek()) this.#put(this.own.peek(), x);
-    this.#goAcross(x);
+  /** What stands across and groups the runs of all charts. */
+  #ofAll(): OfAll {
+    return { x: this.x.peek(), by: this.by.peek() };
   }
 
-  /** Make these charts the person's own, and what stands across them. */
-  keep(charts: readonly Chart[] | null, x = this.x.peek()): void {
+  /** Put something else across all charts, or group the runs by another key. */
+  changeAll(change: Partial<OfAll>): void {
+    const ofAll = { ...this.#ofAll(), ...change };
+    if (!this.isOfLink.peek()) this.#put(this.own.peek(), ofAll);
+    this.#go(ofAll);
+  }
+
+  /** Make these charts the person's own, with what stands across them and groups the runs. */
+  keep(charts: readonly Chart[] | null, ofAll = this.#ofAll()): void {
     const run = this.session.place.now.peek().run ?? "";
     this.#written = { run, words: wordsOf(charts) };
-    this.#put(charts, x);
+    this.#put(charts, ofAll);
     this.session.place.go({ charts }, "replace");
-    if (x !== this.x.peek()) this.#goAcross(x);
+    this.#go(ofAll);
   }
 
   /** Make a layout, of a file, the person's own. */
-  load({ charts, x }: Kept): void {
-    this.keep(charts, x);
+  load({ charts, ...ofAll }: Kept): void {
+    this.keep(charts, ofAll);
   }
 
-  #put(charts: readonly Chart[] | null, x: string): void {
-    const run = this.session.place.now.peek().run ?? "";
-    const setting = { ...(charts === null ? {} : { charts: charts.map(textOf) }), ...(x === "" ? {} : { x }) };
-    void put(ofLayout(run, PAGE), Object.keys(setting).length === 0 ? null : setting);
+  #put(charts: readonly Chart[] | null, ofAll: OfAll): void {
+    void put(ofLayout(this.session.place.now.peek().run ?? "", PAGE), settingOf(charts, ofAll));
   }
 
-  /** A range of the old numbers means nothing among the new ones. */
-  #goAcross(x: string): void {
-    const { zoom: _, ...ask } = this.session.place.now.peek().ask;
-    this.session.place.go({ ask: { ...ask, x: x === "" ? STEP : x } }, "replace");
+  /** Put what changed into the address. A range of the old numbers means nothing among the new ones. */
+  #go(ofAll: OfAll): void {
+    const was = this.#ofAll();
+    const changed = NAMES.filter((name) => ofAll[name] !== was[name]);
+    if (changed.length === 0) return;
+    const { ask } = this.session.place.now.peek();
+    const kept = Object.entries(ask).filter(([name]) => name !== "zoom" || !changed.includes("x"));
+    const to = changed.map((name) => [name, ofAll[name] || EMPTY[name]] as const);
+    this.session.place.go({ ask: Object.fromEntries([...kept, ...to]) }, "replace");
   }
 
   /** Show the person's own charts instead of those of the link. */
@@ -118,9 +137,11 @@ export class LayoutStore extends Store {
   start(): void {
     this.effect(() => {
       const { page, run, ask } = this.session.place.now.value;
-      const x = xIn(this.#stored.value);
-      if (page !== PAGE || run === null || x === "" || ask["x"] !== undefined) return;
-      untracked(() => this.session.place.go({ ask: { ...ask, x } }, "replace"));
+      const stored = ofAllIn(this.#stored.value);
+      const further = NAMES.filter((name) => stored[name] !== "" && ask[name] === undefined);
+      if (page !== PAGE || run === null || further.length === 0) return;
+      const to = Object.fromEntries(further.map((name) => [name, stored[name]]));
+      untracked(() => this.session.place.go({ ask: { ...ask, ...to } }, "replace"));
     });
     this.effect(() => {
       const own = this.own.value;

@@ -9,7 +9,7 @@ interface Roving {
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
-/** Of `count` links, if there may be fewer of them later. */
+/** Of `count` links, if there may be fewer of them later. An element with `data-row` is the row, else their parent. */
 export function useRoving(count = Infinity): (place: number) => Roving {
   const [at, move] = useState(0);
   return (place) => ({
@@ -21,7 +21,8 @@ export function useRoving(count = Infinity): (place: number) => Roving {
 
 function walk(event: KeyboardEvent): void {
   if (!(event.currentTarget instanceof HTMLElement) || event.ctrlKey || event.metaKey || event.altKey) return;
-  const links = [...(event.currentTarget.parentElement?.querySelectorAll("a") ?? [])];
+  const row = event.currentTarget.closest("[data-row]") ?? event.currentTarget.parentElement;
+  const links = [...(row?.querySelectorAll("a") ?? [])];
   const now = links.findIndex((link) => link === event.currentTarget);
   const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: links.length - 1 }[event.key];
   if (to === undefined) return;

@@ -4,7 +4,6 @@ import { getConfigTable } from "../../../api/compare";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
-import { setOption } from "../choice";
 
 /** More options take long to read. */
 const MOST_KEYS = 200;
@@ -31,7 +30,7 @@ export function GroupSelect({ runs, value }: { runs: readonly string[]; value: s
       <select
         class="field"
         value={value}
-        onChange={({ currentTarget }) => setOption(session, { by: currentTarget.value })}
+        onChange={({ currentTarget }) => session.layout.changeAll({ by: currentTarget.value })}
       >
         <option value="">run</option>
         {value !== "" && !rows.some(({ key }) => key === value) && <option value={value}>{harmless(value)}</option>}

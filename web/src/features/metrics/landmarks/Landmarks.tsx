@@ -74,3 +74,20 @@ export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
     </div>
   );
 }
+
+const WORDS = { saved: "checkpoint", resumed: "resume", hint: "hint", error: "error" };
+
+/** The meaning of each kind of mark in the charts. */
+export function MarkKinds({ landmarks }: { landmarks: readonly Landmark[] }) {
+  const kinds = Object.entries(WORDS).filter(([kind]) => landmarks.some((one) => one.kind === kind));
+  return kinds.length === 0 ? null : (
+    <ul class={style["kinds"]} aria-label="Marks at the foot of charts">
+      {kinds.map(([kind, words]) => (
+        <li key={kind}>
+          <i class={style["mark"]} data-kind={kind} />
+          {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
