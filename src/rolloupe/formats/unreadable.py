@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
+from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
@@ -25,7 +26,8 @@ _KINDS: dict[str, str] = {
         (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
         (".eval", "logs of Inspect without a readable header: damaged, or still being written"),
         (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
-        (".db .sqlite .sqlite3 .db-wal .db-shm .duckdb", f"databases: {_NO_FORMAT}"),
+        (".db .sqlite .sqlite3 .duckdb", f"databases: {_NO_FORMAT}"),
+        (".db-wal .db-shm .db-journal", "files of SQLite: what they hold is read with the database beside them"),
         (".html .htm", f"pages: {_NO_FORMAT}"),
         (".json .yaml .yml .toml", f"documents, not lines of samples: {_NO_FORMAT}"),
     )
@@ -37,6 +39,8 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     for keys, framework in (
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
         ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
+        ("record_type run_id", "records of RLViz, whose samples are spread over several lines"),
+        ("record_type started_at", "records of RLViz, whose samples are spread over several lines"),
     )
 )
 
@@ -48,6 +52,8 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("trace_ids chunk offset", "an index of prime-rl's episodes: it holds no samples"),
         ("producer time step", "metrics of prime-rl: they hold no samples"),
         ("responses_create_params", "inputs of NeMo-Gym: prompts without responses, which are no samples"),
+        ("run_name git_commit model_name timestamp", "metadata of open-instruct: read with its rollouts"),
+        ("eval/all/avg_score", "metrics of SkyRL: read with its evaluations"),
         ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
     )
 )
@@ -58,6 +64,26 @@ _NO_ROLLOUTS = (
     "placeholders of NeMo-Gym in place of rollouts. Next: collect them with gym eval run, as "
     "docs/frameworks/nemo_gym.md shows"
 )
+
+_DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
+    (frozenset(keys.split()), what)
+    for keys, what in (
+        ("env_id model num_examples", "metadata of verifiers: read with results.jsonl beside it"),
+        (
+            "metadata outputs",
+            (
+                "an output of verifiers' generate, which is one document. Next: write its outputs as lines, "
+                "jq -c '.outputs[]' FILE > results.jsonl"
+            ),
+        ),
+        (
+            "role source cwd",
+            "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
+        ),
+        ("eval samples", "a log of Inspect that is damaged"),
+    )
+)
+"""Documents of JSON, known by the first keys of their first object."""
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
@@ -106,7 +132,13 @@ def reason_for(name: str, location: Location) -> str | None:
         return _TRAIN_DATA
     if plain_name(name).endswith(_PICKLE_OF_SKYRL):
         return _OF_SKYRL
-    return _KINDS.get(_ending(name))
+    ending = _ending(name)
+    return (_of_document(location) if ending == ".json" else None) or _KINDS.get(ending)
+
+
+def _of_document(location: Location) -> str | None:
+    keys = beginning(location, is_list=True).keys()
+    return next((what for wanted, what in _DOCUMENTS if wanted <= keys), None)
 
 
 def _ending(name: str) -> str:

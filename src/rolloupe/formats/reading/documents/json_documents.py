@@ -20,19 +20,23 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def beginning(location: Location) -> Record:
-    """Return the first members of a document; of the last of them, the type of its value. Nothing of another file."""
+def beginning(location: Location, *, is_list: bool = False) -> Record:
+    """Return the first members of a document, or of the first object in its list; nothing of another file.
+
+    Of the last of them, the value has only the right type.
+    """
     try:
         state = path_state(location.path)
-        return _beginning(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _beginning(location, state.st_ino, state.st_size, state.st_mtime_ns, is_list=is_list)
     except OSError:
         return {}
 
 
 @lru_cache(maxsize=2048)
-def _beginning(location: Location, inode: int, size: int, mtime_ns: int) -> Record:  # noqa: ARG001
+def _beginning(location: Location, inode: int, size: int, mtime_ns: int, *, is_list: bool) -> Record:  # noqa: ARG001
     with open_binary(location) as file:
-        return first_keys(file.read(HEAD_BYTES).removeprefix(BOM))
+        head = file.read(HEAD_BYTES).removeprefix(BOM)
+    return first_keys(head.lstrip(b" \t\r\n").removeprefix(b"[") if is_list else head)
 
 
 class ListDocument:
