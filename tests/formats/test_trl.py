@@ -90,3 +90,24 @@ def test_half_a_file_is_a_problem_for_now(tmp_path: Path) -> None:
     half.write_bytes(half.read_bytes()[:300])
     found = items(only_run(tmp_path))
     assert len(found) == 3 and isinstance(found[-1], Problem) and found[-1].transient
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("args.json", '{"reward_weights": [1.0, 0.5]}'), ("config.yaml", "reward_weights:\n- 1.0\n- 0.5\n")],
+)
+def test_the_weights_of_a_configuration_count_and_say_which_columns_are_rewards(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    completions(tmp_path, 1, "aab", r=[1.0, 2.0, None], s=[4.0, float("nan"), 2.0], extra=[9.0, 9.0, 9.0])
+    run = only_run(tmp_path)
+    before = by_name("trl").sources(run)
+    assert [row.reward for row in rows(run)] == [14.0, 11.0, 11.0]
+    (tmp_path / name).write_text(text)
+    run = only_run(tmp_path)
+    found = rows(run)
+    assert by_name("trl").sources(run) != before and "by reward_weights" in run.reason
+    assert [row.reward for row in found] == [3.0, 2.0, 1.0]
+    assert found[0].metrics == {"reward.r": 1.0, "reward.s": 4.0, "extra": 9.0}
+    assert samples(run)[0].notes == ["the reward is the sum of its parts by the reward_weights of the configuration"]
+    assert rows(only_run(tmp_path / "completions"))[0].reward == 3.0

@@ -267,19 +267,10 @@ class Relax(JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.chat(record.get("prompt")),
-            response_messages=fields.chat(record.get("response")),
-            label=self.references(record).label,
-            extra=_extra(record, row),
-            facts=_facts(record),
-        )
+        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
+        sample.label = self.references(record).label
+        sample.extra, sample.facts = _extra(record, row), _facts(record)
+        return sample
 
 
 def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:

@@ -23,10 +23,13 @@ class RewardParts(NamedRows):
         own = {role: key for role, key in _OWN.items() if key in record}
         return found._replace(**(dict.fromkeys(_OWN) | own | _LEFT_OUT), counts={})
 
-    def summed(self, row: SampleRow, names: Sequence[str], values: dict[str, Any]) -> SampleRow:
-        """Make the reward functions of a row parts of its reward."""
+    def summed(
+        self, row: SampleRow, names: Sequence[str], values: dict[str, Any], weights: Sequence[float] = ()
+    ) -> SampleRow:
+        """Make the reward functions of a row parts of its reward, by weight if there are any."""
         parts = {name: value for name in names if (value := fields.number(values.get(name))) is not None}
-        finite = [value for value in parts.values() if value == value]  # without NaN, as in nansum
+        by_name = dict(zip(names, weights, strict=False))
+        finite = [value * by_name.get(name, 1.0) for name, value in parts.items() if value == value]  # as in nansum
         row.metrics = {name: value for name, value in row.metrics.items() if name not in names}
         row.metrics |= {f"reward.{name}": value for name, value in parts.items()}
         row.reward = sum(finite) if finite else None

@@ -11,14 +11,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.completions.reward_parts import RewardParts
+from msgspec.structs import replace
+
+from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trainer_files import read_json, read_text
-from rolloupe.model import Location, RunInfo, RunPart, SampleRow, Source
+from rolloupe.model import Location, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_file, path_state
 
 FOLDER = "completions"
@@ -26,6 +28,11 @@ EVAL = "eval/eval"
 MAX_COMPARED = 500
 """Files of one run whose groups are compared to find evaluations."""
 
+SETTINGS = ("training_args.json", "args.json")
+WEIGHTED = "the reward is the sum of its parts by the reward_weights of the configuration"
+
+_BY = " by weights "
+_TELLING = {"loss_type", "reward_weights", "num_generations"}
 _NAMED = re.compile(r"completions_[0-9]{1,15}\.parquet")
 _FLOATS = {"double", "float", "null"}
 
@@ -53,19 +60,20 @@ class TRL(RewardParts, ParquetFormat):
         ("`prompt`, `completion`", "turns, whether texts or messages with tool calls"),
         (
             "the columns of floats right after `completion`: reward functions",
-            "sample metrics `reward.NAME`; the reward is their sum without weights, which a note says",
+            "sample metrics `reward.NAME`; the reward is their sum, which a note says, by `reward_weights` if known",
         ),
         ("`advantage`", "advantage"),
         ("other columns, from `log_extra`", "numbers are sample metrics, short texts tags, others extra"),
         ("`trainer_state.json`", "`log_history` as metrics"),
         (
             "`training_args.json`, `args.json`, `config.yaml`",
-            "configuration: of it the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
+            "configuration: `reward_weights`, and the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
         ),
     )
     limits = (
         "The files hold no total reward, weights, token ids, logprobs, lengths or status, and only the last batch "
-        "before each log. A column of floats that `log_extra` wrote right behind the reward functions looks like one. "
+        "before each log. Unless `reward_weights` count them, a column of floats right behind the reward functions "
+        "looks like one. "
         "Of a run of more than 500 files, evaluations are known by `trainer_state.json` alone."
     )
 
@@ -91,6 +99,9 @@ class TRL(RewardParts, ParquetFormat):
             name=name or root.name, root=str(root), format=self.name, reason=reason, parts=(RunPart(str(part)),),
             link_root=links,
         )  # fmt: skip
+        if _weights(run):
+            reason = reason.replace("sums without weights", "sums by reward_weights")
+            run = replace(run, reason=reason)
         evals = sum(source.split == EVAL for source in self.sources(run))
         if not evals:
             return run
@@ -104,10 +115,11 @@ class TRL(RewardParts, ParquetFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
         found = []
+        weights = f"{_BY}{' '.join(map(repr, some))}" if (some := _weights(run)) else ""
         for part in run.parts:
             if is_file(part.path):
-                step = fields.step_in(Path(part.path).stem)
-                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run), step=step))
+                step, name = fields.step_in(Path(part.path).stem), Path(part.path).name
+                found.append(Source(path=part.path, name=name, root=links_of(run), step=step, depends=weights))
                 continue
             listed = _completions(part.path, links_of(run))
             evals = _evaluations(listed, _state_of(run))
@@ -118,28 +130,57 @@ class TRL(RewardParts, ParquetFormat):
                 found.append(
                     Source(
                         path=one.path, name=prefix + one.name, root=one.root, split=split, step=step,
-                        depends=split or "",
+                        depends=f"{split or ''}{weights}",
                     )
                 )  # fmt: skip
         return found
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
-        row = self.summed(super().row(source, record, start, length), _reward_columns(source.location), record)
+        names, weights = _reward_columns(source.location), _weights_in(source.depends)
+        names = names[: len(weights) or len(names)]
+        row = self.summed(super().row(source, record, start, length), names, record, weights)
         times = repeats(source.location, "prompt")
         if start < len(times) and times[start]:
             row.group = f"{row.group}-{times[start] + 1}"
         return row
 
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
+        """See `RecordFormat`: the sum may have weights."""
+        if _weights(run):
+            sample.notes = [WEIGHTED if note == UNWEIGHTED else note for note in sample.notes]
+
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
         for folder in _folders(run):
-            for name in ("training_args.json", "args.json"):
+            for name in SETTINGS:
                 if isinstance(found := read_json(file_of(folder, name, folder)), dict):
                     return found
-            if "loss_type" in (settings := yaml_settings(read_text(file_of(folder, "config.yaml", folder), 2**20))):
+            settings = yaml_settings(read_text(file_of(folder, "config.yaml", folder), 2**20))
+            if not _TELLING.isdisjoint(settings):
                 return settings
         return {}
+
+
+def _weights(run: RunInfo) -> tuple[float, ...]:
+    """The weights of the reward functions, in their order; none if no configuration beside names them."""
+    places = (file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml"))
+    state = tuple((place, path_state(place.path).st_mtime_ns) for place in places if place is not None)
+    return _weights_of(run.root, state) if state else ()
+
+
+@lru_cache(maxsize=256)
+def _weights_of(root: str, state: tuple[tuple[Location, int], ...]) -> tuple[float, ...]:  # noqa: ARG001
+    folder = RunInfo(name="", root=root, format=TRL.name, reason="", parts=())
+    found = TRL().config(folder).get("reward_weights")
+    weights = [fields.number(one) for one in found] if isinstance(found, list) else []
+    known = tuple(one for one in weights if one is not None)
+    return known if len(known) == len(weights) else ()
+
+
+def _weights_in(depends: str) -> list[float]:
+    """The weights that a source was listed with."""
+    return [float(one) for one in depends.partition(_BY)[2].split()]
 
 
 def _is_whole(record: Record) -> bool:

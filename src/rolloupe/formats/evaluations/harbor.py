@@ -165,11 +165,11 @@ class Harbor(NumberedFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        sample = super().sample(record, row, locator)
         asked, answered = _parted(record)
-        sample.turns = fields.prompt_turns(asked) + fields.response_turns(answered)
-        sample.prompt_messages, sample.response_messages = fields.messages(asked), fields.chat(answered)
-        sample.extra |= {key: fields.showable(one) for key, one in record["_result"].items() if key == "agent_result"}
+        sample = fields.sample_of(row, locator, asked, answered)
+        rest = {key: value for key, value in record.items() if key not in self.placed}
+        rest |= {key: value for key, value in record["_result"].items() if key == "agent_result"}
+        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:

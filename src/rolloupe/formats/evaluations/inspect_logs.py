@@ -161,14 +161,12 @@ class InspectLogs(NumberedFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        sample = super().sample(record, row, locator)
         asked, answered = conversation(record)
-        sample.turns = fields.prompt_turns(asked) + fields.response_turns(answered)
-        sample.prompt_messages, sample.response_messages = fields.messages(asked), fields.chat(answered)
+        sample = fields.sample_of(row, locator, asked, answered)
+        sample.label = self.references(record).label
         hidden = {*_PLACED, *_QUIET}
-        sample.extra = {
-            key: value for key, value in sample.extra.items() if key not in hidden and value not in (None, [], {}, "")
-        }
+        rest = {k: value for k, value in record.items() if k not in hidden and value not in (None, [], {}, "")}
+        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:

@@ -74,26 +74,16 @@ class NamedRows(RecordFormat):
         roles = self.roles(record)
         prompt, response = roles.texts(record)
         arrays = _arrays(roles, record)
-        series, notes = _series(arrays)
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(prompt) + fields.response_turns(response),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.messages(prompt),
-            response_messages=fields.chat(response),
-            label=self.references(record).label,
-            top_logprobs=alternatives_of(record.get("top_logprobs")),
-            series=series,
-            extra={
-                key: fields.showable(value)
-                for key, value in record.items()
-                if not roles.shows(key, value, row) or (key == roles.score and _is_left_out(value, arrays))
-            },
-            notes=notes,
-        )
+        sample = fields.sample_of(row, locator, prompt, response)
+        sample.label = self.references(record).label
+        sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
+        sample.series, sample.notes = _series(arrays)
+        sample.extra = {
+            key: fields.showable(value)
+            for key, value in record.items()
+            if not roles.shows(key, value, row) or (key == roles.score and _is_left_out(value, arrays))
+        }
+        return sample
 
 
 def _reward(roles: Roles, record: Record) -> fields.Reward:

@@ -200,23 +200,15 @@ class Native(JsonlFormat):
         """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
         references = self.references(record)
         pieces = record.get("tokens")
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.chat(record.get("prompt")),
-            response_messages=fields.chat(record.get("response")),
-            label=references.label,
-            ref_turns=references.turns,
-            ref_reward=fields.number(record.get("ref_reward")),
-            token_strings=fields.texts(pieces) if isinstance(pieces, list) else [],
-            top_logprobs=alternatives_of(record.get("top_logprobs")),
-            extra=(extra := _extra(record)),
-            notes=[f"error: {extra['error'][-MAX_ERROR_CHARS:]}"] if isinstance(extra.get("error"), str) else [],
-        )
+        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
+        sample.label, sample.ref_turns = references
+        sample.ref_reward = fields.number(record.get("ref_reward"))
+        sample.token_strings = fields.texts(pieces) if isinstance(pieces, list) else []
+        sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
+        sample.extra = _extra(record)
+        error = sample.extra.get("error")
+        sample.notes = [f"error: {error[-MAX_ERROR_CHARS:]}"] if isinstance(error, str) else []
+        return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `JsonlFormat`: add token series, and what annotations say."""

@@ -1,4 +1,4 @@
-"""Readers of single fields of a record, common to all formats: rewards, statuses, counts, names, texts.
+"""Readers of single fields of a record, common to all formats: rewards, statuses, counts, names, texts, turns.
 
 Every function takes any JSON value and never raises; a value of the wrong type counts as absent.
 """
@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from rolloupe import text
-from rolloupe.model import Part, Status, Turn
+from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
 
 MAX_TAG_CHARS = 64
 """Longer texts are not tags: only the sample itself shows them."""
@@ -248,6 +248,20 @@ def response_turns(value: object) -> list[Turn]:
     turn = _as_json("assistant", value)
     turn.origin = "response"
     return [turn]
+
+
+def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object) -> Sample:
+    """Return the sample of a row with its turns, texts and messages, from a prompt and a response of either kind."""
+    return Sample(
+        key=row.key,
+        row=row,
+        locator=locator,
+        turns=prompt_turns(prompt) + response_turns(response),
+        prompt_text=row.prompt,
+        response_text=row.response,
+        prompt_messages=messages(prompt),
+        response_messages=chat(response),
+    )
 
 
 def _as_json(role: str, value: Any) -> Turn:

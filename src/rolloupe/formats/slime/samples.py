@@ -160,25 +160,14 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
     ids = ids_of(record.get("tokens"))
     strings = record.get("decoded_tokens")
     shown = [fields.as_text(one) for one in as_json(strings)] if isinstance(strings, list) else []
-    return Sample(
-        key=row.key,
-        row=row,
-        locator=locator,
-        turns=fields.prompt_turns(prompt) + fields.response_turns(response),
-        prompt_text=row.prompt,
-        response_text=row.response,
-        prompt_messages=fields.chat(prompt),
-        response_messages=fields.chat(response),
-        label=fields.as_text(_json(record, "label")),
-        token_ids=ids,
-        token_strings=shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else [],
-        series=[
-            series
-            for key, name in SERIES.items()
-            if (series := series_of(name, floats_of(record.get(key)), len(ids))) is not None
-        ],
-        extra=_extra(record, row),
-    )
+    sample = fields.sample_of(row, locator, prompt, response)
+    sample.label = fields.as_text(_json(record, "label"))
+    sample.token_ids = ids
+    sample.token_strings = shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else []
+    found = (series_of(name, floats_of(record.get(key)), len(ids)) for key, name in SERIES.items())
+    sample.series = [series for series in found if series is not None]
+    sample.extra = _extra(record, row)
+    return sample
 
 
 def ids_of(value: Any) -> list[int]:

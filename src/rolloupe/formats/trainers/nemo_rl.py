@@ -126,22 +126,11 @@ class LoggedBatches(PromptRuns):
         prompt, response = record["_texts"]
         total = len(record["_ids"])
         arrays = {name: _cut(record.get(key), total) for key, name in SERIES.items()}
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(prompt) + fields.response_turns(response),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.messages(prompt),
-            response_messages=fields.chat(response),
-            series=series_of(arrays, total),
-            extra={
-                key: fields.showable(value)
-                for key, value in record.items()
-                if key not in _PLACED and not key.startswith("_")
-            },
-        )
+        sample = fields.sample_of(row, locator, prompt, response)
+        sample.series = series_of(arrays, total)
+        rest = {key: value for key, value in record.items() if key not in _PLACED and not key.startswith("_")}
+        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
+        return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `RecordFormat`: with its tokens."""
