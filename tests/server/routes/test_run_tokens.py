@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.model import Sample
-from rolloupe.query import SampleQuery
+from rolloupe.query import SampleQuery, UpdateInputs
 from tests.server.support import BEARER, ask, get, opened, run_path, served
 
 
@@ -83,12 +83,20 @@ def test_an_update_that_nobody_waits_for_ends_and_the_next_goes_on_there(
                     time.sleep(0.05)
                 yield sample
 
+        def inputs(samples: Iterable[Sample]) -> Iterator[UpdateInputs | str]:
+            looked_at.extend(some := [*samples])
+            return update_inputs(some)
+
+        looked_at: list[Sample] = []
+        update_inputs = query.update_inputs
+        monkeypatch.setattr(query, "update_inputs", inputs)
         monkeypatch.setattr(query, "whole", slow)
         app.context.updates.clear()
         app.context.cache.clear()
         assert ask(app, "GET", address, BEARER, leaves=leaves).status == 503
         total = expected["samples"] + sum(expected["left_out"].values())
         assert 2 < read[0] < total
+        assert len(looked_at) < read[0]  # nor at the one that was read meanwhile, however large
         assert get(app, address).json == expected
         assert read[0] <= total + 1  # at most one was being read as the client left
 

@@ -27,6 +27,8 @@ def lengths_within(strings: Sequence[str], text: str) -> Lengths | None:
     A token that ends within a character covers those before it; the token that completes the character covers it. A
     special token, such as `<|im_end|>`, covers nothing where the text leaves it out, as responses often do at the end.
     """
+    if text.startswith("".join(strings)):  # as they mostly are: a tenth of the time
+        return np.fromiter(map(len, strings), np.int64, len(strings))
     for spell in _SPELLINGS:
         pieces = spell(strings)
         if pieces is not None and (lengths := _lengths(pieces, text)) is not None:
@@ -78,7 +80,12 @@ def each_readable(strings: Sequence[str]) -> list[str]:
 def _spelling(strings: Sequence[str]) -> Spelling:
     """Return the spelling, which blanks and line breaks show; plain where most of these are plain."""
     different = {*strings}
-    plain, letters, marks = (sum(not signs.isdisjoint(one) for one in different) for signs in (_PLAIN, _BLANKS, _MARK))
+    whole = "".join(different)
+    if not any(sign in whole for sign in (*_BLANKS, *_MARK)):
+        return "plain"
+    plain, letters, marks = (
+        sum(any(sign in one for sign in signs) for one in different) for signs in (_PLAIN, _BLANKS, _MARK)
+    )
     if plain >= max(letters, marks):
         return "plain"
     return "bytes" if letters >= marks else "pieces"
@@ -134,8 +141,8 @@ def _sentence_piece(strings: Sequence[str]) -> list[bytes]:
     return [*map(_mark_to_bytes, strings)]
 
 
-_PLAIN, _MARK = frozenset(" \n"), frozenset("▁")
-_BLANKS = frozenset(letter for letter, byte in BYTES.items() if byte in b" \n")
+_PLAIN, _MARK = " \n", "▁"
+_BLANKS = "".join(letter for letter, byte in BYTES.items() if byte in b" \n")
 _SPELLED: dict[Spelling, Callable[[str], bytes]] = {
     "plain": _to_bytes, "bytes": _letters_to_bytes, "pieces": _mark_to_bytes
 }  # fmt: skip

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rolloupe import tokens
@@ -165,13 +166,20 @@ def _inputs_of(sample: Sample) -> UpdateInputs | str:
     if loss is None:
         return "no advantage" if any(one.name in tokens.POLICY for one in series) else "no logprobs"
     roles = roles_of(sample, spans_of(sample, total, loss.loss_mask).turn, loss.loss_mask)
-    return UpdateInputs(sample.key, loss, _names(roles.fill_null("").to_pylist()), _names(_strings(sample, total)))
+    return UpdateInputs(sample.key, loss, _names(roles.fill_null("")), _names(_array(_strings(sample, total))))
 
 
-def _names(names: Iterable[str]) -> Names:
-    numbers: dict[str, int] = {}
-    places = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int32)
-    return Names(list(numbers), places)
+def _array(strings: Sequence[str]) -> pa.Array:
+    """Strings as an array. Half of a surrogate pair becomes a question mark."""
+    try:
+        return pa.array(strings, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([one.encode("utf-8", "replace").decode() for one in strings], pa.string())
+
+
+def _names(names: pa.Array) -> Names:
+    encoded = names.dictionary_encode()
+    return Names(encoded.dictionary.to_pylist(), encoded.indices.to_numpy())
 
 
 def _in_loss(found: UpdateInputs) -> UpdateInputs:
@@ -187,8 +195,11 @@ def _in_loss(found: UpdateInputs) -> UpdateInputs:
 
 
 def _some(names: Names, mask: tokens.Flags) -> Names:
-    used, places = np.unique(names.numbers[mask], return_inverse=True)
-    return Names([names.known[number] for number in used.tolist()], places.astype(np.int32))
+    some = names.numbers[mask]
+    used = np.flatnonzero(np.bincount(some, minlength=len(names.known)))
+    places = np.zeros(len(names.known), np.int32)
+    places[used] = np.arange(len(used))
+    return Names([names.known[number] for number in used.tolist()], places[some])
 
 
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:

@@ -119,7 +119,7 @@ def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str], stop: E
     kept, size_bytes, is_whole = [*known.found], known.size_bytes, False
     try:
         yield from _until(stop, known.found)
-        for one in _until(stop, [] if known.is_whole else _further(run, scope, len(kept))):
+        for one in _until(stop, [] if known.is_whole else _further(run, scope, len(kept), stop)):
             size_bytes += 0 if isinstance(one, str) else one.size_bytes
             if size_bytes <= STEP_BYTES:
                 kept.append(one)
@@ -142,8 +142,11 @@ def _until(stop: Event, some: Iterable[T]) -> Iterator[T]:
     raise Gone
 
 
-def _further(run: OpenRun, scope: tuple[str, int, str], offset: int) -> Iterator[UpdateInputs | str]:
-    """Read it from a sample on. Raises `BadQuery` for too many samples, and `NotFound` for none."""
+def _further(run: OpenRun, scope: tuple[str, int, str], offset: int, stop: Event) -> Iterator[UpdateInputs | str]:
+    """Read it from a sample on. Raises `BadQuery` for too many samples, `NotFound` for none, and `Gone` as `_inputs`.
+
+    A sample may be large: it is looked at only if somebody waits once it is read.
+    """
     split, step, group = scope
     samples = SampleQuery(splits=(split,), step_min=step, step_max=step, group=group or None, limit=0)
     total = query.samples(run, samples).total
@@ -153,7 +156,10 @@ def _further(run: OpenRun, scope: tuple[str, int, str], offset: int) -> Iterator
         raise BadQuery(
             f"step {step} has {total:,} samples, and one answer reads at most {MAX_READ:,}: choose one of its groups"
         )
-    yield from query.update_inputs(query.with_group_advantages(run, query.whole(run, split, step, group, offset)))
+    for sample in query.with_group_advantages(run, query.whole(run, split, step, group, offset)):
+        if stop.is_set():
+            raise Gone
+        yield from query.update_inputs([sample])
 
 
 def choice_of(parameters: QueryParams, rule: str = "rule", before: str = "") -> UpdateChoice:
