@@ -18,7 +18,7 @@ from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.support import only_run, write
 
 TRACKERS = Path(__file__).parents[1] / "data/trackers"
-EVENTS = TRACKERS / "tensorboard/openrlhf"
+EVENTS = TRACKERS / "tensorboard/v2_scalars"
 OFFLINE = TRACKERS / "wandb/run-trldemo1.wandb"
 TABLE = "step,loss\n1,0.5\n2,0.25\n"
 LINES = ({"step": 1, "loss": 0.5}, {"step": 2, "loss": 0.25})
@@ -51,7 +51,7 @@ def test_each_kind_of_tracker_makes_a_run_of_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "verl/math/grpo.jsonl", {"step": 1, "data": {"critic/score": 1}})
     folder(tmp_path / "hf", trainer_state_json=json.dumps({"global_step": 2, "log_history": list(LINES)}))
     assert found(tmp_path) == [
-        ("exp1", "events.out.tfevents.1795313315.trainer"),
+        ("exp1", "events.out.tfevents.1795313315.trainer.26206.0"),
         ("hf", "trainer_state.json"),
         ("version_0", "metrics.csv"),
         ("own", "metrics.jsonl"),
@@ -111,9 +111,16 @@ def test_a_table_in_a_folder_of_source_code_is_a_run_only_if_a_person_names_it(t
 def test_folders_of_trackers_in_that_of_a_run_belong_to_it_where_each_holds_one_run(tmp_path: Path) -> None:
     folder(tmp_path / "exp", metrics_csv=TABLE)
     shutil.copytree(EVENTS, tmp_path / "exp/tensorboard/a")
-    assert found(tmp_path) == [("exp", "metrics.csv tensorboard/a/events.out.tfevents.1795313315.trainer")]
+    assert found(tmp_path) == [("exp", "metrics.csv tensorboard/a/events.out.tfevents.1795313315.trainer.26206.0")]
     shutil.copytree(EVENTS, tmp_path / "exp/tensorboard/b")
     assert [name for name, _ in found(tmp_path)] == ["exp", "a", "b"]
+
+
+def test_samples_in_the_curves_of_a_run_without_others_are_a_run(tmp_path: Path) -> None:
+    folder(tmp_path / "rloo", trainer_state_json=json.dumps({"global_step": 2, "log_history": list(LINES)}))
+    (offline,) = (TRACKERS.parent / "wandb").glob("*-trldemo1")
+    shutil.copytree(offline, tmp_path / "rloo/wandb" / offline.name)
+    assert [(run.name, run.format) for run in discover([tmp_path]).runs] == [("rloo", "curves"), ("grpo-trl", "wandb")]
 
 
 def test_curves_of_a_run_with_samples_are_no_runs_of_their_own(tmp_path: Path) -> None:

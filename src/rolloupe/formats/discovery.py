@@ -119,6 +119,8 @@ class _Walk:
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
         self._empty: list[str] = []
+        self._of_curves: set[str] = set()
+        """Folders that a run without samples claims for its curves: they may hold samples all the same."""
         self._whole: set[str] = set()
         """Folders that a format claims as a whole, with everything inside."""
 
@@ -202,6 +204,8 @@ class _Walk:
             self._empty.append(folder)
         elif folder not in self._claimed:
             self._claim(self._ask(Path(folder), self._formats))
+        elif folder in self._of_curves:
+            self._claim(self._ask(Path(folder), [one for one in self._formats if one.has_samples]))
         self._note_unread(folder, listed)
         return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
 
@@ -228,6 +232,8 @@ class _Walk:
                 folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
                 self._claimed.update(paths, map(os.path.dirname, paths))
+                if not reader.has_samples:
+                    self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
                 self._claimed.update(one.path for one in reader.tokenizers(run) if isinstance(one, Location))
                 self._whole.update(path for path in paths if is_folder(path))
 

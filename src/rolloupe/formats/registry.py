@@ -42,6 +42,8 @@ BUILT_IN: Final = {
     "harbor": "evaluations.harbor:Harbor",
     "trackio": "trackers.trackio:Trackio",
     "wandb": "trackers.wandb:WeightsAndBiases",
+    "tensorboard": "trackers.tensorboard:TensorBoard",
+    "swanlab": "trackers.swanlab:SwanLab",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

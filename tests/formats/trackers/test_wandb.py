@@ -78,6 +78,13 @@ def test_a_table_that_only_begins_alike_is_another_one(tmp_path: Path) -> None:
     assert [row.reward for row in rows(only_run(run))] == [1.0, 0.0, 1.0, 0.5, 0.5, 0.0]
 
 
+def test_a_prompt_that_trl_asks_again_later_is_another_group(tmp_path: Path) -> None:
+    run = tmp_path / "offline-run-20261122_020830-a"
+    table(run, "completions", 0, ["step", "prompt", "completion", "r"], [[1, p, "c", 1.0] for p in "aabba"])
+    groups = [row.group for row in rows(only_run(run))]
+    assert groups == [groups[0], groups[0], groups[2], groups[2], f"{groups[0]}-2"]
+
+
 @pytest.mark.parametrize(("weights", "reward"), [(None, 1.5), ([2.0, 1.0], 2.5)])
 def test_an_evaluation_follows_its_metrics_and_weights_come_from_the_configuration(
     tmp_path: Path, weights: Any, reward: float

@@ -321,7 +321,7 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     )
     run = opened(silent, tmp_path / "silent_index")
     assert get(served(run), "/api/runs").json["runs"][0]["may_report"] is False
-    board = Path(__file__).parents[2] / "data/trackers/tensorboard/openrlhf"
+    board = Path(__file__).parents[2] / "data/trackers/tensorboard/v2_scalars"
     (item,) = get(served(opened(board, tmp_path / "board_index")), "/api/runs").json["runs"]
     assert (item["format"], item["has_metrics_alone"], item["splits"], item["problems"]) == ("curves", True, [], 0)
     about = get(app, f"{run_path(app)}/about").json

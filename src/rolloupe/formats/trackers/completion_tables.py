@@ -5,6 +5,7 @@ sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,9 @@ UNWEIGHTED = "the reward is the sum of its parts without weights: neither a tota
 FULL_RESULT = "Full result"
 """The one column of NeMo-RL's tables: a rollout of NeMo-Gym as JSON."""
 
+OF_VERL = {"step", "input", "output", "score"}
+"""The columns of verl's validations, which are such also where their key is unknown."""
+
 _WIDE = re.compile(r"(input|output|score)_([0-9]{1,9})")
 _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
@@ -43,9 +47,11 @@ def samples_of_table(
         return []
     split = split or split_named(key)
     first = objects[0]
+    if first.keys() == OF_VERL:
+        split = split or "eval/generations"
     if {"prompt", "completion"} <= first.keys():
         names = _functions(objects)
-        return [_of_completion(row, names, step, split, weights) for row in objects]
+        return _grouped([_of_completion(row, names, step, split, weights) for row in objects])
     if {"input_1", "output_1"} <= first.keys():
         return [one for row in objects for one in _of_wide(row, step, split)]
     if first.keys() == {FULL_RESULT}:
@@ -93,6 +99,19 @@ def _of_completion(row: Record, names: list[str], step: int | None, split: str, 
         record["advantage"] = row["advantages"]
     notes = () if are_known or len(names) < 2 or not finite else (UNWEIGHTED,)
     return LoggedSample(_with_step(record, step), split, "", notes)
+
+
+def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
+    """Name the groups of prompts that a table asks again later: TRL repeats a prompt in consecutive rows."""
+    times: Counter[str] = Counter()
+    last = ""
+    for sample in samples:
+        name = fields.digest(fields.joined(sample.record.get("prompt")))
+        times[name] += name != last
+        last = name
+        if times[name] > 1:
+            sample.record["group"] = f"{name}-{times[name]}"
+    return samples
 
 
 def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:

@@ -66,7 +66,7 @@ def events(data: bytes) -> Iterator[TaggedValue]:
 
     Raises `BadMessage` where it is damaged.
     """
-    for values, _ in _records(data):
+    for values, _ in records_of(data):
         yield from values or ()
 
 
@@ -128,7 +128,7 @@ class _Scalars:
             return len(data)
         done = 0
         try:
-            for values, stop in _records(data, self._taken[name]):
+            for values, stop in records_of(data, self._taken[name]):
                 if values is None:
                     self._left_out[name] += 1
                 else:
@@ -169,12 +169,12 @@ class _Scalars:
         return LoggedRun("", rows, damage="; ".join([*self._damage.values(), *notes]))
 
 
-def _records(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue] | None, int]]:
+def records_of(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue] | None, int]]:
     """Yield the values of each whole record, and where it ends; None for one whose checksum does not fit.
 
     `before` bytes of the file precede `data`. Raises `BadMessage` where the next record cannot be found.
     """
-    heads = [*_heads(data)]
+    heads = [*heads_of(data)]
     known = [(at, at + HEAD.size, at + HEAD.size + length) for at, length, _ in heads]
     fits = masked_checksums(data, [at for at, *_ in known], [at + LENGTH_BYTES for at, *_ in known])
     whole = [(start, stop) for _, start, stop in known if stop + CHECKSUM.size <= len(data)]
@@ -189,7 +189,7 @@ def _records(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValu
         yield _values(data[start:stop]) if is_good else None, stop + CHECKSUM.size
 
 
-def _heads(data: bytes) -> Iterator[tuple[int, int, int]]:
+def heads_of(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Yield where each record begins, its length and the checksum of that; the last may be unfinished."""
     at = 0
     while at + HEAD.size <= len(data):
