@@ -19,7 +19,7 @@ _PARTS = re.compile(
 
 
 def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | str]:
-    """Yield the samples in a text, or why a part of it is none; nothing of another text."""
+    """Yield the samples in a text, or why a part of it cannot be read; nothing of another text."""
     if one := _ONE.fullmatch(text):
         record = {"response": one["text"], "reward": _number(one["reward"]), "step": step}
         yield LoggedSample(record, split_named(tag), fields.digest(one["text"]))

@@ -22,7 +22,7 @@ export interface OtherStep {
 }
 
 /**
- * The step to compare the current one with: the chosen one or the nearest that there is, else the first, or the last
+ * The step to compare the current one with: the chosen one or the nearest to it, else the first, or the last
  * beside the first.
  */
 export function otherStep(session: Session): OtherStep | null {
