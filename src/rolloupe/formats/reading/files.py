@@ -115,12 +115,15 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
     it, only the plain one is listed.
     """
     try:
-        listed = entries(folder, link_root)
+        listed = once(("files", folder, link_root), lambda: _plain_files(folder, link_root))
     except OSError:
         return []
-    return _sealed_once(
-        [e for e in listed if not e.is_folder and not e.refused and plain_name(e.name).endswith(suffixes)]
-    )
+    return _sealed_once([entry for plain, entry in listed if plain.endswith(suffixes)])
+
+
+def _plain_files(folder: str, link_root: str) -> list[tuple[str, FolderEntry]]:
+    """The files of a folder with their names without compression suffixes."""
+    return [(plain_name(one.name), one) for one in entries(folder, link_root) if not (one.is_folder or one.refused)]
 
 
 def file_of(folder: str, name: str, link_root: str) -> Location | None:

@@ -14,7 +14,7 @@ from rolloupe.model import Location
 from rolloupe.storage import file_state, path_state
 
 MAX_BYTES = 256 * 2**20
-HEAD_BYTES = 2**14
+HEAD_BYTES = 2**11
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -27,16 +27,16 @@ def beginning(location: Location, *, is_list: bool = False) -> Record:
     """
     try:
         state = path_state(location.path)
-        return _beginning(location, state.st_ino, state.st_size, state.st_mtime_ns, is_list=is_list)
+        head = _head(location, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError:
         return {}
+    return first_keys(head.removeprefix(b"[") if is_list else head)
 
 
 @lru_cache(maxsize=2048)
-def _beginning(location: Location, inode: int, size: int, mtime_ns: int, *, is_list: bool) -> Record:  # noqa: ARG001
+def _head(location: Location, inode: int, size: int, mtime_ns: int) -> bytes:  # noqa: ARG001
     with open_binary(location) as file:
-        head = file.read(HEAD_BYTES).removeprefix(BOM)
-    return first_keys(head.lstrip(b" \t\r\n").removeprefix(b"[") if is_list else head)
+        return file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
 
 
 class ListDocument:
