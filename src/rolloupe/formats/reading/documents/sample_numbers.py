@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from rolloupe.formats.base import changed
+from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 
@@ -90,7 +91,7 @@ class NumberedFormat(RecordFormat):
             record = self.numbered_record(source.location, locator.start)
         except (Unusable, OSError) as error:
             raise changed(source, locator.start, _reason(error)) from None
-        return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         try:

@@ -8,12 +8,14 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import BinaryIO, Self
 
 from rolloupe.formats.reading.codecs import MAX_RATIO, MAX_WINDOW_LOG
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import opened_archive
 from rolloupe.model import Location
+from rolloupe.storage import file_state
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -36,15 +38,11 @@ class Members:
     """An archive that is open: its members by name, of those that share a name the last. Use it in a `with`."""
 
     def __init__(self, location: Location) -> None:
-        """Read the directory. Raises `Unusable` and OSError."""
+        """Read the directory, once until the file changes. Raises `Unusable` and OSError."""
+        state = file_state(location)
+        self._infos = _directory(location, state.st_ino, state.st_size, state.st_mtime_ns)
         self._file = opened_archive(location, MAX_DIRECTORY_BYTES)
         self._left = max(FREE_BYTES, MAX_RATIO * self._file.seek(0, 2))
-        try:
-            with zipfile.ZipFile(self._file) as archive:
-                self._infos = {info.filename: info for info in archive.infolist()}
-        except _UNREADABLE as error:
-            self._file.close()
-            raise Unusable(f"no readable zip archive: {error}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -81,6 +79,15 @@ class Members:
         data = _decompressed(self._file, info.compress_type, info.compress_size, limit)
         self._left -= len(data)
         return data
+
+
+@lru_cache(maxsize=4)
+def _directory(location: Location, inode: int, size: int, mtime_ns: int) -> dict[str, zipfile.ZipInfo]:  # noqa: ARG001
+    try:
+        with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
+            return {info.filename: info for info in archive.infolist()}
+    except _UNREADABLE as error:
+        raise Unusable(f"no readable zip archive: {error}") from None
 
 
 def _decompressed(file: BinaryIO, method: int, size: int, limit: int) -> bytes:
