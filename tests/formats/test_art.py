@@ -109,3 +109,9 @@ def test_a_list_of_other_things_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "0001.yaml").write_text("- metadata: {}\n  other: 1\n")
     (tmp_path / "0002.jsonl").write_text(json.dumps({"trajectories": [1]}) + "\n")
     assert discover([tmp_path]).runs == []
+
+
+def test_files_under_other_names_are_taken_for_what_they_hold(tmp_path: Path) -> None:
+    shutil.copy(MODEL / "trajectories/val/0002.parquet", tmp_path / "copy.parquet")
+    run = only_run(tmp_path)
+    assert (run.format, len(rows(run))) == ("art", 16)

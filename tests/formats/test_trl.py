@@ -111,3 +111,9 @@ def test_the_weights_of_a_configuration_count_and_say_which_columns_are_rewards(
     assert found[0].metrics == {"reward.r": 1.0, "reward.s": 4.0, "extra": 9.0}
     assert samples(run)[0].notes == ["the reward is the sum of its parts by the reward_weights of the configuration"]
     assert rows(only_run(tmp_path / "completions"))[0].reward == 3.0
+
+
+def test_files_under_other_names_are_taken_for_what_they_hold(tmp_path: Path) -> None:
+    path = completions(tmp_path / "a", 3, "aabb", r=[1.0, 0.0, 1.0, 0.0])
+    path.rename(tmp_path / "copy.parquet")
+    assert [row.step for row in rows(only_run(tmp_path))] == [3, 3, 3, 3]

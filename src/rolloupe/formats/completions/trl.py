@@ -189,7 +189,16 @@ def _is_whole(record: Record) -> bool:
 
 def _completions(folder: str, link_root: str) -> list[FolderEntry]:
     listed = [one for one in files(folder, link_root, (".parquet",)) if _NAMED.fullmatch(one.name)]
+    listed = listed or _of_other_names(folder, link_root)
     return sorted(listed, key=lambda one: fields.step_in(Path(one.name).stem) or 0)
+
+
+def _of_other_names(folder: str, link_root: str) -> list[FolderEntry]:
+    """Files of TRL under other names; where the first few are none, none is looked for."""
+    listed = files(folder, link_root, (".parquet",))
+    if not any(map(_is_whole, TRL().first_records([one.location for one in listed[:2]]))):
+        return []
+    return [one for one in listed if any(map(_is_whole, TRL().first_records([one.location])))]
 
 
 def _reward_columns(location: Location) -> list[str]:

@@ -260,7 +260,7 @@ def _fits(place: Location) -> bool:
     """Whether a file begins as one of ART does."""
     ending = _ending(place.path)
     if ending == YAML:
-        head = read_bytes(place, 2**20)
+        head = read_bytes(place, 2**20) if _BEGINNING.match(read_bytes(place, 64)) else b""
         return _BEGINNING.match(head) is not None and b"messages_and_choices:" in head
     found = _READERS[ending].first_records([place])
     return any(record.keys() >= _COLUMNS for record in found) if ending == PARQUET else any(map(_is_group, found))
@@ -287,14 +287,20 @@ def _listed(folder: Path, links: str) -> list[tuple[FolderEntry, str]]:
 
 
 def _of_steps(folder: str, links: str) -> list[FolderEntry]:
-    """The files of steps, in their order; of one step that was migrated the newest kind alone."""
+    """The files of steps in their order, of one that was migrated the newest kind; without any, those of ART."""
     found: dict[int, FolderEntry] = {}
     for ending in reversed(_READERS):
         for one in files(folder, links, (ending,)):
             name = plain_name(one.name).removesuffix(ending)
             if _STEP.fullmatch(name):
                 found[int(name)] = one
-    return [found[step] for step in sorted(found)]
+    return [found[step] for step in sorted(found)] or _of_other_names(folder, links)
+
+
+def _of_other_names(folder: str, links: str) -> list[FolderEntry]:
+    """Files that hold trajectories under other names; where the first few hold none, none is looked for."""
+    listed = files(folder, links, tuple(_READERS))
+    return [one for one in listed if _fits(one.location)] if any(_fits(one.location) for one in listed[:2]) else []
 
 
 def _split(folder: Path) -> str:
