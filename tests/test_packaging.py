@@ -15,7 +15,7 @@ import pytest
 from rolloupe._version import __version__
 
 ROOT = Path(__file__).parents[1]
-MAX_WHEEL_BYTES = 3_200_000
+MAX_WHEEL_BYTES = 3_250_000
 """Half of it is the demo. The formats that are planned take some 20,000 bytes each."""
 
 
