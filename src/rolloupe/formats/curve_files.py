@@ -93,7 +93,7 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         for path in run.reading.metrics
         for file in _named(path)
     ]
-    if run.format in OF_TRACKERS:
+    if run.format in OF_TRACKERS - {"mlflow"}:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named

@@ -44,6 +44,7 @@ BUILT_IN: Final = {
     "wandb": "trackers.wandb:WeightsAndBiases",
     "tensorboard": "trackers.tensorboard:TensorBoard",
     "swanlab": "trackers.swanlab:SwanLab",
+    "mlflow": "trackers.mlflow:MLflow",
     "generic": "generic.format:Generic",
     "curves": "curves:Curves",
 }

@@ -52,7 +52,7 @@ class DatabaseFormat(TrackerSamples):
     """A format whose samples are rows of a database."""
 
     splittable = True
-    suffixes = (".db",)
+    suffixes: ClassVar[tuple[str, ...]] = (".db",)
     endings: ClassVar[tuple[str, ...]] = (".db",)
 
     @abstractmethod

@@ -1,0 +1,242 @@
+"""Traces that verl leaves in MLflow's SQLite: each run of an agent loop is a sample.
+
+Source: the tables of MLflow 3.17 (experiments, runs, params, metrics, trace_info, trace_tags, spans), and verl's
+`rollout_trace_attr`, whose tags hold step, sample_index, rollout_n, validate and experiment_name as texts.
+"""
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.files import alone, entries
+from rolloupe.formats.reading.trackers.beginnings import states_of
+from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trainer_files import described_files
+from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
+from rolloupe.formats.trackers.logged_samples import Placed, with_numbers
+from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
+from rolloupe.model import Location, MetricRow, RunFile, RunInfo, RunPart
+from rolloupe.storage import is_file
+
+SPANS = "spans"
+NEEDED = {
+    SPANS: {"trace_id", "experiment_id", "name", "status", "content"},
+    "trace_tags": {"request_id", "key", "value"},
+    "trace_info": {"request_id", "experiment_id"},
+    "experiments": {"experiment_id", "name"},
+}
+ENDINGS = (".db", ".sqlite", ".sqlite3")
+LISTING_S = 10
+MOST_RUNS = 10_000
+MOST_METRICS = 5_000_000
+FIRST_ROWS = 64
+
+INPUTS, OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
+IS_SAMPLE = "name LIKE '%.run'"
+OF_RUN = "EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name' AND value = ?)"
+OF_NONE = "NOT EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name') AND '' = ?"
+
+
+RUNS = f"""
+FROM experiments AS e, (
+  SELECT DISTINCT i.experiment_id AS own, ifnull(t.value, '') AS run FROM trace_info AS i
+  LEFT JOIN trace_tags AS t ON t.request_id = i.request_id AND t.key = 'experiment_name'
+) WHERE e.experiment_id = own ORDER BY own LIMIT {MOST_RUNS}"""  # noqa: S608 - a number of ours
+
+
+class TracedRun(NamedTuple):
+    """The traces of an experiment that have one name of a run, or none."""
+
+    experiment: int
+    experiment_name: str
+    name: str
+    first: int
+    last: int
+    size_bytes: float
+    changed_ns: int
+
+    @property
+    def id(self) -> str:
+        """What identifies it in its database."""
+        return f"{self.experiment}/{self.name}"
+
+
+class MLflow(DatabaseFormat):
+    """Traces in MLflow."""
+
+    name = "mlflow"
+    title = "MLflow"
+    suffixes = ENDINGS
+    endings = ENDINGS
+    recognises = (
+        "SQLite of MLflow, alone or in a folder, with spans whose names end in `.run`, as verl's agent loops do."
+    )
+    layout = (
+        "`mlruns.db`, for verl `/tmp/mlruns.db` unless `MLFLOW_TRACKING_URI` names another, with its `-wal`. Each "
+        "`experiment_name` among the tags of an experiment's traces is a run, and so are the traces without one. "
+        "[frameworks/trackers.md](frameworks/trackers.md) has the switches."
+    )
+    identity = (
+        "step = the tag `step`; group = `sample_index`; index = `rollout_n`. Split `train`, or `eval/validation` by "
+        "the tag `validate`."
+    )
+    reads = (
+        ("`mlflow.spanInputs`, `mlflow.spanOutputs`", "turns, token ids, logprobs, the loss mask, the reward if any"),
+        ("`status`", "status"),
+        ("`metrics`, `params` of the run of that name", "metrics, configuration"),
+    )
+    limits = (
+        "verl computes rewards after the trace. Spans that MLflow keeps as artifacts, as before 3.5, and validations, "
+        "which verl logs as artifacts, are not read."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if is_file(path):
+            return self._runs(Location(str(path), link_root or str(path)), link_root)
+        with contextlib.suppress(OSError):
+            places = [one for one in entries(str(path), links) if one.name.endswith(ENDINGS)]
+            files = [one.location for one in places if not (one.is_folder or one.refused)]
+            return [run for one in files for run in self._runs(one, links)]
+        return []
+
+    def _runs(self, location: Location, links: str) -> list[RunInfo]:
+        return [
+            RunInfo(
+                name=one.name or one.experiment_name, root=location.path, format=self.name, within=one.id,
+                reason="a run in MLflow's database with traces of verl", parts=(RunPart(location.path),),
+                link_root=links,
+            )
+            for one in _traced(location)
+        ]  # fmt: skip
+
+    def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
+        """See `DatabaseFormat`."""
+        found = [one for one in _traced(_location(run)) if one.id == run.within]
+        return [
+            (
+                RowsOfTable(SPANS, (str(one.experiment), one.name), one.first, width_for(one.size_bytes)),
+                one.last,
+                one.changed_ns,
+            )
+            for one in found
+        ]
+
+    def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
+        """See `DatabaseFormat`."""
+        experiment, name = rows.ids
+        wanted = (
+            f"FROM spans WHERE rowid >= ? AND rowid < ? AND +experiment_id = ? AND {IS_SAMPLE} "
+            f"AND {OF_RUN if name else OF_NONE} ORDER BY rowid"
+        )
+        columns = ("rowid", "trace_id", "name", "status", "content")
+        for row in table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
+            yield from _placed(rows, row, _tags(database, row["trace_id"]))
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`."""
+        wanted = "FROM params JOIN runs USING (run_uuid) WHERE experiment_id = ? AND name = ? ORDER BY start_time"
+        found = self._of_run(run, ("params.key", "params.value"), wanted)
+        return {str(row["key"]): row["value"] for row in found}
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `Format`."""
+        wanted = (
+            "FROM metrics JOIN runs USING (run_uuid) WHERE experiment_id = ? AND name = ? "
+            f"ORDER BY timestamp LIMIT {MOST_METRICS}"
+        )
+        columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
+        return metric_rows([_logged(row) for row in self._of_run(run, columns, wanted)])
+
+    def _of_run(self, run: RunInfo, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
+        """Rows about the run of MLflow that has the name of the traces; none of another's."""
+        experiment, _, name = run.within.partition("/")
+        try:
+            values = (int(experiment), name)
+            return read_database(_location(run), lambda database: [*table_rows(database, columns, wanted, values)])
+        except (BadDatabase, OSError):
+            return []
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `Format`."""
+        name = Path(run.root).name
+        return described_files((f"{run.root}{end}", f"{name}{end}", "MLflow") for end in ("", "-wal"))
+
+
+def _location(run: RunInfo) -> Location:
+    return Location(run.root, run.link_root) if run.link_root else alone(run.root)
+
+
+def _traced(location: Location) -> tuple[TracedRun, ...]:
+    try:
+        return _current(location, *states_of(location))
+    except (BadDatabase, OSError):
+        return ()
+
+
+@lru_cache(maxsize=128)
+def _current(location: Location, *_states: int) -> tuple[TracedRun, ...]:
+    if not is_database(location):
+        return ()
+    return read_database(location, lambda database: tuple(_listed(database)), LISTING_S)
+
+
+def _listed(database: apsw.Connection) -> Iterator[TracedRun]:
+    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+        return
+    for one in table_rows(database, ("e.experiment_id", "e.name", "run"), RUNS):
+        found = _extent(database, one["experiment_id"], one["run"])
+        if found:
+            yield TracedRun(one["experiment_id"], one["name"], one["run"], *found)
+
+
+def _extent(database: apsw.Connection, experiment: int, name: str) -> tuple[int, int, float, int] | None:
+    """The first and the last span of a run that is a sample, the average size of the first, and the last's time."""
+    own = f"FROM spans WHERE experiment_id = ? AND {IS_SAMPLE} AND {OF_RUN if name else OF_NONE}"
+    (ends,) = database.execute(f"SELECT min(rowid), max(rowid), max(end_time_unix_nano) {own}", (experiment, name))
+    if ends[0] is None:
+        return None
+    sizes = f"SELECT avg(length(content)) {own} AND rowid < {ends[0] + FIRST_ROWS}"
+    ((size_bytes,),) = database.execute(sizes, (experiment, name))
+    return ends[0], ends[1], size_bytes or 0, fields.integer(ends[2]) or 0
+
+
+def _tags(database: apsw.Connection, trace: str) -> dict[str, Any]:
+    found = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", (trace,))
+    return {str(one["key"]): one["value"] for one in found}
+
+
+def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any]) -> Iterator[Placed]:
+    content = parsed(row["content"] or "")
+    attributes = content.get("attributes") if isinstance(content, dict) else None
+    known = attributes if isinstance(attributes, dict) else {}
+    inputs, output = (_value(known.get(name)) for name in (INPUTS, OUTPUTS))
+    numbers = {name: fields.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
+    about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}
+    about["status"] = "error" if row["status"] == "ERROR" else "success"
+    sample = sample_of_call(about, 0) if is_call(about) else "a call without a sample_index is no sample"
+    if sample is not None:
+        number = row["rowid"]
+        yield Placed(rows.place_of(number), rows.width, "", str(number), sample, {"tags": tags, "span": content})
+
+
+def _value(text: Any) -> Any:
+    """What an attribute holds, which is a text of JSON."""
+    value = parsed(text) if isinstance(text, str) else text
+    return with_numbers(value) if isinstance(value, dict) else value
+
+
+def _logged(row: dict[str, Any]) -> LoggedRow:
+    value = math.nan if row["is_nan"] else fields.number(row["value"])
+    time_ms = fields.number(row["timestamp"])
+    values = {} if value is None else {str(row["key"]): value}
+    return LoggedRow(fields.integer(row["step"]), values, None if time_ms is None else time_ms / 1000)

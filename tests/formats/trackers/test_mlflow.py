@@ -1,0 +1,84 @@
+"""MLflow: the traces of verl's agent loops in its SQLite, by experiment and by the run that they name."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats import by_name, discover
+from rolloupe.model import Problem
+from tests.formats.support import items, only_run, rows, samples
+from tests.formats.trackers.support import means
+
+DATA = Path(__file__).parents[2] / "data/mlflow/mlruns.db"
+
+
+def changed(folder: Path, *statements: str) -> Path:
+    """A copy of the database, changed."""
+    path = folder / "mlruns.db"
+    shutil.copyfile(DATA, path)
+    with closing(sqlite3.connect(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+    return path
+
+
+def log(path: Path, trace: str, tags: dict[str, str], output: Any, status: str = "OK", experiment: int = 1) -> None:
+    """Add the trace of an agent loop."""
+    attributes = {"mlflow.spanInputs": json.dumps({"kwargs": {}}), "mlflow.spanOutputs": json.dumps(output)}
+    with closing(sqlite3.connect(path)) as database:
+        info = "INSERT INTO trace_info (request_id, experiment_id, timestamp_ms, status) VALUES (?, ?, 0, 'OK')"
+        database.execute(info, (trace, experiment))
+        put = "INSERT INTO trace_tags (key, value, request_id) VALUES (?, ?, ?)"
+        database.executemany(put, [(key, value, trace) for key, value in tags.items()])
+        database.execute(
+            "INSERT INTO spans (trace_id, experiment_id, span_id, name, status, start_time_unix_nano, content) "
+            "VALUES (?, ?, 's', 'SingleTurnAgentLoop.run', ?, 0, ?)",
+            (trace, experiment, status, json.dumps({"attributes": attributes})),
+        )
+        database.commit()
+
+
+def test_traces_of_verl() -> None:
+    run = only_run(DATA)
+    assert (run.format, run.name, run.within) == ("mlflow", "grpo-a", "1/grpo-a")
+    assert means(rows(run)) == {("train", 1): (4, 2, None), ("train", 2): (4, 2, None)}
+    first = samples(run)[0]
+    assert [(turn.role, turn.origin) for turn in first.turns] == [("user", "prompt"), ("assistant", "response")]
+    assert (str(first.key), first.token_ids, first.row.status) == ("train/1/0/0", [1, 2, 3, 4, 5], "completed")
+    assert [(one.name, one.offset, list(one.values)) for one in first.series] == [
+        ("logprobs", 3, [-0.5, -0.25]), ("loss_mask", 3, [1.0, 1.0]),
+    ]  # fmt: skip
+    reader = by_name("mlflow")
+    assert reader.config(run) == {"trainer.project_name": "rl-demo", "lr": "1e-06"}
+    assert [(row.step, row.values["critic/score/mean"]) for row in reader.metrics(run)] == [(1, 0.25), (2, 0.5)]
+    assert reader.metrics(run)[1].values["actor/grad_norm"] != reader.metrics(run)[1].values["actor/grad_norm"]
+
+
+def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
+    path = changed(tmp_path, "INSERT INTO experiments (experiment_id, name) VALUES (2, 'other')")
+    tags = {"sample_index": "3", "rollout_n": "1", "step": "4"}
+    log(path, "t1", tags | {"experiment_name": "grpo-b", "validate": "True"}, {"reward_score": 0.5})
+    log(path, "t2", tags, {"response_text": "c", "reward_score": "NaN"}, "ERROR", experiment=2)
+    log(path, "t3", {"experiment_name": "grpo-b"}, {})
+    found = {run.name: run for run in discover([tmp_path]).runs}
+    assert [*found] == ["grpo-a", "grpo-b", "other"]
+    (second, problem) = items(found["grpo-b"])
+    assert (str(second.key), second.reward) == ("eval/validation/4/3/1", 0.5)  # type: ignore[union-attr]
+    assert isinstance(problem, Problem) and "no sample" in problem.reason
+    (third,) = rows(found["other"])
+    assert (third.status, third.response, third.reward != third.reward) == ("error", "c", True)
+    (before,) = by_name("mlflow").sources(found["other"])
+    log(path, "t4", tags | {"rollout_n": "2"}, {}, experiment=2)
+    (after,) = by_name("mlflow").sources(found["other"])
+    assert before.stream is not None and after.stream is not None
+    assert (after.stream.word, after.stream.length > before.stream.length) == (before.stream.word, True)
+    assert len(rows(found["other"])) == 2
+
+
+def test_without_traces_of_verl_it_is_no_run(tmp_path: Path) -> None:
+    assert discover([changed(tmp_path, "UPDATE spans SET name = 'chat'")]).runs == []
+    assert [one.name for one in tmp_path.iterdir()] == ["mlruns.db"]
