@@ -139,8 +139,8 @@ class NotebookSample(Sample):
         """The tokens as an Arrow table: `id`, `text`, `role`, `mask`, each token series, and `top_logprobs`.
 
         Derived series follow the recorded ones; `rolloupe.tokens` has their formulas. A token without a value has NaN.
-        `top_logprobs` are what the model could have sampled: lists of `text` and `logprob`, null where none are
-        recorded.
+        `top_logprobs` are what the model could have sampled, as JSON: lists of objects with `text` and `logprob`, null
+        where none are recorded.
         """
         from rolloupe.query import token_table
 

@@ -28,6 +28,13 @@ class Reduced(NamedTuple):
     minima: Floats
     """Of all values, infinite ones too; NaN for a sample without a value."""
     maxima: Floats
+    is_full: bool = False
+    """True if every token is known to have a finite value."""
+
+    @property
+    def is_constant(self) -> bool:
+        """True if all tokens have one value."""
+        return bool(self.minima.min() == self.maxima.max()) and self.is_full
 
     @property
     def means(self) -> Floats:
@@ -52,11 +59,13 @@ class TokenBatch:
     ) -> None:
         self._loss = loss
         names = list(found[0].series)
-        lengths = np.array([one.total for one in found], np.int64)
-        flat = {name: np.concatenate([one.series[name] for one in found]) for name in names}
+        firsts = np.array([_empty_beginning(one.series) for one in found], np.int64)
+        lengths = np.array([one.total for one in found], np.int64) - firsts
+        some = [(one.series, first) for one, first in zip(found, firsts.tolist(), strict=True)]
+        flat = {name: np.concatenate([series[name][first:] for series, first in some]) for name in names}
         ends = np.cumsum(lengths)
         samples = np.repeat(np.arange(len(found)), lengths)
-        places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths - firsts, lengths)
         kept = _with_values(flat)
         if kept is not None:
             flat = {name: values.take(kept) for name, values in flat.items()}
@@ -145,9 +154,8 @@ class TokenBatch:
             sums = np.add.reduceat(values, self.starts)
             if np.isfinite(sums).all():  # every value is finite then
                 counts = np.diff(self.starts, append=len(values))
-                return Reduced(
-                    counts, sums, np.minimum.reduceat(values, self.starts), np.maximum.reduceat(values, self.starts)
-                )
+                ends = (np.minimum.reduceat(values, self.starts), np.maximum.reduceat(values, self.starts))
+                return Reduced(counts, sums, *ends, is_full=True)
             finite = np.isfinite(values)
             return Reduced(
                 np.add.reduceat(finite, self.starts, dtype=np.int64),
@@ -163,9 +171,18 @@ class TokenBatch:
         return picked
 
 
+def _empty_beginning(series: Mapping[str, Floats]) -> int:
+    """How many tokens before the first trained one, such as a prompt, have no value: all of them, or 0."""
+    first = int(counts(series[MASK]).argmax()) if MASK in series else 0
+    others = (values for name, values in series.items() if name not in MASKS)
+    return first if all(np.isnan(values[:first]).all() for values in others) else 0
+
+
 def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
     """The places of the tokens that are trained or have a value in some series; None if all are such."""
     empty: NDArray[np.bool_] | None = ~counts(flat[MASK]) if MASK in flat else None
+    if empty is not None and not empty.any():
+        return None
     for name, values in flat.items():
         if name in MASKS:
             continue

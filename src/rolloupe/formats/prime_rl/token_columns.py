@@ -74,6 +74,9 @@ class TokenColumns:
         self._floats: dict[str, tokens.Floats | None] = {}
         self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
         self.mask[: len(flags)] = flags[: self.length]
+        first = int(self.mask.argmax()) if len(self.mask) else 0
+        self._first = first if self.mask[first:].all() else None
+        """From where on all tokens are under the mask, as mostly those of a response are; None if others follow."""
 
     def floats(self, key: str) -> tokens.Floats | None:
         """A column as float64, shape (T,), NaN outside the mask; None if it is not an array."""
@@ -90,7 +93,10 @@ class TokenColumns:
         found = self.stored(key)
         if found is None:
             return None
-        values = np.where(self.mask, found, np.nan)
+        if self._first is None or len(found) < self.length:
+            values = np.where(self.mask, found, np.nan)
+        else:  # in half the time
+            values = np.concatenate([np.full(self._first, np.nan), found[self._first :]])
         if key in OF_TRAINER:
             values[:1] = np.nan
         return values
@@ -154,7 +160,12 @@ def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
     """The token series by name, without those that have no value at all."""
     read = ((name, columns.floats(name)) for name in SERIES)
     found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
-    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+    return {name: values for name, values in found.items() if not _is_empty(values)}
+
+
+def _is_empty(values: tokens.Floats) -> bool:
+    """True without a value: the last token tells first, for it is mostly trained."""
+    return not len(values) or bool(np.isnan(values[-1]) and np.isnan(values).all())
 
 
 def tokens_of(record: Record) -> tokens.SampleTokens:

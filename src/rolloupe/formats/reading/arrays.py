@@ -7,6 +7,7 @@ decoded object holds that mark under that key was the array a member of the line
 neither a member of an inner object nor a piece of a text.
 """
 
+import contextlib
 import json
 import math
 import re
@@ -37,6 +38,9 @@ MAX_KEY_BYTES = 200
 
 _MARK = secrets.token_hex(16)
 """No file contains it, because it is newer than the file."""
+
+_FAILURES = (ValueError, TypeError, RuntimeError)
+"""What readers of numbers raise for anything else."""
 
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
@@ -84,6 +88,8 @@ class Cutter:
         self._may_cut = may_cut
         self._left: set[str] = set()
         """Keys met elsewhere than in the line itself: they are not tried again."""
+        self._wordy: set[str] = set()
+        """Keys of arrays with words among their numbers, so far."""
         self._misses = 0
         self._read = _reader()
 
@@ -107,7 +113,7 @@ class Cutter:
         if elsewhere:
             return None
         for cut in cuts:
-            values = self._values(data[cut.start : cut.stop])
+            values = self._values(data, cut)
             if values is None:
                 return None
             record[cut.key] = values
@@ -131,15 +137,22 @@ class Cutter:
                 yield Cut(key, start, stop)
                 start = stop
 
-    def _values(self, data: bytes) -> Floats | list[Any] | None:
-        """Read a flat array: as float64, shape (T,), or as a list if it holds anything but such numbers."""
-        if count := _repetitions(data):
-            one = self._values(data[: data.find(_COMMA)] + b"]")
+    def _values(self, line: bytes, cut: Cut) -> Floats | list[Any] | None:
+        """Read a flat array of a line: as float64, shape (T,), or as a list if it holds anything but such numbers."""
+        if count := _repetitions(line, cut):
+            first = line[cut.start : line.find(_COMMA, cut.start)] + b"]"
+            one = self._values(first, Cut(cut.key, 0, len(first)))
             return np.repeat(one, count) if isinstance(one, np.ndarray) else one and one * count
-        words = [word for word in _WORDS if word.name[0] in data]
+        if cut.key not in self._wordy:  # looking for words takes a tenth as long as reading
+            with contextlib.suppress(*_FAILURES):
+                return self._read(memoryview(line)[cut.start : cut.stop])
+        data = line[cut.start : cut.stop]
         try:
-            return self._read_words(data, words) if words else self._read(data)
-        except (ValueError, TypeError, RuntimeError):
+            words = [word for word in _WORDS if word.name[0] in data]
+            if words:
+                self._wordy.add(cut.key)
+            return self._read_words(data, words)
+        except _FAILURES:
             return _elements(data)
 
     def _read_words(self, data: bytes, words: list[Word]) -> Floats:
@@ -154,17 +167,19 @@ class Cutter:
         return values
 
 
-def _repetitions(data: bytes) -> int:
+def _repetitions(line: bytes, cut: Cut) -> int:
     """How often an array repeats its first element, if it holds nothing else, such as one advantage; 0 otherwise."""
-    first, comma, rest = data[1:-1].partition(_COMMA)
-    if not comma or not rest.startswith(first):
+    comma = line.find(_COMMA, cut.start, cut.stop)
+    if comma < 0:
         return 0
-    unit = comma + first
-    further = 1 + len(rest) // len(unit)
-    return 1 + further if comma + rest == unit * further else 0
+    unit = _COMMA + line[cut.start + 1 : comma]
+    further, left = divmod(cut.stop - 1 - comma, len(unit))
+    if left or not line.startswith(unit, comma) or not line.startswith(unit, cut.stop - 1 - len(unit)):
+        return 0
+    return 1 + further if line[comma : cut.stop - 1] == unit * further else 0
 
 
-def _reader() -> Callable[[bytes], Floats]:
+def _reader() -> Callable[[bytes | memoryview], Floats]:
     """Reads a flat array of numbers. Not thread-safe; raises for anything else in the array."""
     try:
         import simdjson
@@ -173,7 +188,7 @@ def _reader() -> Callable[[bytes], Floats]:
         return lambda data: np.frombuffer(array("d", decode(data)))
     parser = simdjson.Parser()
 
-    def read(data: bytes) -> Floats:
+    def read(data: bytes | memoryview) -> Floats:
         parsed = parser.parse(data)
         assert isinstance(parsed, simdjson.Array)
         return np.frombuffer(parsed.as_buffer(of_type="d"))

@@ -346,13 +346,10 @@ class JsonlFormat(RecordFormat):
             return
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             read = self.reading_tokens(run, source, annotations)
-            following = lines(file, places[0].start, places[-1].start + 1)
-            line = next(following, None)
-            for place in places:
-                while line is not None and line.start < place.start:
-                    line = next(following, None)
+            found = _lines_in_order(file, places) if is_decoded(file) else (_line_of(file, one) for one in places)
+            for place, data in zip(places, found, strict=True):
                 try:
-                    yield read(_data_at(source, line, place), place)
+                    yield read(_data_at(source, data, place), place)
                 except Exception as error:  # must not cost the lines after it
                     yield no_tokens(source, place, error)
 
@@ -451,10 +448,30 @@ def _neighbours(places: Sequence[Locator]) -> Iterator[list[Locator]]:
         yield near
 
 
-def _data_at(source: Source, line: Line | None, place: Locator) -> bytes:
-    if line is None or line.data is None or (line.start, line.length) != (place.start, place.length):
+def _data_at(source: Source, data: bytes | None, place: Locator) -> bytes:
+    if data is None:
         raise changed(source, place.start, "the line has other bounds")
-    return strip_bom(line.data, line.start)
+    return strip_bom(data, place.start)
+
+
+def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
+    """Yield the lines at ascending places of a stream, None for one that is not there."""
+    following = lines(file, places[0].start, places[-1].start + 1)
+    line = next(following, None)
+    for place in places:
+        while line is not None and line.start < place.start:
+            line = next(following, None)
+        is_there = line is not None and (line.start, line.length) == (place.start, place.length)
+        yield line.data if line is not None and is_there else None
+
+
+def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
+    """Read the line at a place at once, half as long as looking for its end takes; None if it is not there."""
+    file.seek(max(0, place.start - 1))
+    begins = not place.start or file.read(1) == b"\n"
+    data = file.read(place.length) if begins else b""
+    is_there = begins and len(data) == place.length and file.read(1) in (b"", b"\n") and b"\n" not in data
+    return data if is_there else None
 
 
 def _record(line: Line, read: Reader) -> Record:

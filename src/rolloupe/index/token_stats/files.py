@@ -20,7 +20,7 @@ from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_v
 from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
-from rolloupe.index.token_stats import kept_tokens, mask_sums, words
+from rolloupe.index.token_stats import mask_sums, words
 from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums, stamp_of
 from rolloupe.index.token_stats.positions import PositionRuns, PositionTotals
 from rolloupe.index.token_stats.series_totals import SeriesTotals
@@ -256,7 +256,7 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
         "masked": pa.array([one and mask_sums.packed(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):
-        kept = [kept_tokens.packed(one.kept[number].tokens()) for *_, one in rows]
+        kept = [one.kept[number].packed() for *_, one in rows]
         columns[name] = pa.array(kept, pa.binary())
     return pa.table(columns)
 

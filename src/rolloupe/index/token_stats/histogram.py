@@ -66,13 +66,19 @@ EMPTY = Histogram(np.zeros(0, np.uint32), np.zeros(0, np.int64))
 
 def histogram_of(values: Floats) -> Histogram:
     """The histogram of finite values."""
-    with np.errstate(over="ignore"):
-        single = values.astype(np.float32)
-    if not np.isfinite(single).all():
-        single = np.clip(values, -LARGEST, LARGEST).astype(np.float32)
-    counts = np.bincount(single.view(np.uint32) >> SHIFT)
+    with np.errstate(all="ignore"):
+        single = values.astype("<f4")
+        is_small = bool(np.isfinite(single.sum()))
+    if not is_small:
+        single = np.clip(values, -LARGEST, LARGEST).astype("<f4")
+    counts = np.bincount(single.view("<u2")[1::2])
     buckets = np.flatnonzero(counts)
     return Histogram(buckets.astype(np.uint32), counts[buckets])
+
+
+def histogram_of_one(value: float, count: int) -> Histogram:
+    """The histogram of a finite value that occurs so often."""
+    return Histogram(histogram_of(np.array([value])).buckets, np.array([count], np.int64))
 
 
 def merged(some: Iterable[Histogram]) -> Histogram:

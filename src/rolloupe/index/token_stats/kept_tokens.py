@@ -19,6 +19,12 @@ MAX_KEPT = 64
 PIECE = 256
 """How many tokens to compare at first by their most extreme one."""
 
+BEGINNING = 4096
+"""How many values to look at first for one that may be frequent."""
+
+LONG = 256
+"""Tokens of a sample from which on samples are looked at one by one."""
+
 Places = NDArray[np.intp]
 Word: TypeAlias = int | str | None
 """The string of a token, else its id, if the record holds either."""
@@ -46,9 +52,18 @@ class KeptTokens:
 
     def tokens(self) -> list[KeptToken]:
         """The tokens, the most extreme one first."""
+        return [KeptToken(*one) for one in self._tuples()]
+
+    def packed(self) -> bytes:
+        """The same as bytes. Half of a surrogate pair becomes a question mark."""
+        try:
+            return _encode(self._tuples())
+        except UnicodeEncodeError:
+            return _encode([(*one[:3], _encodable(one[3])) for one in self._tuples()])
+
+    def _tuples(self) -> list[tuple[float, int, int, Word]]:
         words: list[Word] = [None if one == -1 else one for one in self._words.tolist()]
-        columns = (self._values.tolist(), self._rows.tolist(), self._places.tolist(), words)
-        return [KeptToken(*one) for one in zip(*columns, strict=True)]
+        return list(zip(self._values.tolist(), self._rows.tolist(), self._places.tolist(), words, strict=True))
 
     def add(self, batch: TokenBatch, values: Floats, reduced: Reduced) -> None:
         """See the tokens of a batch."""
@@ -62,7 +77,9 @@ class KeptTokens:
             return
         if self._one_a_sample:
             samples = np.sort(samples[largest(extremes[samples], MAX_KEPT)])
-            at = _first_of(batch, values, self._sign * extremes, samples)
+            at = _first_of(batch, values, self._sign * extremes, samples, self._sign)
+        elif reduced.is_constant:
+            at = np.arange(min(MAX_KEPT, len(values)))
         else:
             at = self._tokens(values, limit)
         found = np.concatenate([self._values, values[at]])
@@ -78,8 +95,15 @@ class KeptTokens:
         beyond = np.flatnonzero(values > limit if self._sign > 0 else values < -limit)
         if len(beyond) >= MAX_KEPT:
             return beyond[largest(self._sign * values[beyond], MAX_KEPT)]
-        same = np.flatnonzero(values == self._sign * limit) if limit > -np.inf else beyond[:0]
-        return np.concatenate([beyond, same[: MAX_KEPT - len(beyond)]])
+        if limit == -np.inf:
+            return beyond
+        return np.concatenate([beyond, _first_equal(values, self._sign * limit, MAX_KEPT - len(beyond))])
+
+
+def _first_equal(values: Floats, value: float, most: int) -> Places:
+    """The places of at most so many of the first values that are equal to one; of few values there are many."""
+    same = np.flatnonzero(values[:BEGINNING] == value)
+    return (same if len(same) >= most else np.flatnonzero(values == value))[:most]
 
 
 def _bound(values: Floats, sign: float) -> float:
@@ -95,16 +119,29 @@ def largest(values: Floats, most: int) -> Places:
     """The places of so many of the largest values, in no order; of equal ones the first."""
     if len(values) <= most:
         return np.arange(len(values))
+    equal = np.flatnonzero(values == values.max())
+    if len(equal) >= most:  # a partition of many equal values takes long
+        return equal[:most]
     least = np.partition(values, -most)[-most]
     beyond = np.flatnonzero(values > least)
     return np.concatenate([beyond, np.flatnonzero(values == least)[: most - len(beyond)]])
 
 
-def _first_of(batch: TokenBatch, values: Floats, extremes: Floats, samples: Places) -> Places:
-    """The first token of each of some samples that has the sample's extreme value."""
+def _first_of(batch: TokenBatch, values: Floats, extremes: Floats, samples: Places, sign: float) -> Places:
+    """The first token of each of some samples that has the sample's extreme value, as in `_place_of`."""
+    if len(batch.starts) * LONG < len(values):
+        ends = np.append(batch.starts, len(values))[samples + 1]
+        places = zip(batch.starts[samples].tolist(), ends.tolist(), extremes[samples].tolist(), strict=True)
+        return np.array([start + _place_of(values[start:end], value, sign) for start, end, value in places], np.intp)
     lengths = np.diff(batch.starts, append=len(values))
     hits = np.flatnonzero(values == np.repeat(extremes, lengths))
     return hits[np.searchsorted(hits, batch.starts[samples])]
+
+
+def _place_of(values: Floats, extreme: float, sign: float) -> int:
+    """The place of the first value that is the greatest or, with the sign -1, the least one."""
+    at = int(values.argmax() if sign > 0 else values.argmin())  # quicker than a comparison; NaN comes first
+    return at if values[at] == extreme else int((values == extreme).argmax())
 
 
 def _words(batch: TokenBatch, at: Places) -> NDArray[Any]:
@@ -127,18 +164,10 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[tuple[float, int, int, int | str | None]]).decode
 
 
-def packed(tokens: list[KeptToken]) -> bytes:
-    """Tokens as bytes. Half of a surrogate pair becomes a question mark."""
-    try:
-        return _encode(tokens)
-    except UnicodeEncodeError:
-        return _encode([one._replace(word=_encodable(one.word)) for one in tokens])
-
-
 def _encodable(word: Word) -> Word:
     return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
 
 
 def unpacked(data: bytes) -> list[KeptToken]:
-    """The tokens that `packed` gave as bytes."""
+    """The tokens that `KeptTokens.packed` gave as bytes."""
     return [KeptToken(*one) for one in _decode(data)]

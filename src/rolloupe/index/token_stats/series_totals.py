@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rolloupe.index.segments.step_stats import UNIT, Moments, moments_of
-from rolloupe.index.token_stats.histogram import Histogram, histogram_of, merged
+from rolloupe.index.token_stats.histogram import Histogram, histogram_of, histogram_of_one, merged
 from rolloupe.index.token_stats.kept_tokens import KeptTokens
 from rolloupe.tokens import Origin, TokenBatch
 
@@ -58,10 +58,11 @@ class SeriesTotals:
                 self.total += float(scaled.sum())
                 self.mean_total += float((scaled / reduced.counts)[has_value].sum())
         ends = (reduced.minima, reduced.maxima) if count == len(values) else (finite, finite)
-        self.low, self.high = min(self.low, float(ends[0].min())), max(self.high, float(ends[1].max()))
+        low, high = float(ends[0].min()), float(ends[1].max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
         if self.moments is not None:
             self.moments = self.moments.merge(moments_of(finite))
-        self._histograms.append(histogram_of(finite))
+        self._histograms.append(histogram_of(finite) if low < high else histogram_of_one(low, count))
         if len(self._histograms) >= MANY:
             self._histograms = [merged(self._histograms)]
 

@@ -17,6 +17,7 @@ from rolloupe.tokens import TokenBatch
 GROUP = 4096
 """Words in a row group."""
 
+SMALL = 2**31
 MAX_NUMBER = 2**31
 """No vocabulary has greater ids. Smaller ones, times the samples of a segment, fit into 64 bits."""
 
@@ -34,7 +35,8 @@ class WordRows:
         if words is None:
             return
         kept = np.flatnonzero(batch.trained & (words != -1) & (words < MAX_NUMBER))
-        self._pairs.append(_distinct(words[kept] * self._count + batch.rows[batch.samples[kept]]))
+        pairs = words[kept] * self._count + batch.rows[batch.samples[kept]]
+        self._pairs.append(_distinct(pairs))
 
     def write(self, path: Path, vocabulary: WordNumbers) -> int:
         """Write `word` (null for an id), `id` (null for a string), and `rows`, ascending. Returns the file's size.
@@ -60,8 +62,9 @@ class WordRows:
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distinct numbers, ascending. `np.unique` takes several times as long."""
-    ordered = np.sort(numbers)
+    """The distinct numbers, ascending. `np.unique` takes several times as long, and numbers of 64 bits twice."""
+    is_small = len(numbers) > 0 and int(numbers.min()) >= -SMALL and int(numbers.max()) < SMALL
+    ordered = np.sort(numbers.astype(np.int32)) if is_small else np.sort(numbers)
     is_first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
+    return ordered[is_first].astype(np.int64)
