@@ -1,6 +1,6 @@
 """The most extreme tokens, against a sort of all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def brute(rows: Sequence[int], arrays: Sequence[Floats], prompt: int, *, highest
 @pytest.mark.parametrize("length", [40, 600])
 def test_the_most_extreme_tokens_are_those_of_a_sort(kind: str, length: int) -> None:
     rng = np.random.default_rng(0)
-    makers = {
+    makers: dict[str, Callable[[], Floats]] = {
         "noise": lambda: rng.normal(size=length),
         "few values": lambda: rng.integers(0, 3, length).astype(np.float64),
         "one value": lambda: np.zeros(length),
