@@ -20,8 +20,8 @@ def test_an_evaluation_is_drawn_beside_the_samples(page: Page, tmp_path: Path) -
         page.goto(viewer.link)
         add = page.get_by_label("Add a chart")
         add.focus()
-        add.select_option(label="pass@1 of eval/countdown")
-        drawn = page.get_by_role("region", name="pass@1 of eval/countdown by step")
+        add.select_option(label="score of eval/countdown")
+        drawn = page.get_by_role("region", name="score of eval/countdown by step")
         expect(drawn.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"over 3 steps: from 0\.167"))
         expect(drawn.get_by_role("heading")).not_to_contain_text("mean")
 

@@ -162,7 +162,12 @@ def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
         query = CurveQuery(kind="eval", source=name, stat="score")
         title = name.removeprefix("eval/")
         yield CurveEntry(query, title, EVALS, "", f"the mean score of {name}")
-        for k in eval_summary(run, name, "", None, ()).ks[1:]:
+        summary = eval_summary(run, name, "", None, ())
+        if any(one.score != one.correct for one in summary.steps):
+            about = f"share of the answers of {name} that are right: {summary.metric}, {summary.reason}"
+            query = CurveQuery(kind="eval", source=name, stat="correct")
+            yield CurveEntry(query, f"{title} pass@1", EVALS, "share of answers", about)
+        for k in summary.ks[1:]:
             about = f"share of the prompts of {name} of which one of {k} answers is right, without bias"
             query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
             yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)

@@ -4,17 +4,18 @@ import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address/address";
 import { figure, score } from "../../lib/numbers/numbers";
-import { type Chart, chartOf, isSame, SPAN, textOf } from "../../lib/charts/chart";
-import { getMetricNames } from "../../api";
-import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
+import { chartOfEntry, isProgress, sectionsOf } from "../../lib/charts/catalogue";
+import { chartOf, isSame, SPAN, textOf } from "../../lib/charts/chart";
+import { getCatalogue } from "../../api/metrics";
+import type { CatalogueEntry, RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { choose, ownCharts } from "../../state/browser/settings";
 import { CurveChart } from "./CurveChart";
 import { boundsOf, type Curve, rewardOf } from "./curvesOf";
-import { KINDS } from "./kinds";
+import { kindOf } from "./kinds";
 import { MetricChart } from "./MetricChart";
-import { useLoaded } from "../../ui/hooks/useLoaded";
+import { useFollowed } from "../../ui/hooks/useFollowed";
 import style from "./Charts.module.css";
 
 const curves = new WeakMap<StepsReply, Curve>();
@@ -121,15 +122,18 @@ function More() {
   const session = useSession();
   const shown = session.charts.shown.value;
   const id = session.run.now.value?.id ?? null;
+  const split = session.place.field.split.value ?? "";
   // A run may have very many metrics, and those of the trainer are read from its files: the menu loads on demand.
   const [isNear, setNear] = useState(false);
-  const metricNames = useLoaded(isNear ? id : null, () => getMetricNames(id ?? ""));
-  const logged = metricNames.value?.names ?? [];
-  const isShown = (chart: Chart): boolean => shown.some((one) => isSame(one, chart));
-  const groups = (isNear ? Object.values(KINDS) : []).map((kind) => ({
-    kind,
-    charts: kind.offered(session, logged).filter((chart) => !isShown(chart)),
-  }));
+  const version = session.run.now.value?.version ?? "";
+  const catalogue = useFollowed(isNear && id !== null ? JSON.stringify([id, split]) : null, version, () =>
+    getCatalogue(id ?? "", split),
+  );
+  const isOffered = (entry: CatalogueEntry): boolean =>
+    !isProgress(entry.kind) &&
+    !(entry.kind === "sample" && entry.name === "reward") && // the first chart
+    !shown.some((one) => isSame(one, chartOfEntry(entry)));
+  const sections = sectionsOf((catalogue.value?.entries ?? []).filter(isOffered));
   const add = (text: string): void => {
     const chart = chartOf(text);
     if (chart !== null) session.view.chooseCharts([...shown, chart]);
@@ -146,18 +150,15 @@ function More() {
         onChange={(event) => add(event.currentTarget.value)}
       >
         <option value="">Add a chart …</option>
-        {groups.map(
-          ({ kind, charts }) =>
-            charts.length > 0 && (
-              <optgroup key={kind.group} label={kind.group}>
-                {charts.map((chart) => (
-                  <option key={textOf(chart)} value={textOf(chart)}>
-                    {harmless(kind.words(chart, session))}
-                  </option>
-                ))}
-              </optgroup>
-            ),
-        )}
+        {sections.map(({ name, entries }) => (
+          <optgroup key={name} label={harmless(name)}>
+            {entries.map(chartOfEntry).map((chart) => (
+              <option key={textOf(chart)} value={textOf(chart)}>
+                {harmless(kindOf(chart.kind).words(chart, session))}
+              </option>
+            ))}
+          </optgroup>
+        ))}
       </select>
       {ownCharts.value !== null && (
         <button type="button" class="action" onClick={() => session.view.chooseCharts(null)}>

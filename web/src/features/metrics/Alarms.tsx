@@ -52,7 +52,7 @@ function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
   const to = samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
   const { first_step: first, last_step: last } = alarm;
   const keys = new Set(alarm.curves.map(keyOfCurve));
-  const curves = layout.entries.filter((one) => keys.has(keyOfCurve(one)) && !one.stat.startsWith("pass_"));
+  const curves = layout.entries.filter((one) => keys.has(keyOfCurve(one)) && ["", "score"].includes(one.stat));
   return (
     <li data-severity={alarm.severity}>
       <h3 title={`${alarm.severity === "error" ? "Error" : "Hint"}. Rule: ${harmless(alarm.words)}`}>

@@ -51,10 +51,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
       named("outcome", "length_wrong"),
     ]),
     ...charts(LENGTH, named("share", "truncated")),
-    ...charts(
-      "",
-      ...entries.filter(({ kind, stat }) => kind === "eval" && !stat.startsWith("pass_")).slice(0, MOST_EVALS),
-    ),
+    ...charts("", ...entries.filter(({ kind, stat }) => kind === "eval" && stat === "score").slice(0, MOST_EVALS)),
   ];
   if (best.length >= LEAST) return best;
   const more = [

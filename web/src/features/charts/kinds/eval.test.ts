@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunItem } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
-import { chart, chartOf } from "../../../lib/charts/chart";
-import { runs } from "../../../state/runs";
+import { chart } from "../../../lib/charts/chart";
 import { createSession } from "../../../state/session";
 import { kindOf } from "./index";
 
@@ -37,12 +35,5 @@ describe("charts of an evaluation", () => {
     );
     expect(kind.bounds(of("samples"), session)).toEqual([0, null]);
     expect(kind.bounds(of("score"), session)).toEqual([null, null]);
-  });
-  it("are offered for every split but that of training", () => {
-    const splits = ["train", "eval/aime"].map((name) => ({ name }));
-    runs.value = [{ id: "r", name: "r", path: "/r", version: "1", splits } as unknown as RunItem];
-    expect(kind.offered(session, [])).toEqual(
-      ["score", "correct"].map((stat) => chartOf(`?kind=eval&source=eval/aime&stat=${stat}`)),
-    );
   });
 });

@@ -1,10 +1,9 @@
 /** Evaluations: the score, pass@k and pass^k of one, or how much of it there is. */
 
-import { type Chart, chart } from "../../../lib/charts/chart";
+import type { Chart } from "../../../lib/charts/chart";
 import { nameOfSplit } from "../../../lib/address/splits";
 import { type ChartKind, UNBOUNDED } from "./kind";
 
-const STATS = ["score", "correct"];
 const COUNTS: ReadonlySet<string> = new Set(["prompts", "samples"]);
 
 const statOf = ({ stat }: Chart): string => (stat === "" ? "score" : stat);
@@ -28,11 +27,6 @@ function boundsOf(of: Chart): readonly [number | null, number | null] {
 }
 
 export const evaluation: ChartKind = {
-  group: "Of the evaluations",
-  offered: (session) =>
-    (session.run.now.value?.splits ?? [])
-      .filter(({ name }) => name !== "train")
-      .flatMap(({ name }) => STATS.map((stat) => chart("eval", "", { source: name, stat }))),
   words: wordsOf,
   short: wordsOf,
   figure: "evaluation",

@@ -1,6 +1,5 @@
 /** Shares of the groups of a step by the rewards in them. */
 
-import { chart } from "../../../lib/charts/chart";
 import type { ChartKind } from "./kind";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -11,9 +10,6 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 
 export const group: ChartKind = {
-  group: "Shares of the groups",
-  offered: (session) =>
-    session.run.split.value === null ? [] : Object.keys(TITLES).map((name) => chart("group", name)),
   words: ({ name }) => `Groups: ${(TITLES[name] ?? name).toLowerCase()}`,
   short: ({ name }) => TITLES[name] ?? name,
   figure: "share of groups",

@@ -1,9 +1,10 @@
-/** The kinds of charts, in the order of the menu. */
+/** The kinds of charts, by the names of their curves. */
 
 import { evaluation } from "./eval";
 import { group } from "./group";
 import type { ChartKind } from "./kind";
 import { mask } from "./mask";
+import { correlation, outcome } from "./outcome";
 import { cumulative, elapsed } from "./progress";
 import { sample } from "./sample";
 import { share } from "./share";
@@ -16,6 +17,8 @@ export const KINDS: Readonly<Record<string, ChartKind>> = {
   group,
   share,
   mask,
+  outcome,
+  correlation,
   eval: evaluation,
   elapsed,
   cumulative,

@@ -4,10 +4,6 @@ import type { Chart } from "../../../lib/charts/chart";
 import type { Session } from "../../../state/session";
 
 export interface ChartKind {
-  /** Its heading in the menu of further charts. */
-  group: string;
-  /** The charts to choose from; `logged` are the metrics of the trainer. */
-  offered: (session: Session, logged: readonly string[]) => readonly Chart[];
   /** The title of the chart, and a shorter one for narrow places. */
   words: (chart: Chart, session: Session) => string;
   short: (chart: Chart, session: Session) => string;

@@ -3,8 +3,6 @@
 import type { ChartKind } from "./kind";
 
 export const mask: ChartKind = {
-  group: "Shares of the update",
-  offered: () => [],
   words: ({ name }) => `Update lost: ${name}`,
   short: ({ name }) => `Update lost: ${name}`,
   figure: "share of the update",

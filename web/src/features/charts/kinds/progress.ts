@@ -3,8 +3,6 @@
 import { type ChartKind, UNBOUNDED } from "./kind";
 
 const progress = {
-  group: "Progress",
-  offered: () => [],
   figure: "so far",
   bounds: () => UNBOUNDED,
   isOfSplit: true,

@@ -1,15 +1,18 @@
-/** Shares of all samples of a step: how many were discarded. */
+/** Shares of the samples of a step: discarded ones, those with a status, those without an advantage. */
 
-import { chart } from "../../../lib/charts/chart";
+import type { Chart } from "../../../lib/charts/chart";
 import type { ChartKind } from "./kind";
 
+const wordsOf = ({ name, options }: Chart): string => {
+  const words = name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  return options?.reason === undefined || options.reason === "" ? words : `${words}: ${options.reason}`;
+};
+
 export const share: ChartKind = {
-  group: "Shares of the samples",
-  offered: (session) => (session.run.split.value?.discarded === 0 ? [] : [chart("share", "discarded")]),
-  words: ({ name }, session) => session.columns.label(name),
-  short: ({ name }, session) => session.columns.label(name),
+  words: wordsOf,
+  short: wordsOf,
   figure: "share",
   bounds: () => [0, 1],
   isOfSplit: true,
-  none: "No sample of this run was discarded.",
+  none: "No sample of this run is one of these.",
 };

@@ -1,11 +1,8 @@
 /** Metrics that the trainer logged. */
 
-import { chart } from "../../../lib/charts/chart";
 import { type ChartKind, UNBOUNDED } from "./kind";
 
 export const trainer: ChartKind = {
-  group: "Logged by the trainer",
-  offered: (_, logged) => logged.map((name) => chart("trainer", name)),
   words: ({ name }) => name,
   short: ({ name }) => name,
   figure: "trainer",
