@@ -1,5 +1,6 @@
 """The parts of the page, each as it is used: panes, steps, runs, the sample, lists and their settings."""
 
+import json
 import re
 from pathlib import Path
 
@@ -306,7 +307,8 @@ def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> N
     card = wide.get_by_role("dialog", name="Export")
     gear = wide.get_by_role("button", name="What the list shows")
     gear.click()
-    wide.get_by_role("button", name="a report (HTML)").click()
+    wide.get_by_role("button", name="Report of these samples").click()
+    expect(card.get_by_role("button", name="Report")).to_have_attribute("aria-pressed", "true")
     expect(card).to_contain_text("reward < 0.3")
     wide.keyboard.press("Escape")
     expect(gear).to_be_focused()
@@ -326,10 +328,9 @@ def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: View
     wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
     wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
     wide.keyboard.press("Control+k")
-    wide.keyboard.type("export")
+    wide.keyboard.type("report of the samples")
     wide.keyboard.press("Enter")
     card = wide.get_by_role("dialog", name="Export")
-    card.get_by_role("button", name="Report").click()
     card.get_by_role("group", name="Notes").get_by_role("button", name="With", exact=True).click()
     with wide.expect_download() as taken:
         card.get_by_role("link", name="Download").click()
@@ -340,6 +341,27 @@ def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: View
     first = wide.get_by_role("navigation", name="Samples").get_by_role("button").first
     expect(first.locator("small")).to_have_attribute("title", re.compile("^train/"))
     expect(wide.get_by_role("main", name="Sample")).to_contain_text("Reward")
+
+
+def test_one_sample_is_shared_as_a_report_or_by_a_link(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
+    wide.goto(viewer.address + "runs/toy?view=tokens")
+    share = wide.get_by_role("button", name="Share", exact=True)
+    share.click()
+    card = wide.get_by_role("dialog", name="Export")
+    expect(card).to_contain_text("Share this sample")
+    with wide.expect_download() as taken:
+        card.get_by_role("link", name="Download").click()
+    found = re.search(r'data">(.*?)</script>', taken.value.path().read_text(), re.DOTALL)
+    assert found is not None
+    samples = json.loads(found[1])["samples"]
+    here = wide.get_by_role("button", name="copy the id").inner_text()
+    assert [one["reply"]["id"] for one in samples] == [here] and samples[0]["tokens"] is not None
+    wide.keyboard.press("s")
+    card.get_by_role("button", name="Copy a link instead").click()
+    assert wide.evaluate("navigator.clipboard.readText()") == wide.url
+    wide.keyboard.press("Control+k")
+    wide.keyboard.type("share")
+    expect(wide.get_by_role("listbox", name="Found").get_by_role("option").first).to_contain_text("Share this sample")
 
 
 def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> None:

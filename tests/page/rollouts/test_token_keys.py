@@ -1,5 +1,6 @@
 """The view Tokens by keys: into the tokens and out of them, along the worst, through series and forms."""
 
+import csv
 import re
 
 import pytest
@@ -80,3 +81,20 @@ def test_the_keys_of_the_tokens_are_in_the_help_and_in_the_palette(tokens: Page)
     tokens.keyboard.press("Control+k")
     tokens.keyboard.type("next of the worst")
     expect(tokens.get_by_role("option", name="Next of the worst tokens")).to_have_count(0)
+
+
+def test_all_tokens_are_saved_as_csv_and_copied_for_a_spreadsheet(tokens: Page) -> None:
+    count = tokens.locator("[data-at]").count()
+    menu = tokens.get_by_role("button", name="All tokens as a table")
+    menu.click()
+    with tokens.expect_download() as saved:
+        tokens.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.suggested_filename.endswith(".tokens.csv")
+    rows = list(csv.DictReader(saved.value.path().read_text().splitlines()))
+    assert len(rows) == count and {"position", "text", "mask", "logprobs", "kl_k3"} <= set(rows[0])
+    tokens.keyboard.press("Control+k")
+    tokens.keyboard.type("tokens as TSV")
+    tokens.keyboard.press("Enter")
+    expect(tokens.get_by_text(f"{count} tokens copied")).to_be_attached()
+    copied = tokens.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines()[0].split("\t") == list(rows[0])

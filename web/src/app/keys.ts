@@ -3,7 +3,7 @@
 import type { Session } from "../state/session";
 import { hasStep, type Page, type View } from "../lib/address/address";
 import { actionOf, type Action, KEYS, TOKEN_KEYS, type TokenAction } from "../lib/keymap";
-import { exportOpen } from "../features/export";
+import { openExport } from "../features/export";
 import { FILTER_ID } from "../features/list";
 import { helpOpen } from "../features/help";
 import { openNote, toggleBookmark } from "../features/marks";
@@ -47,9 +47,9 @@ const doers = (session: Session): Record<Action, () => void> => ({
   link: () => void copyLink(session),
   bookmark: () => toggleBookmark(session),
   note: () => openNote(session),
-  export: () => {
-    exportOpen.value = "samples";
-  },
+  share: () => openExport("sample", "html"),
+  report: () => openExport("samples", "html"),
+  export: () => openExport("samples"),
   theme: turnTheme,
   palette: () => {
     paletteOpen.value = !paletteOpen.peek();
@@ -80,10 +80,11 @@ const isOfTokens = (action: Action): action is TokenAction => TOKEN_KEYS.some((o
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
 function can(session: Session, action: Action): boolean {
-  const { page, view } = session.place.now.peek();
+  const { page, view, sample } = session.place.now.peek();
   if (isOfTokens(action)) return appliesToTokens(session, action);
   if (action === "metrics" || action === "compare") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
+  if (action === "share") return page === "rollouts" && sample !== null;
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }
 

@@ -1,6 +1,14 @@
 /** The keys of the page, and what each does in words. `src/app/keys.ts` says where they apply. */
 
-export type TokenAction = "enterTokens" | "nextWorst" | "previousWorst" | "form" | "nextSeries" | "previousSeries";
+export type TokenAction =
+  | "enterTokens"
+  | "nextWorst"
+  | "previousWorst"
+  | "form"
+  | "nextSeries"
+  | "previousSeries"
+  | "saveTokens"
+  | "copyTokens";
 
 export type Action =
   | TokenAction
@@ -25,6 +33,8 @@ export type Action =
   | "bookmark"
   | "note"
   | "palette"
+  | "share"
+  | "report"
   | "export"
   | "theme"
   | "help";
@@ -46,6 +56,8 @@ export const TOKEN_KEYS: readonly Key<TokenAction>[] = [
   { action: "nextSeries", keys: ["x"], label: "x", words: "colour tokens by the next series" },
   { action: "previousSeries", keys: ["X"], label: "X", words: "colour tokens by the previous series" },
   { action: "form", keys: ["u"], label: "u", words: "tokens as text, as a table, or with their update" },
+  { action: "saveTokens", keys: [], label: "", words: "save all tokens of the sample as CSV" },
+  { action: "copyTokens", keys: [], label: "", words: "copy all tokens of the sample as TSV, for a spreadsheet" },
 ];
 
 export const KEYS: readonly Key[] = [
@@ -69,6 +81,8 @@ export const KEYS: readonly Key[] = [
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
   { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
+  { action: "share", keys: ["s"], label: "s", words: "share this sample: as a report in one file, or by a link" },
+  { action: "report", keys: [], label: "", words: "report of the samples of the list: one file of HTML to mail" },
   { action: "export", keys: [], label: "", words: "export the samples of the list: JSON lines, Parquet, CSV, Python" },
   { action: "theme", keys: [], label: "", words: "light or dark" },
   { action: "palette", keys: [], label: "Ctrl K", words: "find anything by name" },

@@ -8,7 +8,7 @@ import { harmless } from "../lib/text/invisible";
 import { useSession } from "../state/useSession";
 import { SLIM, useMatch } from "../ui/hooks/useMatch";
 import { Facts, Transcript } from "../features/sample";
-import { asideTitle, appliesToTokens, tokenDoers, TokensAside, TokensPane } from "../features/tokens";
+import { asideTitle, appliesToTokens, tokenDoers, TokensAside, TokensFile, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
 import style from "./Report.module.css";
 
@@ -145,6 +145,7 @@ function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (
             </button>
           </div>
         )}
+        {way === "tokens" && <TokensFile />}
       </div>
       <Facts reply={reply} />
       {sample.note !== "" && <p class={style["note"]}>{harmless(sample.note)}</p>}

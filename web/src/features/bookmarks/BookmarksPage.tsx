@@ -7,7 +7,7 @@ import { areMarksLoaded, loadMarks, marksError, nameOf, sampleMarks, storageProb
 import { runs } from "../../state/runs";
 import { Segments } from "../../ui/controls/Segments";
 import { Failure, State } from "../../ui/layout/EmptyState";
-import { exportOpen } from "../export";
+import { openExport } from "../export";
 import { BookmarkRow } from "./BookmarkRow";
 import { type MarkedSamples, loadMarkedSamples, matchingMarks } from "./markedSamples";
 import pageStyle from "../../ui/layout/page.module.css";
@@ -73,7 +73,7 @@ export function BookmarksPage() {
           />
         )}
         {session.run.now.value !== null && !isAll && all.length > 0 && (
-          <button type="button" class="action" onClick={() => (exportOpen.value = "bookmarks")}>
+          <button type="button" class="action" onClick={() => openExport("bookmarks")}>
             Export
           </button>
         )}

@@ -4,7 +4,9 @@ import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import { inWords } from "../../lib/address/python";
 import { nameOf } from "../../state/marks";
+import { nameOfSample } from "../../lib/sample/name";
 import { Copy } from "../../ui/controls/Copy";
+import { copyLink } from "../../ui/controls/link";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { Segments } from "../../ui/controls/Segments";
 import { callOf, exportOpen, fileOf, type Kind, type Of, reportOf, selectionNow } from "./exporting";
@@ -38,17 +40,23 @@ const close = (): void => {
 
 export function ExportCard() {
   const session = useSession();
-  const of = exportOpen.value;
+  const open = exportOpen.value;
   return (
-    <Dialog label="Export" isOpen={of !== null && session.run.now.value !== null} close={close}>
-      {of !== null && <Card of={of} />}
+    <Dialog label="Export" isOpen={open !== null && session.run.now.value !== null} close={close}>
+      {open !== null && <Card {...open} />}
     </Dialog>
   );
 }
 
-function Card({ of }: { of: Of }) {
+const TITLES: Readonly<Record<Of, string>> = {
+  sample: "Share this sample",
+  samples: "Export the samples of the list",
+  bookmarks: "Export bookmarks and notes",
+};
+
+function Card({ of, kind: first }: { of: Of; kind: Kind }) {
   const session = useSession();
-  const [kind, setKind] = useState<Kind>("jsonl");
+  const [kind, setKind] = useState<Kind>(first);
   const [texts, setTexts] = useState<"whole" | "start">("whole");
   const [tokens, setTokens] = useState<Choice>("with");
   const [notes, setNotes] = useState<Choice>("without");
@@ -60,10 +68,11 @@ function Card({ of }: { of: Of }) {
     : fileOf(session, of, kind, texts === "whole");
   return (
     <div class={style["card"]}>
-      <h2>Export {of === "bookmarks" ? "bookmarks and notes" : "the samples of the list"}</h2>
+      <h2>{TITLES[of]}</h2>
       <p class="quiet">
         {nameOf(item)}
-        {of === "samples" && ` · ${inWords(selectionNow(session))}`}
+        {of === "samples" && ` · ${inWords(selectionNow(session, of))}`}
+        {of === "sample" && ` · ${nameOfSample(session.sample.now.value?.id ?? "")}`}
       </p>
       <div class={style["line"]}>
         <span>As</span>
@@ -75,15 +84,17 @@ function Card({ of }: { of: Of }) {
             <span>Tokens</span>
             <Segments label="Tokens" options={YES_NO} value={tokens} choose={setTokens} />
           </div>
-          {of === "samples" && (
+          {of !== "bookmarks" && (
             <div class={style["line"]}>
               <span>Notes</span>
               <Segments label="Notes" options={YES_NO} value={notes} choose={setNotes} />
             </div>
           )}
-          <p class="quiet">
-            At most 1,000 samples and 50 MB; <code>rolloupe export html</code> writes more.
-          </p>
+          {of !== "sample" && (
+            <p class="quiet">
+              At most 1,000 samples and 50 MB; <code>rolloupe export html</code> writes more.
+            </p>
+          )}
         </>
       ) : (
         <div class={style["line"]}>
@@ -94,7 +105,12 @@ function Card({ of }: { of: Of }) {
       <p>
         <a class="button first" href={href} download onClick={close}>
           Download
-        </a>
+        </a>{" "}
+        {of === "sample" && (
+          <button type="button" class="button" onClick={() => (close(), void copyLink(session))}>
+            Copy a link instead
+          </button>
+        )}
       </p>
       <h3>The same in Python</h3>
       <pre class={style["code"]}>{callOf(session, of)}</pre>

@@ -3,41 +3,55 @@
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { exportAddress } from "../../api";
-import { bookmarksCall, samplesCall, type Selection } from "../../lib/address/python";
+import type { SampleReply } from "../../api/types.gen";
+import { bookmarksCall, sampleCall, samplesCall, type Selection } from "../../lib/address/python";
 import { queryOf } from "../../lib/list/scope";
 
-export type Of = "samples" | "bookmarks";
+/** The samples of the list, the bookmarked ones, or the open one. */
+export type Of = "samples" | "bookmarks" | "sample";
 export type Kind = "jsonl" | "parquet" | "csv" | "html";
 
-/** The subject of the open card; null while it is closed. */
-export const exportOpen = signal<Of | null>(null);
+/** The subject of the open card, and the kind of file to begin with; null while it is closed. */
+export const exportOpen = signal<{ of: Of; kind: Kind } | null>(null);
 
-/** The samples of the current list, for the file and the Python call. */
-export function selectionNow(session: Session): Selection {
-  const of = session.list.scope.value;
-  if (of === null) return {};
-  const { column: _, ...query } = queryOf(of);
+export function openExport(of: Of, kind: Kind = "jsonl"): void {
+  exportOpen.value = { of, kind };
+}
+
+/** The samples to export, for the file and the Python call; none for bookmarks. */
+export function selectionNow(session: Session, of: Of): Selection {
+  if (of === "sample") return selectionOf(session.sample.now.value);
+  const scope = session.list.scope.value;
+  if (scope === null || of === "bookmarks") return {};
+  const { column: _, ...query } = queryOf(scope);
   return query;
 }
 
-export const callOf = (session: Session, of: Of): string =>
-  of === "bookmarks"
-    ? bookmarksCall(session.run.now.value?.path ?? "")
-    : samplesCall(session.run.now.value?.path ?? "", selectionNow(session));
+/** One sample, by its place in its group. */
+function selectionOf(reply: SampleReply | null): Selection {
+  if (reply === null) return {};
+  const { split, step, group, id } = reply;
+  const index = decodeURIComponent(id.split("/").at(-1) ?? "");
+  return { split, step, group, where: `index = "${index.replaceAll('"', '""')}"` };
+}
+
+export function callOf(session: Session, of: Of): string {
+  const path = session.run.now.value?.path ?? "";
+  if (of === "bookmarks") return bookmarksCall(path);
+  if (of === "sample") return sampleCall(path, session.sample.now.value?.id ?? "");
+  return samplesCall(path, selectionNow(session, of));
+}
 
 export function fileOf(session: Session, of: Of, to: Kind, isWhole: boolean): string {
-  const texts = isWhole ? "whole" : "start";
-  return exportAddress(
-    session.run.now.value?.id ?? "",
-    of === "bookmarks" ? { to, texts, of } : { to, texts, ...selectionNow(session) },
-  );
+  return address(session, of, { to, texts: isWhole ? "whole" : "start" });
 }
 
 /** The address of a report: one file that opens without Rolloupe. */
 export function reportOf(session: Session, of: Of, hasTokens: boolean, hasNotes: boolean): string {
-  const what = { to: "html", tokens: hasTokens, notes: hasNotes };
-  return exportAddress(
-    session.run.now.value?.id ?? "",
-    of === "bookmarks" ? { ...what, of } : { ...what, ...selectionNow(session) },
-  );
+  return address(session, of, { to: "html", tokens: hasTokens, notes: hasNotes });
+}
+
+function address(session: Session, of: Of, what: Record<string, string | boolean>): string {
+  const query = of === "bookmarks" ? { ...what, of } : { ...what, ...selectionNow(session, of) };
+  return exportAddress(session.run.now.value?.id ?? "", query);
 }

@@ -1,4 +1,4 @@
 /** The parts of this feature that others may use. */
 
 export { ExportCard } from "./ExportCard";
-export { exportOpen } from "./exporting";
+export { openExport } from "./exporting";

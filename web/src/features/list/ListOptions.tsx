@@ -9,7 +9,7 @@ import { chooseView, view } from "../../state/browser/listView";
 import { Icon } from "../../ui/controls/Icon";
 import { Popover } from "../../ui/overlay/Popover";
 import { Segments } from "../../ui/controls/Segments";
-import { exportOpen } from "../export";
+import { openExport } from "../export";
 import style from "./ListOptions.module.css";
 
 const PREVIEWS = [
@@ -36,9 +36,9 @@ export function Gear({ mode }: { mode: Mode }) {
 }
 
 /** The focus moves to the gear first, so that the card returns it there. */
-function openExport(close: () => void): void {
+function leaveFor(close: () => void, kind: "html" | "jsonl"): void {
   close();
-  exportOpen.value = "samples";
+  openExport("samples", kind);
 }
 
 function Panel({ mode, close }: { mode: Mode; close: () => void }) {
@@ -134,8 +134,13 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
         </a>
       )}
       {of !== null && (
-        <button type="button" class="action" onClick={() => openExport(close)}>
-          Export whole texts, a report (HTML) or a Python call
+        <button type="button" class="action" onClick={() => leaveFor(close, "html")}>
+          Report of these samples: one file of HTML to mail
+        </button>
+      )}
+      {of !== null && (
+        <button type="button" class="action" onClick={() => leaveFor(close, "jsonl")}>
+          Export whole texts, or a Python call
         </button>
       )}
     </div>

@@ -6,7 +6,9 @@ import { Copy } from "../../ui/controls/Copy";
 import { Icon } from "../../ui/controls/Icon";
 import { copyLink } from "../../ui/controls/link";
 import { Segments } from "../../ui/controls/Segments";
+import { openExport } from "../export";
 import { MarkButtons, Note } from "../marks";
+import { TokensFile } from "../tokens";
 import { Facts } from "./Facts";
 import { RenderMenu } from "./RenderMenu";
 import { VIEWS } from "./views";
@@ -42,6 +44,7 @@ export function Header({ reply }: { reply: SampleReply }) {
               <Icon sign={session.folds.willExpand.value ? "unfold" : "fold"} size={16} />
             </button>
           )}
+          {view === "tokens" && <TokensFile />}
           <MarkButtons run={reply.run} id={reply.id} />
           <button
             type="button"
@@ -51,6 +54,14 @@ export function Header({ reply }: { reply: SampleReply }) {
             onClick={() => void copyLink(session)}
           >
             <Icon sign="link" size={16} />
+          </button>
+          <button
+            type="button"
+            class="action"
+            title="Share this sample: a report in one file, or a link (s)"
+            onClick={() => openExport("sample", "html")}
+          >
+            <Icon sign="share" size={16} /> Share
           </button>
         </span>
         <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />

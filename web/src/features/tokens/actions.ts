@@ -8,6 +8,7 @@ import type { Session } from "../../state/session";
 import { announce } from "../../ui/overlay/announce";
 import { worstOfSample, worstPlace } from "./aside/worstRows";
 import { words } from "./card/words";
+import { copyTokens, saveTokens } from "./TokensFile";
 
 /** The element that has the tokens, as text or as a table: its own keys go from one to another. */
 export const TOKENS_ID = "tokens";
@@ -17,8 +18,8 @@ const ORIGINS = ["recorded", "derived", "difference"];
 export function appliesToTokens({ tokens, tokenLook: look, place }: Session, action: TokenAction): boolean {
   const now = tokens.now.peek();
   if (!tokens.isWanted.peek() || now === null || now.count === 0) return false;
-  if (action === "enterTokens" || action === "form") return true;
   if (action === "nextWorst" || action === "previousWorst") return look.drawn.peek() !== null;
+  if (action !== "nextSeries" && action !== "previousSeries") return true;
   return now.series.length > 1 && place.now.peek().tokensAs !== "update";
 }
 
@@ -29,6 +30,8 @@ export const tokenDoers = (session: Session): Record<TokenAction, () => void> =>
   nextSeries: () => turnSeries(session, 1),
   previousSeries: () => turnSeries(session, -1),
   form: () => turnForm(session),
+  saveTokens: () => saveTokens(session),
+  copyTokens: () => void copyTokens(session),
 });
 
 const tokensElement = (): HTMLElement | null => document.querySelector<HTMLElement>(`#${TOKENS_ID}`);

@@ -5,4 +5,5 @@ export { labelOf } from "./aside/labels";
 export { asideTitle } from "./aside/title";
 export { TokensAside } from "./aside/TokensAside";
 export { WorstTable } from "./aside/WorstTable";
+export { TokensFile } from "./TokensFile";
 export { TokensPane } from "./TokensPane";

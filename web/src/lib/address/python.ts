@@ -8,6 +8,7 @@ export interface Selection {
   step?: number | undefined;
   step_min?: number | undefined;
   step_max?: number | undefined;
+  group?: string | undefined;
   /** Trained samples only, or discarded ones only. */
   trained?: boolean | undefined;
   where?: string | undefined;
@@ -50,6 +51,8 @@ export function samplesCall(
   ];
   return `${opened(path)}samples = run.samples(${args.filter((one) => one !== "").join(", ")})\n`;
 }
+
+export const sampleCall = (path: string, id: string): string => `${opened(path)}sample = run.sample(${literal(id)})\n`;
 
 export const bookmarksCall = (path: string): string =>
   `${opened(path)}samples = [run.sample(one.id) for one in run.bookmarks() if one.is_there]\n`;

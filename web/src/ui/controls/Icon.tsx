@@ -29,6 +29,8 @@ const PATHS = {
   previous: "M11 5L7 9l4 4",
   next: "M7 5l4 4-4 4",
   last: "M8 5l4 4-4 4M4 5l4 4-4 4",
+  download: "M9 3v8M5.5 8L9 11.5 12.5 8M3 15h12",
+  share: "M9 11V3M5.5 6L9 2.5 12.5 6M5 9H3.5v6.5h11V9H13",
   down: "M6 8l3 3 3-3",
 } as const;
 
