@@ -285,7 +285,15 @@ def test_a_list_of_ten_million_samples_scrolls_to_its_exact_end(page: Page, view
             {**sample, "id": f"train/1/0/{i}", "index": str(i), "response": f"This is {i}", "response_end": ""}
             for i in range(offset, min(MANY, offset + 100))
         ]
-        reply = {"run": "run", "split": "train", "version": "1", "total": MANY, "of": MANY, "offset": offset}
+        reply = {
+            "run": "run",
+            "split": "train",
+            "version": "1",
+            "total": MANY,
+            "of": MANY,
+            "offset": offset,
+            "reasons": [],
+        }
         route.fulfill(json={**reply, "stamp": 0, "columns": ["reward"], "samples": found})
 
     page.route("**/samples?**", answer)

@@ -44,6 +44,16 @@ def test_members_are_compared_with_the_best_by_reward(tmp_path: Path) -> None:
         assert [head(other, n) for n in range(3)] == ["The su", None, "The su"] and other.best == key(2)
 
 
+def test_the_best_alone_is_compared_with_the_best_of_the_others(tmp_path: Path) -> None:
+    with served(tmp_path, answers("The sum is 4", "The sun is hot", "The sum is 5")) as library:
+        run = library.runs[0]
+        found = query.compared(run, key(2), only=[key(2)])
+        assert (found.against, found.best, [one.key for one in found.members]) == (key(1), key(2), [key(2)])
+        assert query.compared(run, key(0), only=[key(0)]).against == key(2)
+    with served(tmp_path, answers("Alone."), name="one") as library:
+        assert query.compared(library.runs[0], key(0), only=[key(0)]).against == key(0)
+
+
 def test_members_that_say_the_same_or_nothing_part_nowhere(tmp_path: Path) -> None:
     with served(tmp_path, answers("", "Yes.", "Yes.", "Yes. No")) as library:
         found = query.compared(library.runs[0], key(1), against=key(2))

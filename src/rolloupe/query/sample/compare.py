@@ -91,7 +91,8 @@ def compared(
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 
-    The reference is `against`, else the best by reward. Raises `NotFound` for an unknown sample.
+    The reference is `against`, else the best by reward, and for the best alone (`only`) the best of the others. Raises
+    `NotFound` for an unknown sample.
     """
     rows = group_rows(run, key)
     pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
@@ -108,7 +109,8 @@ def compared(
     offset = place // MOST * MOST
     page = chosen[offset : offset + MOST]
     best = _best(current)
-    other = members_by_key[against] if against else best
+    others = [pair for pair in current if pair[0] != key] if list(only) == [key] else []
+    other = members_by_key[against] if against else _best(others or current)
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
     read = {one.member.key: one for one in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
     reference = read[other[0]]

@@ -146,8 +146,8 @@ function Against({ items }: { items: readonly SampleItem[] }) {
         <select
           class="field"
           value={reply.against}
-          onChange={(event) =>
-            session.place.go({ against: event.currentTarget.value === reply.best ? null : event.currentTarget.value })
+          onChange={({ currentTarget: { value } }) =>
+            session.place.go({ against: value === reply.best && value !== sample ? null : value })
           }
         >
           {items.map((item, i) => (

@@ -31,7 +31,14 @@ const ENDS_CHARS = 400;
 export function Difference({ reply }: { reply: MembersReply }) {
   const second = reply.answers[0];
   const first = reply.reference;
+  const { membersHere } = useSession().group;
   if (second === undefined) return null;
+  if (membersHere.value.length === 1)
+    return (
+      <State title="Nothing to compare with">
+        <p>This sample is the only one of its group.</p>
+      </State>
+    );
   if (first === null) {
     return (
       <State title={second.id === reply.against ? "A sample cannot be compared with itself" : "Comparing …"}>
