@@ -34,7 +34,7 @@ console.log(JSON.stringify(wrong));
 
 /** Whether the page shows all that it is about to; asked again and again, as waiting in the page would need `eval`. */
 function isReady() {
-  const isLoading = document.querySelector("[aria-busy=true]") !== null || /Loading|Opening/.test(document.body.innerText);
+  const isLoading = document.querySelector("[aria-busy=true]") !== null || /Loading|Opening|comparing the two/.test(document.body.innerText);
   return document.querySelector("h1") !== null && !isLoading;
 }
 

@@ -116,7 +116,7 @@ def test_a_long_sample_is_whole_and_what_the_file_lacks_is_named(page: Page, tmp
     main = page.get_by_role("main", name="Sample")
     expect(main).to_contain_text("image/png")
     expect(main).to_contain_text("not in this report")
-    expect(main).to_contain_text(f"turn {PAGE_TURNS}.", timeout=20_000)
+    expect(main).to_contain_text(f"turn {PAGE_TURNS}.", timeout=60_000)
     expect(main.get_by_role("navigation")).to_have_count(0)  # no further pages
     assert ({address.split("#")[0] for address in asked}, faults) == ({target.as_uri()}, [])
 
@@ -167,16 +167,22 @@ def test_a_report_says_what_it_holds_and_opens_at_its_top(page: Page, short_grpo
     expect(current).not_to_have_attribute("data-at", str(worst))
 
 
-def test_words_that_differ_from_the_reference_are_marked_without_a_worker(page: Page, tmp_path: Path) -> None:
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
+@pytest.fixture
+def compared(tmp_path: Path) -> Path:
+    """A report on a response beside that of a reference model."""
     run = tmp_path / "run"
     run.mkdir()
     pair = {"response": "The answer is 132, as it should be.", "ref_response": "The answer is 122, as it should be."}
     (run / "rank_0.jsonl").write_bytes(lines([{"step": 0, "prompt": "12 times 11?", "reward": 1.0, **pair}]))
     with rolloupe.open(run, index_dir=tmp_path / "index") as runs:
         runs[0].report(tmp_path / "r.html", SampleQuery())
-    page.goto((tmp_path / "r.html").as_uri())
+    return tmp_path / "r.html"
+
+
+def test_words_that_differ_from_the_reference_are_marked_without_a_worker(page: Page, compared: Path) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(compared.as_uri())
     expect(page.get_by_role("group", name="Reference")).to_contain_text("of the response is in both")
     main = page.get_by_role("main", name="Sample")
     expect(main.locator("ins").last).to_have_text("132")
@@ -200,12 +206,13 @@ def test_axe_finds_nothing(opened: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_opens_in_firefox(report: Path, tmp_path: Path) -> None:
-    line = [str(NODE), str(WALK), firefox(), report.as_uri(), ""]
-    home = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=home)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"": []}
+def test_a_report_opens_in_firefox(report: Path, compared: Path, tmp_path: Path) -> None:
+    for file in (report, compared):
+        line = [str(NODE), str(WALK), firefox(), file.as_uri(), ""]
+        home = {**os.environ, "HOME": str(tmp_path)}
+        done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=home)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == {"": []}
 
 
 def test_a_file_weighs_what_its_numbers_and_texts_do(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.support import Viewer
+from tests.page.support import Viewer, go
 
 pytestmark = pytest.mark.browser
 
@@ -98,3 +98,10 @@ def test_all_tokens_are_saved_as_csv_and_copied_for_a_spreadsheet(tokens: Page) 
     expect(tokens.get_by_text(f"{count} tokens copied")).to_be_attached()
     copied = tokens.evaluate("navigator.clipboard.readText()")
     assert copied.splitlines()[0].split("\t") == list(rows[0])
+
+
+def test_ids_without_a_tokenizer_say_so_and_what_to_do(tokens: Page, viewer: Viewer) -> None:
+    main = tokens.get_by_role("main", name="Sample")
+    expect(main.get_by_text("Ids alone")).to_have_count(0)
+    go(tokens, viewer, "runs/prime?view=tokens")
+    expect(main).to_contain_text("rolloupe view … --tokenizer NAME")

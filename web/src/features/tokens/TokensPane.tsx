@@ -1,5 +1,8 @@
 /** The tokens of a sample: each coloured by one of its values. */
 
+import { isAlone } from "../../api";
+import { missingOf } from "../../lib/tokens/sample/missing";
+import type { TokenSample } from "../../lib/tokens/sample/tokenSample";
 import { useSession } from "../../state/useSession";
 import { Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
@@ -45,9 +48,16 @@ export function TokensPane() {
         </details>
       )}
       <StripView tokens={tokens} />
+      <MissingHere tokens={tokens} />
       {form === "table" && <TableView tokens={tokens} />}
       {form === "text" && beside !== null && <PairView tokens={tokens} beside={beside} />}
       {(form === "update" || (form === "text" && beside === null)) && <FlowView tokens={tokens} />}
     </div>
   );
+}
+
+/** What this view lacks for this sample, and why. */
+function MissingHere({ tokens }: { tokens: TokenSample }) {
+  const words = missingOf(tokens, useSession().sample.now.value?.group_ids.length ?? 0, isAlone());
+  return words.length === 0 ? null : <p class={style["missing"]}>{words.join(" ")}</p>;
 }
