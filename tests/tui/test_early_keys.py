@@ -134,6 +134,26 @@ def test_a_search_that_is_left_before_its_hits(tmp_path: Path, monkeypatch: pyte
     play(write_run(tmp_path / "run", {0: rows}), tmp_path, scene)
 
 
+def test_enter_again_does_not_begin_a_find_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n, response="far" if n > 1 else "near") for n in range(4)]})
+
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "Reader")
+        me.rollouts.finder.enter("far")
+        await gate.until_asked(me)
+        asked = me.rollouts.questions.number("find")
+        me.rollouts.finder.enter("far")
+        assert me.rollouts.questions.number("find") == asked
+        gate.open()
+        await me.settle()
+        assert me.shown.endswith("/2")
+        me.rollouts.finder.enter("far")
+        await me.settle()
+        assert me.shown.endswith("/3")
+
+    play(run, tmp_path, scene)
+
+
 def test_a_search_ends_a_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(me: Driver) -> None:
         gate = Gate(monkeypatch, "Reader")

@@ -66,11 +66,16 @@ class Walk:
         self._stopped: Stopped = lambda: False
         self._tell: Tell = lambda _: None
         self._samples = self._go()
+        self.is_on = True
+        """True until the next sample is found."""
 
     def on(self, stopped: Stopped, tell: Tell) -> FoundSample | None:
         """Go on to the next sample; None if there is no further one, or if the walk is stopped. Raises `BadQuery`."""
         self._stopped, self._tell = stopped, tell
-        return next(self._samples, None)
+        try:
+            return next(self._samples, None)
+        finally:
+            self.is_on = False
 
     def _go(self) -> Iterator[FoundSample]:
         self._read = query.Reader(self._session.run)

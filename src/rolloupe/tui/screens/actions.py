@@ -18,7 +18,7 @@ from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.headers import step_at
+from rolloupe.tui.views.headers import step_at, view_at
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -247,13 +247,15 @@ class Actions:
             self._me.go_to_row(event.number)
 
     def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
-        """Go to the step under the mouse in the curve of the header."""
-        me = self._me
-        if event.bar.id != "header" or me.state is None or not me.state.steps:
-            return
-        step = step_at(me.state, event.bar.lines[0], event.x)
-        if step is not None:
+        """Go to the step under the mouse in the curve of the header, or to the view whose name is there."""
+        me, line = self._me, event.bar.lines[0] if event.bar.lines else []
+        if event.bar.id == "header" and me.state is not None and (step := step_at(me.state, line, event.x)) is not None:
             me.go(replace(me.place, step=step), 0)
+        view = view_at(line, event.x) if event.bar.id == "head" and event.y == 0 else None
+        if view == "tokens":
+            self.action_tokens()
+        elif view is not None and view != me.view:
+            self.action_switch()
 
     # Other screens
 

@@ -12,7 +12,7 @@ from rolloupe.tui.keys import KeyHelp
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens.help import HelpScreen
-from rolloupe.tui.views.headers import NARROW
+from rolloupe.tui.views.headers import size_classes
 from rolloupe.tui.widgets.bar import LineBar
 
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ class BackScreen(Screen[T | None]):
             self.query_one(f"#{name}", LineBar).changed()
 
     def on_resize(self, _: events.Resize) -> None:
-        """Say whether the window is narrow."""
-        self.set_class(self.app.size.width < NARROW, "narrow")
+        """Fit the window."""
+        for name, is_so in size_classes(*self.app.size).items():
+            self.set_class(is_so, name)
 
     def on_key(self, event: events.Key) -> None:
         """Do what a key of this screen means, or leave."""

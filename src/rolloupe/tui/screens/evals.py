@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 
 from rolloupe import query
@@ -53,26 +54,44 @@ class EvalsScreen(BackScreen[SampleKey]):
 
     def _show(self, cursor: int) -> None:
         if self._grid is not None:
-            self.rows.fill(len(self._grid.prompts), self._prompt_row, cursor)
+            self.rows.fill(len(self._grid.prompts), self._prompt_row, cursor, 1)
         else:
-            self.rows.fill(len(self._evals or ()), self._eval_row, cursor)
+            self.rows.fill(len(self._evals or ()), self._eval_row, cursor, 2 if self.has_class("narrow") else 1)
         self.redraw("evals-title")
 
     def _title(self, width: int) -> list[Line]:
         if self._grid is not None:
-            counts = [[(f"{name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items()]
-            title = [[(" ", PLAIN), safe(self._split, STRONG)], [(count(self._grid.total, "prompt"), DIM)], *counts]
-            return [cut(joined(title), width), [(" Enter opens the newest answer, Esc goes back", DIM)]]
-        if self._evals == []:
-            return [[(" This run has no evaluations.  ", PLAIN), ("Esc leaves", DIM)]]
+            counts: list[Line] = [
+                [(f" {name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items()
+            ]
+            title = [[(" ", PLAIN), safe(self._split, STRONG)], [(count(self._grid.total, "prompt"), DIM)]]
+            keys: Line = [("Enter opens the newest answer, Esc goes back", DIM)]
+            return [cut(joined([*title, keys]), width), cut(joined([*counts, self._steps()]), width)]
+        if not self._evals:
+            words = " Reading …  " if self._evals is None else " This run has no evaluations.  "
+            return [[(words, PLAIN), ("Esc leaves", DIM)]]
         return [[(" Evaluations  ", STRONG), ("Enter shows the prompts of one, Esc leaves", DIM)]]
+
+    def _steps(self) -> Line:
+        """Return which steps the columns are of."""
+        steps = self._grid.steps if self._grid is not None else []
+        return [(f"steps {steps[0]} to {steps[-1]}, the newest at the right", DIM)] if steps else []
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give a row two lines where one is too short."""
+        super().on_resize(event)
+        self._show(self.rows.cursor)
 
     def _eval_row(self, number: int, width: int) -> list[Line]:
         assert self._evals is not None
         one = self._evals[number]
         curve = sparkline([step.score for step in one.steps], SPARK)
         name = padded([(" ", PLAIN), safe(one.split.removeprefix("eval/"), STRONG)], NAME)
-        return [cut([*name, (f"{curve:{SPARK}}  ", Ink("accent")), *joined(_facts(one))], width)]
+        first: Line = [*name, (f"{curve:{SPARK}}  ", Ink("accent"))]
+        facts = joined(_facts(one))
+        if self.rows.row_height == 1:
+            return [cut([*first, *facts], width)]
+        return [cut(first, width), cut([("   ", PLAIN), *facts], width)]
 
     def _prompt_row(self, number: int, width: int) -> list[Line]:
         assert self._grid is not None

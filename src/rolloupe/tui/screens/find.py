@@ -1,5 +1,6 @@
 """`f`: find in the sample on the screen; Enter goes to the next match, through the sample, the step and the run."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rolloupe.errors import BadQuery
@@ -21,6 +22,7 @@ class Finder:
         self.text = ""
         self.found = NOWHERE
         self.current = -1
+        self._is_looking: Callable[[], bool] = lambda: False
         self._walk: Walk | None = None
         self._reached: SampleKey | None = None
         """Where the walk is."""
@@ -64,8 +66,10 @@ class Finder:
             self._screen.tell(f"match {number + 1:,} of {self.found.total} in this sample · Enter: next · Esc: clear")
 
     def _further(self) -> None:
-        """Look for the next sample with a match; who moved since the last one begins where they are."""
+        """Look for the next sample with a match, if nobody looks yet; who moved since the last one begins there."""
         screen, walk = self._screen, self._walk
+        if self._is_looking():
+            return
         here = screen.shown.sample.key if screen.shown.sample else None
         self._walk = None
         if walk is None or self._reached != here:
@@ -83,6 +87,8 @@ class Finder:
         def tell(progress: str) -> None:
             screen.app.call_later(lambda: None if is_stopped() else screen.tell(progress))
 
+        walk.is_on = True
+        self._is_looking = lambda: walk.is_on and not is_stopped()
         screen.ask("find", lambda: walk.on(is_stopped, tell), lambda found: self._arrive(walk, found), is_slow=True)
 
     def _arrive(self, walk: Walk, found: FoundSample | None) -> None:

@@ -138,7 +138,7 @@ class GroupScreen(BackScreen[SampleKey]):
 
     def _title(self, width: int) -> list[Line]:
         if self._group is None:
-            return [[(" Group", STRONG)]]
+            return [[(" Group  ", STRONG), ("Reading …", DIM)]]
         first, columns = self._window()
         count = f"{first + 1}–{first + len(columns)} of {self._group.total} answers"
         parts = [[(" Group", STRONG)], [(count, DIM)], [safe(" ".join(self._group.prompt.split()), PLAIN)]]
@@ -166,6 +166,16 @@ class GroupScreen(BackScreen[SampleKey]):
         advantage: Line = [("adv ", DIM), (signed(item.advantage), PLAIN)] if item.advantage is not None else []
         tokens: Line = [("tokens ", DIM), (brief(item.response_tokens), PLAIN)]
         return joined([[("reward ", DIM), (brief(item.reward), ink)], advantage, tokens])
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the answer under the mouse; a second click opens it."""
+        first, columns = self._window()
+        number = first + event.screen_x * len(columns) // max(1, self.size.width)
+        if columns and number == self.number:
+            self.dismiss(columns[number - first].key)
+        elif columns:
+            self.number = number
+            self._show()
 
     def pressed(self, key: str) -> bool:
         """Choose, open or scroll."""

@@ -23,7 +23,11 @@ from rolloupe.tui.widgets.rows import RowList
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
-POINTS, SPARK, HEIGHT, AXIS = 2000, 12, 12, 9
+POINTS, SPARK, AXIS = 2000, 12, 9
+LEAST, MOST = 6, 24
+"""Lines of a chart: as many as the window has room for, between these."""
+AROUND = 4
+"""Lines around a chart: its title, its steps, what it is about, and a blank one."""
 OTHERS = 5
 """Other runs in the chart, at most: as many as have a colour."""
 
@@ -43,6 +47,21 @@ class OtherCurves(NamedTuple):
     left_out: int = 0
 
 
+class PlotArea(NamedTuple):
+    """What was drawn where: the number of the curve, its first and last step, the cells of the chart."""
+
+    curve: int
+    span: tuple[int, int]
+    width: int
+    height: int
+
+    def step_at(self, x: int, y: int) -> float | None:
+        """Return the step at a cell; None outside."""
+        if not (0 <= x < self.width and 0 <= y < self.height):
+            return None
+        return self.span[0] + (self.span[1] - self.span[0]) * (2 * x + 0.5) / max(1, 2 * self.width - 1)
+
+
 class MetricsScreen(BackScreen[SplitStep]):
     """The curves. Returns the point that a person goes to."""
 
@@ -58,6 +77,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         """The same curve of the other open runs, by the number of the curve."""
         self._at: dict[int, int] = {}
         """The chosen point of each curve, by its number; of others the last."""
+        self._drawn: PlotArea | None = None
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
@@ -84,8 +104,9 @@ class MetricsScreen(BackScreen[SplitStep]):
         self.redraw("metrics-title", "chart")
 
     def _title(self, _: int) -> list[Line]:
-        if self._entries == []:
-            return [[(" This run has no curves.  ", PLAIN), ("Esc leaves", DIM)]]
+        if not self._entries:
+            words = " Reading …  " if self._entries is None else " This run has no curves.  "
+            return [[(words, PLAIN), ("Esc leaves", DIM)]]
         return [[(" Metrics  ", STRONG), ("↑/↓ curve  ←/→ step  Enter opens the step  Esc leaves", DIM)]]
 
     def _curve(self, number: int) -> Curve | None:
@@ -148,15 +169,29 @@ class MetricsScreen(BackScreen[SplitStep]):
         curves = [_points(one, span) for one in (curve, *(one for _, one in others.curves))]
         beside = [_other_row(nth, name, one, steps[at], width) for nth, (name, one) in enumerate(others.curves, 1)]
         beside += [cut(one, width) for one in _not_shown(others)]
-        plot, height = max(8, width - AXIS - 2), HEIGHT - len(beside)
+        plot, height = max(8, width - AXIS - 2), self._height(len(beside))
         low, high = bounds([value for points in curves for _, value in points])
         cell = column_of(steps[at], span, 2 * plot) // 2
         rows = chart(curves, plot, height)
+        self._drawn = PlotArea(self.rows.cursor, span, plot, height)
         body = [_chart_row(row, cell, _label(nth, low, high, height)) for nth, row in enumerate(rows)]
         here = f"step {steps[at]}  {brief(values[at])}"
         foot = ends([(" " * AXIS + f"{span[0]}", DIM)], [(f"{span[1]} ", DIM)], width)
         about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
         return [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, *beside, about]
+
+    def _height(self, beside: int) -> int:
+        return max(LEAST, min(self.query_one("#chart-pane").size.height - AROUND - beside, MOST))
+
+    def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
+        """Move the cursor of the curve to the step under the mouse."""
+        curve, area = self._curves.get(self.rows.cursor), self._drawn
+        if event.bar.id != "chart" or curve is None or area is None or area.curve != self.rows.cursor:
+            return
+        step = area.step_at(event.x - AXIS, event.y - 1)
+        if step is not None:
+            self._at[area.curve] = int(np.abs(curve.steps - step).argmin())
+            self.redraw("chart")
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Show a curve."""

@@ -29,7 +29,7 @@ from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views.blocks import TextBlock, blocks_of, row_block
 from rolloupe.tui.views.facts import facts_of
 from rolloupe.tui.views.fields import Fields
-from rolloupe.tui.views.headers import NARROW, Marks, foot_line, run_line, sample_lines
+from rolloupe.tui.views.headers import Marks, foot_line, run_line, sample_lines, size_classes
 from rolloupe.tui.views.lists import Picker, sort_words
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.reader import TextPane
@@ -115,7 +115,8 @@ class Rollouts(Actions, Screen[None]):
         self._fold()
 
     def _fold(self) -> None:
-        self.set_class(self.app.size.width < NARROW, "narrow")
+        for name, is_so in size_classes(*self.app.size).items():
+            self.set_class(is_so, name)
 
     def open_side(self, *, is_open: bool) -> None:
         """In a narrow window, show the left pane instead of the text."""

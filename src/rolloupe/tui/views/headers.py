@@ -20,6 +20,14 @@ SPARK = 24
 NARROW = 100
 """In a narrower window the left pane is folded away."""
 
+WIDE, TALL = 160, 45
+"""From so many columns or lines on, lists have more room."""
+
+
+def size_classes(width: int, height: int) -> dict[str, bool]:
+    """Return what is true of a window: the style sheet has rules for it."""
+    return {"narrow": width < NARROW, "wide": width >= WIDE, "tall": height >= TALL}
+
 
 class Marks(NamedTuple):
     """Facts about the sample on the screen, and about the screen."""
@@ -120,7 +128,18 @@ def sample_lines(
     label: list[Line] = []
     if at.sample.label and is_shown.get("label", True) and marks.view == "tokens":
         label = [cut([(" golden ", DIM), safe(at.sample.label[:width])], width)]
-    return [ends(title, tabs, width), *_flowed(shown, width, 2), *label, [("─" * width, Ink("line-2"))]]
+    first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
+    return [first, *_flowed(shown, width, 2), *label, [("─" * width, Ink("line-2"))]]
+
+
+def view_at(line: Line, x: int) -> str | None:
+    """Return the view whose word is in a cell of the line above a sample."""
+    at = 0
+    for text, _ in line:
+        at += cell_len(text)
+        if x < at:
+            return next((view for view, word in VIEWS if word == text), None)
+    return None
 
 
 def _flowed(figures_: Sequence[Line], width: int, most: int) -> Iterator[Line]:
