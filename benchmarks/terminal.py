@@ -30,9 +30,9 @@ class Screen:
         self.began = time.perf_counter()
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
-            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as people run it
-            os.execv(command[0], command)
+            own = "PYTHONDONTWRITEBYTECODE", "COLUMNS", "LINES"  # people run it without, and the screen has a size
+            kept = {name: value for name, value in os.environ.items() if name not in own}
+            os.execve(command[0], command, {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor"})
         fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.terminal import Screen
 from rich.cells import cell_len
 
+from rolloupe.record import Recorder
 from rolloupe.tui.draw.wrap import MOST, wrapped
 from rolloupe.tui.views.tokens import rows_of, shown_text
 from tests.cli.support import row, write_run
@@ -24,7 +25,7 @@ EVIL = (
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A run in which everything is hostile: its name, texts, fields, names of metrics, data sets."""
+    """A run in which everything is hostile: its name, texts, fields, names of metrics, data sets, a broken line."""
     rows = [
         row(n, prompt=EVIL, response=EVIL, status=EVIL, label=EVIL, dataset=EVIL, **{EVIL: EVIL, f"m {EVIL}": 1.5})
         for n in range(3)
@@ -36,33 +37,76 @@ def hostile(tmp_path: Path) -> Path:
     return folder
 
 
-KEYS = (
-    "n s s N P f escape slash escape D D question_mark escape y b r 1 escape 2 escape 4 escape",
-    "v right escape t escape m down escape E enter escape escape 5",
-)
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A recorded run in which all else is hostile: groups, tags, tokens, their series, and the trainer's metrics."""
+    evil = EVIL.replace("\ud83d", "")
+    folder = tmp_path / "recorded"
+    with Recorder(folder, code=None) as recorder:
+        for step in range(2):
+            for n in range(2):
+                recorder.sample(
+                    step=step, group=evil, index=f"{evil}{n}", split=f"eval/{evil}" if step else "train", env=evil,
+                    prompt=[{"role": evil, "content": evil}], response=evil, reward=n, discarded=evil if n else "",
+                    label=evil, status=evil, uid=f"{evil}{step}{n}", tags={evil: evil}, metrics={evil: 0.5},
+                    tokens=[evil, "[/INST]", "\x9b31m"], token_ids=[1, 2, 3],
+                    series={"logprobs": [-1.0, -2.0, -3.0], evil: [1.0, 2.0, 3.0]}, extra={evil: {evil: evil}},
+                    ref_response=evil,
+                )  # fmt: skip
+            recorder.metrics(step, {f"{evil}/{evil}": 1.0})
+            recorder.step_end(step)
+    return folder
 
 
-def test_no_piece_of_a_screen_is_hostile(hostile: Path, tmp_path: Path) -> None:
+KEYS = {
+    "hostile": "n s s N P D D question_mark escape y b r 1 escape 2 escape 3 escape 4 escape V V v right escape m down "
+    "down escape E enter escape escape ctrl+p escape 2 end enter F escape 5",
+    "recorded": "s s V V v escape t x X escape u w escape m end enter 2 end enter s s t escape E enter enter",
+}
+"""The keys to walk through each run; then `[/INST]` is found, and searched for."""
+
+
+@pytest.mark.parametrize("run", KEYS)
+def test_no_piece_of_a_screen_is_hostile(run: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(run)
+
+    def check(shown: str) -> None:
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in shown.replace("\n", ""))
+        assert not set("\u202e\u202c\u2066\u2069\u061c") & set(shown)
+
     async def scene() -> None:
-        async with terminal(hostile, tmp_path) as me:
-            for key in " ".join(KEYS).split():
-                shown = await me.press(key)
-                assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in shown.replace("\n", ""))
-                assert not set("\u202e\u202c\u2066\u2069\u061c") & set(shown)
+        async with terminal(folder, tmp_path) as me:
+            await me.rest()
+            for key in KEYS[run].split():
+                check(await me.press(key))
+            for key in ("f", "slash"):
+                await me.press("escape", key)
+                await me.type("[/INST]", "enter")
+                check(me.text)
+                assert "[/INST]" in me.text
+                check(await me.press("enter"))
             assert me.app.is_running and "[bold]b[/bold]" in me.text and "␛]52;c;" in me.text
 
     asyncio.run(scene())
+
+
+WALK = (
+    ("nsk", "Sample 2 of 3"), ("sG", "[bold]b[/bold]"), ("V", "reward of each answer"), ("V", "adv"), ("v", "answers"),
+    ("q", "Fields"), ("t", "holds no tokens"), ("q", "Fields"), ("m", "Response tokens"), ("q", "Fields"),
+    ("E", "score"), ("\r", "Enter opens the newest"), ("qq", "Fields"), ("3", "type to narrow"), ("0\r", "step 0 / 1"),
+    ("/INST\r", "Enter opens, Esc leaves"), ("\r", "match 1 of"),
+)  # fmt: skip
+"""Keys, and words that the screen shows then."""
 
 
 def test_nothing_hostile_reaches_the_terminal(hostile: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "rolloupe", "tui", str(hostile), "--index-dir", str(tmp_path / "index")]
     screen = Screen([*words, "--state-dir", str(tmp_path / "state")])
     try:
-        screen.until(lambda text: "Sample 1 of 3" in text)
-        screen.press("nsk")
-        screen.until(lambda text: "Sample 2 of 3" in text and "group_index" in text)
-        screen.press("sG")
-        screen.until(lambda text: "[bold]b[/bold]" in text)
+        screen.until(lambda text: "Sample 1 of 3" in text and "/ 1" in text)
+        for keys, shown in WALK:
+            screen.press(keys)
+            screen.until(lambda text, shown=shown: shown in text)  # type: ignore[misc]
         written = screen.written
         screen.press("y")
         screen.until(lambda text: "Copied" in text)

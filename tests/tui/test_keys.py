@@ -92,6 +92,9 @@ def test_who_types_quickly_types_into_the_line(run: Path, tmp_path: Path) -> Non
         await me.press("escape", "4")
         await me.type("length ↑", "enter")
         assert me.rollouts.place.sort == "length", "the list was narrow before Enter"
+        await me.press("V", "V")  # the list has the focus, and gets what is typed before the line has it
+        await me.type("/Answer 3", "enter")
+        assert "3 samples" in me.text
 
     play(run, tmp_path, scene)
 
@@ -261,6 +264,18 @@ def test_the_mouse(run: Path, tmp_path: Path) -> None:
         await me.pilot.click("#fields", offset=(3, 0))
         await me.settle()
         assert "[ ] prompt" in me.text and "Question 1?" not in me.read
+        for view, shown in (("Table", "group_index"), ("Text", "Answer 3"), ("Tokens", "holds no tokens")):
+            await me.pilot.click(
+                "#head", offset=(me.pane("reader").size.width - 21 + "Text  Table  Tokens".index(view), 0)
+            )
+            await me.settle()
+            assert shown in me.text, view
+        await me.press("escape", "n", "v")
+        for is_open in (True, False):
+            await me.pilot.click("#columns", offset=(70, 0))
+            await me.settle()
+            assert (len(me.app.screen_stack) == 2) == is_open, "the first click chooses an answer, the second opens it"
+        assert me.shown == "train/0/2/5"
 
     play(run, tmp_path, scene)
 

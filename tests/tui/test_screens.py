@@ -15,7 +15,7 @@ from rolloupe.tui.draw.braille import chart
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
-from rolloupe.tui.screens.metrics import OTHERS, MetricsScreen, SplitStep
+from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
 from rolloupe.tui.start import Opener
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.bar import LineBar
@@ -140,6 +140,10 @@ def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         shown = await me.press("m")
         assert "Reward" in shown and "step 3  0.72" in shown and "Logprob at sampling" in shown and "⣀" in shown
+        for x, step in ((AXIS, 0), (me.app.screen.query_one("#chart").size.width - 4, 3)):
+            await me.pilot.click("#chart", offset=(x, 3))
+            await me.settle()
+            assert f"step {step} " in me.text, "a click on the chart moves the cursor"
         assert "step 1 " in await me.press("left", "left")
         assert "step 2 " in await me.press("right")
         assert "All right" in (await me.press("down")).split("share of groups")[0]
@@ -201,6 +205,17 @@ def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -
         assert "eval/held_out" in me.lines[0]
 
     play(short_grpo, shared, scene)
+
+
+def test_windows_have_the_room_that_they_need(short_grpo: Path, shared: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("m")
+        assert len(me.app.screen.query_one("#chart", LineBar).lines) == MOST + 3, "a chart fills a high window"
+        await me.pilot.resize_terminal(*NARROW)
+        await me.press("escape", "E")
+        assert "pass@4" in me.text and "held_out" in me.lines[1] and "score" in me.lines[2], "two lines in a narrow one"
+
+    play(short_grpo, shared, scene, (200, 50))
 
 
 def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens.rollouts import Rollouts
+from rolloupe.tui.widgets.rows import RowList
 from rolloupe.tui.widgets.strips import LOOK
 
 MOUNT_S = 0.005
@@ -76,12 +77,18 @@ class Terminal(App[None]):
         self.ended_by = by
         self.exit()
 
-    def on_key(self, event: Key) -> None:
-        """Type what was pressed before the line to type into had the focus: there it means a letter, not an action."""
+    async def on_key(self, event: Key) -> None:
+        """Type what was pressed before the line to type into had the focus; else choose the row under the cursor."""
         asker = self.rollouts.asker if self.screen is self.rollouts and self.rollouts.is_mounted else None
-        if asker is not None and asker.is_open and event.is_printable and event.character:
+        is_typed = asker is not None and asker.is_open and self.screen.focused is asker.line
+        if asker is not None and is_typed and event.key == "enter":
+            event.prevent_default()
+            await asker.line.action_submit()
+        elif asker is not None and is_typed and event.is_printable and event.character:
             event.prevent_default()
             asker.line.insert_text_at_cursor(event.character)
+        elif event.key in ("enter", "space") and isinstance(self.screen.focused, RowList):
+            self.screen.focused.choose()
 
     async def on_mount(self) -> None:
         """Show the first sample as soon as it is there."""

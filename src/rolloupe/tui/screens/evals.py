@@ -65,8 +65,8 @@ class EvalsScreen(BackScreen[SampleKey]):
                 [(f" {name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items()
             ]
             title = [[(" ", PLAIN), safe(self._split, STRONG)], [(count(self._grid.total, "prompt"), DIM)]]
-            keys: Line = [("Enter opens the newest answer, Esc goes back", DIM)]
-            return [cut(joined([*title, keys]), width), cut(joined([*counts, self._steps()]), width)]
+            keys: Line = [("  Enter opens the newest answer, Esc goes back ", DIM)]
+            return [ends(joined(title), keys, width), cut(joined([*counts, self._steps()]), width)]
         if not self._evals:
             words = " Reading …  " if self._evals is None else " This run has no evaluations.  "
             return [[(words, PLAIN), ("Esc leaves", DIM)]]

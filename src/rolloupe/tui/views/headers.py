@@ -45,7 +45,7 @@ def run_line(
         (" ", PLAIN),
         safe(name[:40], STRONG),
         ("   ", PLAIN),
-        safe(place.split, ACCENT),
+        safe(place.split[:40], ACCENT),
         ("   step ", DIM),
         safe(str(place.step), STRONG),
     ]

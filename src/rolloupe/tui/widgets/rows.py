@@ -99,15 +99,12 @@ class RowList(LinePane):
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:
-        """Move by the keys of lists."""
+        """Move by the keys of lists. The app chooses: it alone knows which keys were typed into another widget."""
         page = max(1, self.size.height // self.row_height - 1)
         moves = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.total, "end": self.total}
         if event.key in moves:
             event.stop()
             self.move(moves[event.key])
-        elif event.key in ("enter", "space"):
-            event.stop()
-            self.choose()
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row under the mouse, or move the cursor to it."""
