@@ -87,7 +87,7 @@ class Terminal(App[None]):
         elif asker is not None and is_typed and event.is_printable and event.character:
             event.prevent_default()
             asker.line.insert_text_at_cursor(event.character)
-        elif event.key in ("enter", "space") and isinstance(self.screen.focused, RowList):
+        elif isinstance(self.screen.focused, RowList) and self.screen.focused.pressed is event:
             self.screen.focused.choose()
 
     async def on_mount(self) -> None:

@@ -43,6 +43,8 @@ class RowList(LinePane):
         self.keeps_cursor = keeps_cursor
         self.opens_at_once = opens_at_once
         """False for a list in which the first click only moves the cursor."""
+        self.pressed: events.Key | None = None
+        """The last key that means to choose, if it was not typed into another widget."""
         self._lines_of: LinesOf = lambda _number, _width: []
 
     def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
@@ -105,6 +107,8 @@ class RowList(LinePane):
         if event.key in moves:
             event.stop()
             self.move(moves[event.key])
+        elif event.key in ("enter", "space"):
+            self.pressed = event
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row under the mouse, or move the cursor to it."""
