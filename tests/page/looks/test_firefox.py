@@ -18,7 +18,8 @@ RUN = "runs/tiny_grpo"
 PAGES = (
     "", f"{RUN}?split=train&step=60", f"{RUN}?split=train&step=60&view=group", f"{RUN}?split=train&step=60&view=text",
     f"{RUN}?split=train&step=60&view=tokens", f"{RUN}?split=train&step=60&view=tokens&as=table",
-    f"{RUN}?split=train&step=60&view=tokens&as=update", f"{RUN}/tokens", f"{RUN}?split=train&step=60&view=raw", f"{RUN}?split=train&step=60&mode=samples",
+    f"{RUN}?split=train&step=60&view=tokens&as=update", f"{RUN}/tokens", f"{RUN}?split=train&step=60&view=raw",
+    f"{RUN}?split=train&step=60&mode=samples",
     f"{RUN}?split=train&step=60&mode=table", f"{RUN}/discarded?split=train&step=89", f"{RUN}/evals", f"{RUN}/report",
     f"{RUN}/run", f"{RUN}/problems", "search", "bookmarks", "settings",
 )  # fmt: skip

@@ -194,7 +194,7 @@ def _completions(folder: str, link_root: str) -> list[FolderEntry]:
 
 
 def _of_other_names(folder: str, link_root: str) -> list[FolderEntry]:
-    """Files of TRL under other names; where the first few are none, none is looked for."""
+    """Files of TRL under other names; without any among the first few, there is no search."""
     listed = files(folder, link_root, (".parquet",))
     if not any(map(_is_whole, TRL().first_records([one.location for one in listed[:2]]))):
         return []

@@ -23,7 +23,7 @@ BEGINNING = 4096
 """How many values to look at first for one that may be frequent."""
 
 LONG = 256
-"""Tokens of a sample from which on samples are looked at one by one."""
+"""Samples with more tokens are looked at one by one."""
 
 Places = NDArray[np.intp]
 Word: TypeAlias = int | str | None
