@@ -117,7 +117,8 @@ class Harbor(NumberedFormat):
                 break
             documents.append(_document(following))
         steps = [step for one in documents for step in one["steps"]]
-        subagents = [sub for one in documents for sub in one.get("subagent_trajectories") or ()]
+        listed = (one.get("subagent_trajectories") for one in documents)
+        subagents = [sub for some in listed if isinstance(some, list) for sub in some]
         result = read_json(_trial_file(location, RESULT))
         yield 0, documents[-1] | {
             "steps": steps, "subagent_trajectories": subagents, "_result": result if isinstance(result, dict) else {},
