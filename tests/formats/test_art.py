@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Problem
@@ -115,3 +116,15 @@ def test_files_under_other_names_are_taken_for_what_they_hold(tmp_path: Path) ->
     shutil.copy(MODEL / "trajectories/val/0002.parquet", tmp_path / "copy.parquet")
     run = only_run(tmp_path)
     assert (run.format, len(rows(run))) == ("art", 16)
+
+
+def test_ids_of_rows_that_generic_made_open_the_same_samples(tmp_path: Path) -> None:
+    shutil.copytree(MODEL / "trajectories" / "val", tmp_path / "val")
+    with rolloupe.open(tmp_path / "val", format="generic", index_dir=tmp_path / "a") as before:
+        old = {sample.id: before[0].texts(sample.id) for sample in before[0].samples()}
+    with rolloupe.open(tmp_path / "val", index_dir=tmp_path / "b") as after:
+        assert (after[0].format, len(old)) == ("art", 16)
+        for name, texts in old.items():
+            now = after[0].texts(name)
+            assert now.key.index == name.rpartition("/")[2] and now.prompt == texts.prompt
+            assert now.response.startswith(texts.response[:40])  # in which generic shows no calls

@@ -23,9 +23,11 @@ T = TypeVar("T")
 _INDEX = re.compile(r"(?P<file>.+):(?P<start>[0-9]{1,18})", re.DOTALL)
 
 AT_PLACES = """
-SELECT nth, split, step, grp, idx FROM rows JOIN asked ON source = own_file AND byte_start = own_start
-ORDER BY nth, part DESC
+SELECT nth, split, step, grp, idx
+FROM rows JOIN asked ON source = own_file AND (byte_start = own_start OR ends_with(idx, own_end))
+ORDER BY nth, ends_with(idx, own_end), part DESC
 """
+"""The last row of each counts: of a table, `own_start` is the number of a row, which is at the end of its index too."""
 
 
 def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleKey]:
@@ -36,7 +38,8 @@ def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, Samp
         return {}
     former = list(places)
     files, starts = zip(*places.values(), strict=True)
-    places_table = pa.table({"nth": range(len(former)), "own_file": files, "own_start": starts})
+    columns = {"nth": range(len(former)), "own_file": files, "own_start": starts}
+    places_table = pa.table(columns | {"own_end": [f":{start}" for start in starts]})
     answer = database.ask(run, Question(pieces, AT_PLACES, tables={"asked": places_table}))
     return {former[nth]: SampleKey(*key) for nth, *key in answer}
 
