@@ -14,6 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.query.run import trainer_metrics
 from rolloupe.record.files import launches
 from rolloupe.server.app import App
+from rolloupe.server.routes.charts import curves
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
 
 
@@ -254,6 +255,23 @@ def test_alarms_name_the_samples_that_show_them_and_checkpoints_and_resumes_thei
     (alarm,) = reply["alarms"]
     assert (alarm["rule"], alarm["severity"], alarm["first_step"], alarm["last_step"]) == ("not_finite", "error", 4, 4)
     assert reply["rules"] > 10 and alarm["words"]
+
+
+def test_replies_say_how_many_alarms_and_marks_they_leave_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for step in range(40):
+            recorder.sample(step=step, prompt="p", response="r", reward=1.0)
+            recorder.metrics(step, {"loss": float("nan") if step == 4 else 0.5, "kl": 9.0 if step in (20, 30) else 0.1})
+        for step in range(5):
+            recorder.checkpoint(str(step), step=step, paths={})
+    monkeypatch.setattr(curves, "MAX_ALARMS", 1)
+    monkeypatch.setattr(curves, "MAX_LANDMARKS", 2)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        alarms = get(app, f"/api/runs/{run_id(app)}/alarms").json
+        marks = get(app, f"/api/runs/{run_id(app)}/landmarks").json
+    assert [one["rule"] for one in alarms["alarms"]] == ["not_finite"] and alarms["left_out"] == 2
+    assert [one["step"] for one in marks["saved"]] == [3, 4] and marks["left_out"] == 3
 
 
 def test_distributions_over_the_steps_and_at_one(app: App) -> None:

@@ -370,6 +370,8 @@ export interface AlarmsReply {
   /** How many rules looked. */
   rules: number;
   alarms: AlarmItem[];
+  /** Number of further alarms, which are not in the list. */
+  left_out: number;
 }
 
 /** A checkpoint, and its step. */
@@ -392,6 +394,8 @@ export interface LandmarksReply {
   run: string;
   saved: SavedItem[];
   resumed: ResumedItem[];
+  /** Number of earlier ones, which are in no list. */
+  left_out: number;
 }
 
 /** The answer: for each run, in the order of the request, every curve in that order. */

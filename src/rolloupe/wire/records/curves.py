@@ -190,6 +190,8 @@ class AlarmsReply(Struct, kw_only=True):
     rules: int
     """How many rules looked."""
     alarms: list[AlarmItem]
+    left_out: int
+    """Number of further alarms, which are not in the list."""
 
 
 class SavedItem(Struct, kw_only=True):
@@ -215,6 +217,8 @@ class LandmarksReply(Struct, kw_only=True):
     run: str
     saved: list[SavedItem]
     resumed: list[ResumedItem]
+    left_out: int
+    """Number of earlier ones, which are in no list."""
 
 
 class CurvesReply(Struct, kw_only=True):

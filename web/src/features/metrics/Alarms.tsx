@@ -2,7 +2,7 @@
 
 import type { AlarmItem, AlarmsReply, CatalogueEntry } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
-import { figure } from "../../lib/numbers/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
@@ -41,6 +41,9 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
             />
           ))}
         </ul>
+      )}
+      {reply !== null && reply.left_out > 0 && (
+        <p class={style["quiet"]}>{count(reply.left_out, "further alarm")} left out.</p>
       )}
       <SwitchedOff run={run} />
     </>

@@ -137,7 +137,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
   const off = rulesOff(session.run.now.value?.id ?? "");
   const rules = [...off.keys()].join(" ");
   const raised = useMemo(() => alarms.filter(({ rule }) => !rules.split(" ").includes(rule)), [alarms, rules]);
-  const landmarks = useLandmarks(raised);
+  const { landmarks, leftOut } = useLandmarks(raised);
   const { curvesOf, groups, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
@@ -153,7 +153,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
           <Usual />
         </State>
       )}
-      {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarks} />}
+      {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarks} leftOut={leftOut} />}
       <div class={style["sections"]}>
         {sectionsOf(placed).map(({ name, entries }) => (
           <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>

@@ -74,6 +74,7 @@ async def alarms(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
 
     def make() -> wire.AlarmsReply:
+        raised = insight.check(insight.RunCurves(run))
         found = [
             wire.AlarmItem(
                 rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
@@ -81,9 +82,10 @@ async def alarms(request: Request) -> Response:
                 sort=alarm.sort, descending=alarm.descending,
                 curves=[wire.AlarmCurve(kind=one.kind, name=one.name, source=one.source) for one in alarm.curves],
             )
-            for rule, alarm in insight.check(insight.RunCurves(run))[:MAX_ALARMS]
+            for rule, alarm in raised[:MAX_ALARMS]
         ]  # fmt: skip
-        return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found)
+        left_out = max(0, len(raised) - MAX_ALARMS)
+        return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found, left_out=left_out)
 
     version = await context.in_thread(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -99,6 +101,7 @@ async def landmarks(request: Request) -> Response:
             run=run.id,
             saved=[wire.SavedItem(step=one.step, name=one.name) for one in found.saved[-MAX_LANDMARKS:]],
             resumed=[wire.ResumedItem(**one._asdict()) for one in found.resumed[-MAX_LANDMARKS:]],
+            left_out=sum(max(0, len(some) - MAX_LANDMARKS) for some in found),
         )
 
     return await context.replies.fresh(request, make)

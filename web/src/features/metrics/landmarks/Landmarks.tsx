@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Place } from "../../../lib/address/address";
+import { count } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { useRoving } from "../../../ui/hooks/useRoving";
@@ -78,7 +79,7 @@ export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
 const WORDS = { saved: "checkpoint", resumed: "resume", hint: "hint", error: "error" };
 
 /** The meaning of each kind of mark in the charts. */
-export function MarkKinds({ landmarks }: { landmarks: readonly Landmark[] }) {
+export function MarkKinds({ landmarks, leftOut }: { landmarks: readonly Landmark[]; leftOut: number }) {
   const kinds = Object.entries(WORDS).filter(([kind]) => landmarks.some((one) => one.kind === kind));
   return kinds.length === 0 ? null : (
     <ul class={style["kinds"]} aria-label="Marks at the foot of charts">
@@ -88,6 +89,7 @@ export function MarkKinds({ landmarks }: { landmarks: readonly Landmark[] }) {
           {words}
         </li>
       ))}
+      {leftOut > 0 && <li>{count(leftOut, "earlier mark")} left out</li>}
     </ul>
   );
 }

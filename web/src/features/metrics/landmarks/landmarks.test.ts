@@ -23,6 +23,7 @@ const reply = (checkpoints: { step: number; name: string }[]) => ({
   run: "r",
   saved: checkpoints,
   resumed: [{ step: 41, launch: 2, again: 3 }],
+  left_out: 0,
 });
 
 describe("landmarks at the foot of a chart", () => {
@@ -62,7 +63,7 @@ describe("landmarks at the foot of a chart", () => {
   });
 
   it("stand where their step is, whatever is across, and nowhere beyond the range", () => {
-    const found = landmarksOf({ run: "r", saved: saved(1, 3, 9), resumed: [] }, []);
+    const found = landmarksOf({ run: "r", saved: saved(1, 3, 9), resumed: [], left_out: 0 }, []);
     const places = (frame = { left: 0, width: 300, low: 0, high: 30 }) =>
       spotsOf(found, { steps: [0, 1, 2], x: [0, 10, 30] }, frame).map(({ px }) => px);
     expect(places()).toEqual([100, 300]);

@@ -7,8 +7,10 @@ import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { type Landmark, landmarksOf } from "./landmarks";
 
-export function useLandmarks(alarms: readonly AlarmItem[]): readonly Landmark[] {
+/** The landmarks, and how many earlier ones the server left out. */
+export function useLandmarks(alarms: readonly AlarmItem[]): { landmarks: readonly Landmark[]; leftOut: number } {
   const run = useSession().run.now.value;
   const { value } = useFollowed(run?.id ?? null, run?.version ?? "", () => getLandmarks(run?.id ?? ""));
-  return useMemo(() => landmarksOf(value, alarms), [value, alarms]);
+  const landmarks = useMemo(() => landmarksOf(value, alarms), [value, alarms]);
+  return { landmarks, leftOut: value?.left_out ?? 0 };
 }
