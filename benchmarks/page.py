@@ -15,6 +15,7 @@ import argparse
 import math
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,7 +26,9 @@ from typing import NamedTuple
 
 from playwright.sync_api import Page, Response, sync_playwright
 
-CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-headless-shell"))), "chromium"
+)
 LIST = r"/(groups|samples)\?"
 READY = "fetch('api/runs').then(got => got.json()).then(({runs}) => runs.every(run => run.progress.phase === 'ready'))"
 SHOWN = """before => {

@@ -13,6 +13,7 @@ colour, and nothing else.
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,9 @@ from playwright.sync_api import Page, sync_playwright
 
 from rolloupe.record import Recorder
 
-CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-headless-shell"))), "chromium"
+)
 SIZES = (32_768, 131_072)
 PAINT_AIMS_MS = {32_768: 300, 131_072: 600}
 AIMS_MS = {"colours": 100, "pointer": 4, "frame gap": 50}
