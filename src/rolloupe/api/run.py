@@ -147,6 +147,10 @@ class Run:
 
     # Curves and token series
 
+    def curve(self, curve: "CurveQuery", *, points: int | None = None) -> "Curve":
+        """Return one curve; see `curves`."""
+        return self.curves([curve], points=points)[0]
+
     def curves(self, curves: "Sequence[CurveQuery]", *, points: int | None = None) -> "list[Curve]":
         """Return several curves: numbers of samples, trainer metrics, evaluations, shares or token series, by step.
 

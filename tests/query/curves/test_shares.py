@@ -30,7 +30,7 @@ def record(folder: Path) -> None:
 
 
 def values(run: rolloupe.Run, query: CurveQuery) -> pd.Series:
-    (curve,) = run.curves([query])
+    curve = run.curve(query)
     return pd.Series(curve.values, index=curve.steps)
 
 
