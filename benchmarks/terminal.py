@@ -1,6 +1,10 @@
 """How quickly the terminal shows a run, through a pseudo-terminal: `python -m benchmarks.terminal RUN`.
 
-Prints the seconds from the shell to the first sample, for the next sample and for another step, and the memory.
+Prints the seconds from the shell to the first sample, for the next sample and for another step, and the memory, also
+after a search. With `--cold` each start has no index, and the keys are pressed while it is made; without, the first
+start makes it and does not count. A run of 10,000 files:
+
+    python benchmarks/generate.py RUN --steps 10000 --samples 8 --bytes 800
 """
 
 import argparse
@@ -13,7 +17,9 @@ import select
 import signal
 import statistics
 import struct
+import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Callable
@@ -100,9 +106,9 @@ def differs(shown: Callable[[str], str], before: str) -> Callable[[str], bool]:
     return lambda text: shown(text) not in ("", before)
 
 
-def measure(run: str, index_dir: str | None, keys: int) -> dict[str, float]:
-    place = ["--index-dir", index_dir] if index_dir else []
-    screen = Screen([sys.executable, "-m", "rolloupe", "tui", run, *place])
+def measure(run: str, index_dir: str, keys: int) -> dict[str, float]:
+    places = ["--index-dir", index_dir, "--state-dir", f"{index_dir}/state"]
+    screen = Screen([sys.executable, "-m", "rolloupe", "tui", run, *places])
     try:
         screen.until(position)
         first_s = time.perf_counter() - screen.began
@@ -117,28 +123,42 @@ def measure(run: str, index_dir: str | None, keys: int) -> dict[str, float]:
                 screen.press(key)
                 screen.until(differs(shown, before))
                 times[key].append(time.perf_counter() - began)
+        memory_mb = screen.memory_mb()
+        screen.press("/answer\r")
+        screen.until(lambda text: re.search(r"\d samples?  Enter", text), 120)
         return {
             "first_s": first_s,
             "next_median_s": statistics.median(times["n"]),
             "next_most_s": max(times["n"]),
             "step_median_s": statistics.median(times["P"]),
             "step_most_s": max(times["P"]),
-            "memory_mb": screen.memory_mb(),
+            "memory_mb": memory_mb,
+            "memory_after_search_mb": screen.memory_mb(),
         }
     finally:
         screen.close()
 
 
+def indexed(run: str, index_dir: str) -> None:
+    """Make the index."""
+    subprocess.run([sys.executable, "-m", "rolloupe", "index", run, "--index-dir", index_dir], check=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run")
-    parser.add_argument("--index-dir")
+    parser.add_argument("--index-dir", help="default: a new folder")
+    parser.add_argument("--cold", action="store_true", help="begin each time without an index")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--keys", type=int, default=20)
     options = parser.parse_args()
-    for _ in range(options.times):
-        measured = measure(options.run, options.index_dir, options.keys)
-        print(json.dumps({name: round(value, 4) for name, value in measured.items()}), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = options.index_dir or f"{folder}/kept"
+        if not options.cold:
+            indexed(options.run, kept)
+        for nth in range(options.times):
+            measured = measure(options.run, f"{folder}/{nth}" if options.cold else kept, options.keys)
+            print(json.dumps({name: round(value, 4) for name, value in measured.items()}), flush=True)
 
 
 if __name__ == "__main__":
