@@ -71,6 +71,14 @@ def test_json_lines_of_other_writers_have_them_too(tmp_path: Path) -> None:
     sample = run.sample(item.key)
     assert sample.top_logprobs == [[("a", -1.0), ("b", -2.0)], [("x", -0.5), ("18", -3.0)]]
     assert "top_logprobs" not in sample.extra
+    choice = {"content": [openai, {"token": "x", "logprob": -0.5, "top_logprobs": []}], "refusal": None}
+    row = {"prompt": "p", "response": "ax", "reward": 1, "logprobs": choice}
+    (tmp_path / "other.jsonl").write_text(json.dumps(row) + "\n")
+    run = opened(tmp_path / "other.jsonl")
+    (item,) = run.samples()
+    sample = run.sample(item.key)
+    assert sample.top_logprobs == [[("a", -1.0), ("b", -2.0)], []] and not sample.extra
+    assert sample.tokens["text"].to_pylist() == ["a", "x"] and sample.tokens["logprobs"].to_pylist() == [-1.0, -0.5]
 
 
 def test_bad_values_are_left_out_and_counted_and_so_is_what_is_beyond_twenty(tmp_path: Path) -> None:

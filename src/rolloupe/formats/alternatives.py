@@ -11,9 +11,12 @@ from operator import itemgetter
 from typing import Any
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import MOST_ALTERNATIVES
 
 Alternatives = list[list[tuple[str, float]]]
+
+STRINGS = "token_strings"
 
 _BY_LOGPROB = itemgetter(1)
 
@@ -26,6 +29,20 @@ def alternatives_of(value: object) -> Alternatives:
     """
     entries = value if isinstance(value, list) else []
     return [_of_token(entry) for entry in entries]
+
+
+def with_lists(record: Record) -> Record:
+    """Return a record whose `logprobs`, if they are those of a choice of OpenAI's chat completions, are lists.
+
+    They become `logprobs`, `top_logprobs` and `token_strings`, what is no text as an empty one.
+    """
+    choice = record.get("logprobs")
+    content = choice.get("content") if isinstance(choice, dict) else None
+    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+        return record
+    strings = [token if isinstance(token := entry.get("token"), str) else "" for entry in content]
+    logprobs = [entry.get("logprob") for entry in content]
+    return {"top_logprobs": content, **record, "logprobs": logprobs, STRINGS: strings}
 
 
 def _of_token(entry: Any) -> list[tuple[str, float]]:

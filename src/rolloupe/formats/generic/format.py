@@ -87,6 +87,7 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
         ),
         ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
         ("`loss_mask`, `attention_mask` as lists", "0 for a token that was not trained, or padding: no values there"),
+        ("`logprobs` as an object with `content`, as in OpenAI's API", "`logprobs`, token strings and alternatives"),
         ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
         ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),

@@ -3,7 +3,7 @@
 import re
 
 from rolloupe import tokens
-from rolloupe.formats.alternatives import alternatives_of
+from rolloupe.formats.alternatives import STRINGS, alternatives_of, with_lists
 from rolloupe.formats.generic.keys import SERIES, Roles, is_aside, may_be_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import stem
@@ -58,7 +58,7 @@ class NamedRows(RecordFormat):
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
-            has_series=bool(_arrays(roles, record)),
+            has_series=bool(_arrays(roles, with_lists(record))),
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
             messages=fields.chat(response_value),
@@ -71,13 +71,15 @@ class NamedRows(RecordFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        roles = self.roles(record)
+        roles, opened = self.roles(record), with_lists(record)
+        is_choice, record = opened is not record, opened
         prompt, response = roles.texts(record)
         arrays = _arrays(roles, record)
         sample = fields.sample_of(row, locator, prompt, response)
         sample.label = self.references(record).label
         sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
         sample.series, sample.notes = _series(arrays)
+        sample.token_strings = record.pop(STRINGS) if is_choice else []
         sample.extra = {
             key: fields.showable(value)
             for key, value in record.items()
