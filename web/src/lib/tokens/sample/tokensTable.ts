@@ -1,4 +1,4 @@
-/** All tokens of a sample with every series, as lines for a spreadsheet; `rolloupe tokens --csv` writes the same. */
+/** All tokens of a sample with every series, in the columns of `rolloupe tokens --csv`, without alternatives. */
 
 import type { TokenSample } from "./tokenSample";
 
@@ -16,7 +16,7 @@ export function tokensTable(tokens: TokenSample, between: "," | "\t"): string {
         String(tokens.id(token) ?? ""),
         harmless(tokens.text(token) ?? ""),
         harmless(role),
-        tokens.trained[token] === 1 ? "1" : "0",
+        String(tokens.trained[token] === 1),
         ...tokens.series.map(({ values }) => value(values[token])),
       ]);
   return lines.map((fields) => `${fields.map((field) => quoted(field, between)).join(between)}\r\n`).join("");
