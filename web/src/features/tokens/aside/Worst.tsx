@@ -77,7 +77,7 @@ function OfSample({ tokens, series, range }: Props) {
           </thead>
           <tbody ref={body}>
             {rows.map((token) => (
-              <tr key={token} data-token={token} aria-current={token === here ? "true" : undefined}>
+              <tr key={token} aria-current={token === here ? "true" : undefined}>
                 <td>
                   <button
                     type="button"

@@ -20,13 +20,13 @@ export function pointing(look: Session["tokenLook"], token: number) {
 /** Mark the row of the token that the pointer or the keys are at, without drawing the table again. */
 export function usePointedRow(body: RefObject<HTMLElement | null>, rows: readonly number[]): void {
   const { tokenLook: look } = useSession();
-  useEffect(
-    () =>
-      effect(() => {
-        const token = look.current.value?.token;
-        for (const row of body.current?.children ?? [])
-          row.toggleAttribute("data-pointed", row.getAttribute("data-token") === String(token));
-      }),
-    [body, look, rows],
-  );
+  useEffect(() => {
+    let marked: Element | null | undefined;
+    return effect(() => {
+      const token = look.current.value?.token;
+      marked?.removeAttribute("data-pointed");
+      marked = token !== undefined && rows.includes(token) ? body.current?.children[rows.indexOf(token)] : null;
+      marked?.setAttribute("data-pointed", "");
+    });
+  }, [body, look, rows]);
 }

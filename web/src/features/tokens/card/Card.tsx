@@ -87,7 +87,9 @@ export function Card({ tokens, elementOf, scroller }: Props) {
         {tokens.series.map(({ name, title, about, values }) => (
           <div key={name} title={harmless(about)} data-current={name === look.drawn.value?.series.name}>
             <dt>{harmless(title || name)}</dt>
-            <dd title={exact(values[at.token])}>{closeUp(name, values[at.token], isExact)}</dd>
+            <dd title={at.by === "pointer" ? undefined : exact(values[at.token])}>
+              {closeUp(name, values[at.token], isExact)}
+            </dd>
           </div>
         ))}
       </dl>

@@ -1,6 +1,6 @@
 /** All tokens of the sample at once: a row for each series that says much, and as many cells as there is room for. */
 
-import { useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { count } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { type HeatRow, heatRow, telling } from "../../../lib/tokens/strip/heat";
@@ -34,13 +34,16 @@ export function HeatView({ tokens, width }: Props) {
   const except = look.drawn.value?.series.name ?? "";
   const rows = useMemo(() => telling(tokens, most, except), [tokens, most, except]);
   const [scales, scheme] = [place.field.scales.value, useScheme()];
+  const end = useRef<(() => void) | null>(null);
   useAfterFrame(() => {
+    end.current?.();
     if (canvas.current !== null)
-      drawHeat(
+      end.current = drawHeat(
         canvas.current,
-        rows.map((series) => rowOf(look, tokens, series, width)),
+        rows.map((series) => () => rowOf(look, tokens, series, width)),
       );
   }, [tokens, rows, scales, width, scheme]);
+  useEffect(() => () => end.current?.(), []);
   if (rows.length === 0) return null;
   const names = rows.map((series) => harmless(series.title || series.name));
   return (
@@ -78,6 +81,15 @@ function rowAt(look: Look, rows: readonly Series[], { offsetY }: PointerEvent): 
   return series === undefined ? null : { series, scale: look.scaleOf(series) };
 }
 
+/** The rows of series are kept: another colour changes at most two of them. */
+const known = new WeakMap<Series, { key: string; row: HeatRow }>();
+
 function rowOf(look: Look, tokens: TokenSample, series: Series, width: number): HeatRow {
-  return heatRow(series, tokens, look.scaleOf(series), Math.floor(width), look.isUsual(series));
+  const [scale, isUsual] = [look.scaleOf(series), look.isUsual(series)];
+  const key = JSON.stringify([width, isUsual, scale, tokens.first, tokens.count]);
+  const before = known.get(series);
+  if (before?.key === key) return before.row;
+  const row = heatRow(series, tokens, scale, Math.floor(width), isUsual);
+  known.set(series, { key, row });
+  return row;
 }

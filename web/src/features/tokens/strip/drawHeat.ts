@@ -9,24 +9,44 @@ const GAP_PX = 3;
 /** What stands out a little can be seen. */
 const FAINTEST = 0.12;
 
-export function drawHeat(canvas: HTMLCanvasElement, rows: readonly HeatRow[]): void {
-  const [context, parent] = [contextOf(canvas), canvas.parentElement];
-  if (context === null || parent === null) return;
-  const ink = inksOf(parent);
-  for (const [place, { levels, isTwoSided }] of rows.entries()) {
-    const cell = canvas.clientWidth / levels.length;
-    for (const [at, level] of levels.entries()) {
-      if (level === NO_LEVEL) continue;
-      const strength = Math.abs(level) / LEVELS;
-      context.globalAlpha = level === 0 ? 1 : FAINTEST + (1 - FAINTEST) * strength;
-      context.fillStyle = ink(
-        level === 0 ? "--line-1" : !isTwoSided ? "--seq-full" : level < 0 ? "--div-neg" : "--div-pos",
-      );
-      const [left, right] = [Math.floor(at * cell), Math.floor((at + 1) * cell)];
-      const gap = cell > 3 ? 1 : 0;
-      // Cells without a tint are a line, so that a row is seen where it has values.
-      if (level === 0) context.fillRect(left, place * ROW_PX + (ROW_PX - GAP_PX) / 2 - 0.5, right - left, 1);
-      else context.fillRect(left, place * ROW_PX, right - left - gap, ROW_PX - GAP_PX);
-    }
+/** The text and its colours are on the screen by then. */
+const LATER_MS = 100;
+
+/** Draw one row after another, each in a task of its own, a little later; returns a function that ends this. */
+export function drawHeat(canvas: HTMLCanvasElement, rows: readonly (() => HeatRow)[]): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const begin = (): void => {
+    const [context, parent] = [contextOf(canvas), canvas.parentElement];
+    if (context === null || parent === null) return;
+    const ink = inksOf(parent);
+    const drawFrom = (place: number): void => {
+      const row = rows[place];
+      if (row === undefined) return;
+      drawRow(context, ink, row(), { top: place * ROW_PX, width: canvas.clientWidth });
+      timer = setTimeout(() => drawFrom(place + 1));
+    };
+    drawFrom(0);
+  };
+  timer = setTimeout(begin, LATER_MS);
+  return () => clearTimeout(timer);
+}
+
+function drawRow(
+  context: CanvasRenderingContext2D,
+  ink: ReturnType<typeof inksOf>,
+  { levels, isTwoSided }: HeatRow,
+  { top, width }: { top: number; width: number },
+): void {
+  const cell = width / levels.length;
+  const gap = cell > 3 ? 1 : 0;
+  for (const [at, level] of levels.entries()) {
+    if (level === NO_LEVEL) continue;
+    const [left, right] = [Math.floor(at * cell), Math.floor((at + 1) * cell)];
+    const hue = !isTwoSided ? "--seq-full" : level < 0 ? "--div-neg" : "--div-pos";
+    context.globalAlpha = level === 0 ? 1 : FAINTEST + ((1 - FAINTEST) * Math.abs(level)) / LEVELS;
+    context.fillStyle = ink(level === 0 ? "--line-1" : hue);
+    // Cells without a tint are a line, so that a row is seen where it has values.
+    if (level === 0) context.fillRect(left, top + (ROW_PX - GAP_PX) / 2 - 0.5, right - left, 1);
+    else context.fillRect(left, top, right - left - gap, ROW_PX - GAP_PX);
   }
 }

@@ -1,7 +1,7 @@
 /** Series as rows of a heat map that shows all tokens at once, in as many cells as there is room for. */
 
 import { FLAGS, FIRST, type Series, type TokenSample } from "../sample/tokenSample";
-import { levelOf, SAME, scaleOf, sorted, strengthOf, type TokenScale, usualScale } from "../scale";
+import { levelOf, SAME, scaleOf, sorted, type TokenScale, usualScale } from "../scale";
 import { columnOf } from "./strip";
 
 /** What a row shows: a level in each cell, `NO_LEVEL` without a value. */
@@ -18,38 +18,41 @@ const CROWDED = 4;
  * many tokens, what stands out does so among these worst values, and not among all.
  */
 export function heatRow(
-  series: Series,
-  tokens: TokenSample,
+  { name, values: all }: Series,
+  { first, count, trained }: Pick<TokenSample, "first" | "count" | "trained">,
   scale: TokenScale,
   most: number,
   isUsual: boolean,
 ): HeatRow {
-  const { first, count } = tokens;
   const cells = Math.max(1, Math.min(count - first, most));
+  const values = worstOf(all.subarray(first, count), trained.subarray(first, count), scale, cells);
   const isCrowded = isUsual && count - first > CROWDED * cells;
-  const whole = scaleOf(tokens.ordered(series), { kind: scale.kind, ends: "all", low: NaN, high: NaN }, series.name);
-  const values = worstOf(series.values.subarray(first, count), tokens.trained.subarray(first, count), whole, cells);
   const own = isCrowded
     ? scaleOf(
         sorted(values, () => true),
         usualScale(scale.kind),
-        series.name,
+        name,
       )
     : scale;
   return { levels: Int8Array.from(values, (value) => levelOf(own, value)), isTwoSided: own.middle !== null };
 }
 
-/** In each cell the value of a trained token whose tint is strongest; NaN without one. */
-export function worstOf(values: Float64Array, trained: Uint8Array, scale: TokenScale, cells: number): Float64Array {
+/** In each cell the value of a trained token that is furthest to the side where tints grow; NaN without one. */
+export function worstOf(
+  values: Float64Array,
+  trained: Uint8Array,
+  { middle, isDown }: TokenScale,
+  cells: number,
+): Float64Array {
   const found = new Float64Array(cells).fill(NaN);
-  const strengths = new Float64Array(cells).fill(-1);
+  const furthest = new Float64Array(cells).fill(-Infinity);
   for (let token = 0; token < trained.length; token += 1) {
-    if (trained[token] !== 1) continue;
     const value = values[token] ?? NaN;
-    const strength = Math.abs(strengthOf(scale, value));
+    if (trained[token] !== 1 || Number.isNaN(value)) continue;
+    const far = middle === null ? (isDown ? -value : value) : Math.abs(middle === 1 ? Math.log(value) : value);
     const cell = columnOf(token, trained.length, cells);
-    if (!(strength > (strengths[cell] ?? 0))) continue;
-    strengths[cell] = strength;
+    if (!(far >= (furthest[cell] ?? 0))) continue;
+    furthest[cell] = far;
     found[cell] = value;
   }
   return found;
