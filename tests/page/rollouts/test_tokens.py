@@ -343,7 +343,7 @@ def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens:
     box = heat.bounding_box()
     assert box is not None
     painted = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(part => part !== 0)"
-    heat.locator("canvas").evaluate_handle(f"async c => {{ while (!({painted})(c)) await new Promise(setTimeout); }}")
+    tokens.wait_for_function(painted, arg=heat.locator("canvas").element_handle())
     tokens.mouse.click(box["x"] + box["width"] - 2, box["y"] + 2)
     last = int(table.get_attribute("aria-colcount") or 0) - 2
     expect(tokens).to_have_url(re.compile(f"token={last}$"))
@@ -399,6 +399,9 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
         re.compile(r"advantage 0 *\d"), re.compile(r"not trained *\d"), re.compile(r"the second rule differs *[1-9]"),
     ])  # fmt: skip
     expect(tokens.get_by_role("slider", name="Update by DAPO by position")).to_be_visible()
+    heat = tokens.get_by_role("img", name=re.compile("^All [0-9]+ tokens at once: Mismatch KL, "))
+    hues = "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    tokens.wait_for_function(f"c => ({hues})(c) > 8", arg=heat.locator("canvas").element_handle())
     expect(tokens.get_by_role("region", name="By role")).to_contain_text("assistant")
     tokens.keyboard.press("Escape")
     tokens.locator("[data-at][class*=first]").first.hover()

@@ -37,11 +37,12 @@ export function HeatView({ tokens, width }: Props) {
   const end = useRef<(() => void) | null>(null);
   useAfterFrame(() => {
     end.current?.();
-    if (canvas.current !== null)
-      end.current = drawHeat(
-        canvas.current,
-        rows.map((series) => () => rowOf(look, tokens, series, width)),
-      );
+    const element = canvas.current;
+    if (element === null) return;
+    end.current = drawHeat(
+      element,
+      rows.map((series) => () => rowOf(look, tokens, series, element.clientWidth)),
+    );
   }, [tokens, rows, scales, width, scheme]);
   useEffect(() => () => end.current?.(), []);
   if (rows.length === 0) return null;

@@ -30,6 +30,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   const [width, setWidth] = useState(0);
   const scheme = useScheme();
   const drawn = look.drawn.value;
+  const isDrawn = drawn !== null;
   const flags = useComputed(() => flagsOf(session)).value;
   useLayoutEffect(() => {
     const element = canvas.current;
@@ -37,7 +38,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
     return () => observer.disconnect();
-  }, []);
+  }, [isDrawn]);
   useAfterFrame(() => {
     if (canvas.current === null || drawn === null) return;
     const { series, scale } = drawn;
