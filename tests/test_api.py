@@ -53,11 +53,12 @@ def test_the_runs_are_a_sequence(many: Runs) -> None:
         "eval_poem_task",
         "gen_train_toy",
         "relax",
+        "tiny-grpo-conv",
         "tiny_grpo",
         "trl",
         "verl_math",
     ]
-    assert (len(many), many[0], many[:2]) == (6, many.runs[0], many.runs[:2])
+    assert (len(many), many[0], many[:2]) == (7, many.runs[0], many.runs[:2])
     assert many.run("verl_math").format == "verl"
     assert many.runs[0] in many
     assert repr(many.run("relax")).startswith("<Run 'relax' (relax) at ")
@@ -71,7 +72,7 @@ def test_the_only_run_answers_directly(one: Runs) -> None:
 
 
 def test_of_several_runs_none_answers_and_all_are_named(many: Runs) -> None:
-    with pytest.raises(NotFound, match=r"there are 6 runs; .*eval_poem_task.*verl_math"):
+    with pytest.raises(NotFound, match=r"there are 7 runs; .*eval_poem_task.*verl_math"):
         many.steps()
     with pytest.raises(NotFound, match="no run 'other'"):
         many.run("other")

@@ -30,7 +30,7 @@ def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path:
     (tmp_path / "rollout_0.pt").write_bytes(b"\x80\x02")
     done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", tmp_path / "index")
     assert (done.code, done.err) == (0, "")
-    for word in ("Recognised: 6 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
+    for word in ("Recognised: 7 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
                  "no problems", "Not read: 1 place", "unpickles", str(tmp_path / "index"), f"rolloupe {__version__}",
                  "duckdb"):  # fmt: skip
         assert word in done.out
