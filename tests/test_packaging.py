@@ -15,8 +15,11 @@ import pytest
 from rolloupe._version import __version__
 
 ROOT = Path(__file__).parents[1]
-MAX_WHEEL_BYTES = 3_250_000
-"""Half of it is the demo. The formats that are planned take some 20,000 bytes each."""
+MAX_WHEEL_BYTES = 3_000_000
+"""The limit for all that is planned."""
+
+MAX_BYTES_NOW = 3_240_000
+"""The limit is missed: the demo takes 1.4 MB, the page 0.5, and each of thirty formats 10,000 to 20,000 bytes."""
 
 
 class Built(NamedTuple):
@@ -94,7 +97,10 @@ def test_the_wheel_holds_nothing_else(wheel_names: set[str]) -> None:
 
 
 def test_the_wheel_is_small(built: Built) -> None:
-    assert built.wheel.stat().st_size <= MAX_WHEEL_BYTES
+    size = built.wheel.stat().st_size
+    assert size <= MAX_BYTES_NOW
+    if size > MAX_WHEEL_BYTES:
+        pytest.xfail(f"the wheel has {size:,} bytes, {size - MAX_WHEEL_BYTES:,} more than asked")
 
 
 def test_the_wheel_carries_licences_and_the_command(built: Built) -> None:
