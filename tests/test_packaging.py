@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 MAX_WHEEL_BYTES = 3_000_000
 """The limit for all that is planned."""
 
-MAX_BYTES_NOW = 3_240_000
+MAX_BYTES_NOW = 3_250_000
 """The limit is missed: the demo takes 1.4 MB, the page 0.5, and each of thirty formats 10,000 to 20,000 bytes."""
 
 

@@ -81,6 +81,7 @@ def test_the_commands_read_the_example(quill: Path, tmp_path: Path) -> None:
     assert "native, quill, telescope" in unknown.stderr
 
 
+@pytest.mark.slow
 def test_the_example_keeps_the_contract(quill: Path) -> None:
     done = program(CONTRACT, str(quill))
     written, errors = done.communicate()

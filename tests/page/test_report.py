@@ -100,6 +100,7 @@ def test_a_policy_lets_its_own_script_run_and_nothing_else(report: Path) -> None
     assert report.read_text().count("<script") == 3  # the licences, the data, and the script
 
 
+@pytest.mark.slow
 def test_a_long_sample_is_whole_and_what_the_file_lacks_is_named(page: Page, tmp_path: Path) -> None:
     asked: list[str] = []
     faults: list[str] = []
@@ -233,6 +234,7 @@ def test_a_file_weighs_what_its_numbers_and_texts_do(tmp_path: Path) -> None:
     assert done.size_bytes <= 6 * TOKENS * len(series) + 1.2 * text_bytes + 500_000
 
 
+@pytest.mark.slow
 def test_an_alternative_of_a_token_weighs_as_much_as_a_value(tmp_path: Path) -> None:
     random, tokens, most = np.random.default_rng(7), 4096, 5
     words = [f" {word}" for word in random.integers(0, 5000, tokens)]

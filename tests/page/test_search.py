@@ -172,6 +172,7 @@ def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: P
     assert page.evaluate("[...document.querySelectorAll('main, body')].every(e => e.scrollWidth <= e.clientWidth)")
 
 
+@pytest.mark.slow
 def test_a_logged_conversation_leads_into_the_report(page: Page, tmp_path: Path) -> None:
     with viewing(logged(tmp_path / "run"), index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)

@@ -101,6 +101,7 @@ def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer
     expect(dot).to_contain_text("following")
 
 
+@pytest.mark.slow
 def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
     page: Page, train: Path, tmp_path: Path
 ) -> None:

@@ -413,6 +413,7 @@ def test_leafing_is_one_way_back(page: Page, viewer: Viewer) -> None:
     assert page.evaluate("history.length") <= before + 1
 
 
+@pytest.mark.slow
 def test_a_run_that_begins_later_shows(page: Page, tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     with viewing(tmp_path / "root", index_dir=tmp_path / "index") as viewer:

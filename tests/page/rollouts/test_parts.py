@@ -14,6 +14,7 @@ from tests.page.support import Viewer, go
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_panes_fold_and_resize_and_remember_it(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + RICH)
     edge = wide.get_by_role("separator", name="Width of the list")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rolloupe import Recorder, query, tokens
 from rolloupe.demo import RUNS
@@ -501,12 +502,14 @@ def test_a_series_may_have_another_framework_s_name(short_grpo: Path, tmp_path: 
         run = library.runs[0]
         assert run.wait_all(60)
         item = query.samples(run, SampleQuery(limit=1)).samples[0]
+        group = SampleQuery(splits=(item.split,), step_min=item.key.step, step_max=item.key.step, group=item.group)
         for other, name in (("kl", "kl_k3"), ("rollout_log_probs", "logprobs"), ("ratio", "importance_ratio")):
-            for scope in (SampleQuery(), SampleQuery(splits=(item.split,), group=item.group)):
+            for scope in (SampleQuery(), group):
                 found = query.worst_tokens(run, scope, other)
                 assert found == query.worst_tokens(run, scope, name) and found.tokens and found.series == name
                 assert query.token_stats(run, scope, other) == query.token_stats(run, scope, name)
-            assert query.position_curves(run, SampleQuery(), other) == query.position_curves(run, SampleQuery(), name)
+            step = replace(group, group=None)
+            assert query.position_curves(run, step, other) == query.position_curves(run, step, name)
             assert query.worst_tokens_of(run, item.key, other) == query.worst_tokens_of(run, item.key, name) != []
             query.in_known_series(run, other)
         with pytest.raises(NotFound, match=r"no token series 'entropie' in run .*; it has: .*entropy"):
