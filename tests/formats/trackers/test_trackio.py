@@ -14,6 +14,7 @@ import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.model import Problem, RunInfo, SampleRow
+from rolloupe.text.names import digest
 from tests.formats.support import items, limit_contract, rows, samples
 from tests.formats.trackers.support import means
 from tests.index.support import eventually
@@ -129,7 +130,7 @@ def test_traces_and_validations_of_verl_are_one_run() -> None:
     assert [(turn.role, turn.origin) for turn in train[0].turns] == [("user", "prompt"), ("assistant", "response")]
     assert (len(train[0].token_ids), train[0].row.response_tokens) == (16, 8)
     assert [(one.name, one.offset, len(one.values)) for one in train[0].series] == [("loss_mask", 8, 8)]
-    assert train[0].row.metrics["num_turns"] == 4.0 and str(train[0].key) == "train/1/0/0"
+    assert train[0].row.metrics["num_turns"] == 4.0 and str(train[0].key) == "train/1/u10/0"
     assert (train[-1].row.status, train[-1].row.tags["exception_type"]) == ("error", "RuntimeError")
     validation = samples(run)[0]
     assert [turn.role for turn in validation.turns] == ["system", "user", "assistant"]
@@ -226,7 +227,22 @@ def test_ids_without_text_are_shown_as_ids(project: Any) -> None:
     )  # fmt: skip
     (sample,) = samples(only(path))
     assert (sample.response_text, sample.label, sample.row.status) == ("3 4", "42", "completed")
-    assert str(sample.key) == "eval/validation/2/4/1"
+    assert str(sample.key) == f"eval/validation/2/4-{digest(sample.row.prompt)}/1"
+
+
+def test_calls_of_verl_for_prompts_of_two_data_sets_are_two_groups(project: Any) -> None:
+    for prompt in ("of gsm8k", "of math"):
+        for n in (0, 1):
+            inputs = {"kwargs": {"raw_prompt": [{"role": "user", "content": prompt}]}}
+            path = project(
+                [CALC], op="ToolAgentLoop.run", inputs=inputs, output={"response_text": "a"}, sample_index=0,
+                rollout_n=n, step=1,
+            )  # fmt: skip
+    found = rows(only(path))
+    assert [(row.prompt, row.index) for row in found if row.group == found[0].group] == [
+        ("of gsm8k", "0"), ("of gsm8k", "1"),
+    ]  # fmt: skip
+    assert len({row.group for row in found}) == 2
 
 
 def test_old_databases_know_runs_by_name(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ class MLflow(DatabaseFormat):
         "[frameworks/trackers.md](frameworks/trackers.md) has the switches."
     )
     identity = (
-        "step = the tag `step`; group = `sample_index`; index = `rollout_n`. Split `train`, or `eval/validation` by "
-        "the tag `validate`."
+        "step = the tag `step`; group = `uid` among the inputs, else `sample_index` and a hash of the prompt; index = "
+        "`rollout_n`. Split `train`, or `eval/validation` by the tag `validate`."
     )
     reads = (
         ("`mlflow.spanInputs`, `mlflow.spanOutputs`", "turns, token ids, logprobs, the loss mask, the reward if any"),

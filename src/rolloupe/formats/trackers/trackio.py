@@ -45,10 +45,10 @@ class Trackio(DatabaseFormat):
     )
     identity = (
         "step = `step` or `global_step` of a trace or of a table's row, else `train/global_step` of the row, else "
-        "trackio's own count; group = `group_id`, `group_index`, `trajectory_index`, of verl's traces `sample_index`, "
-        "else a hash of the prompt; index = `sample_index`, of verl's traces `rollout_n`, else the place in the "
-        "database. Split `train`; `eval/NAME` by `split`, `mode`, `validate` or the trace's key, of TRL's tables by "
-        "the metrics logged just before."
+        "trackio's own count; group = `group_id`, `group_index`, `trajectory_index`, of verl's traces `uid` or "
+        "`sample_index` with a hash of the prompt, else that hash; index = `sample_index`, of verl's traces "
+        "`rollout_n`, else the place in the database. Split `train`; `eval/NAME` by `split`, `mode`, `validate` or the "
+        "trace's key, of TRL's tables by the metrics logged just before."
     )
     reads = (
         ("`messages`", "turns: the response begins at the first message of the assistant"),

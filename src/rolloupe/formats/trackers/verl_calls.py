@@ -27,11 +27,12 @@ def sample_of_call(known: Record, step: int | None) -> LoggedSample | None:
     inputs, output = _object(known.get("inputs")), _object(known.get("output"))
     arguments = _object(inputs.get("kwargs")) or inputs
     own_step = known.get("step")
+    prompt = _first(arguments.get("raw_prompt"), output.get("prompt_text"))
     record: Record = {
-        "prompt": _first(arguments.get("raw_prompt"), output.get("prompt_text")),
+        "prompt": prompt,
         "reward": fields.number(output.get("reward_score")),
         "step": step if own_step is None or own_step == -1 else own_step,
-        "group": name_of(known.get("sample_index")) or None,
+        "group": name_of(arguments.get("uid")) or _group(known, prompt),
         "status": known.get("status"),
     }
     record |= {name: value for name, value in _texts(arguments, output).items() if value is not None}
@@ -45,6 +46,12 @@ def sample_of_call(known: Record, step: int | None) -> LoggedSample | None:
         {name: value for name, value in record.items() if value is not None or name == "reward"},
         split, name_of(known.get("rollout_n")), (), _tokens(output),
     )  # fmt: skip
+
+
+def _group(known: Record, prompt: Any) -> str | None:
+    """The number of a prompt within its data set, of which a run may have several, with a hash of the prompt."""
+    parts = (name_of(known.get("sample_index")), fields.digest(fields.joined(prompt)) if prompt else "")
+    return "-".join(part for part in parts if part) or None
 
 
 def _texts(arguments: Record, output: Record) -> Record:
