@@ -49,7 +49,11 @@ def test_traces_of_verl() -> None:
     assert means(rows(run)) == {("train", 1): (4, 2, None), ("train", 2): (4, 2, None)}
     first = samples(run)[0]
     assert [(turn.role, turn.origin) for turn in first.turns] == [("user", "prompt"), ("assistant", "response")]
-    assert (str(first.key), first.token_ids, first.row.status) == (f"train/1/0-{digest(first.row.prompt)}/0", [1, 2, 3, 4, 5], "completed")
+    assert (str(first.key), first.token_ids, first.row.status) == (
+        f"train/1/0-{digest(first.row.prompt)}/0",
+        [1, 2, 3, 4, 5],
+        "completed",
+    )
     assert [(one.name, one.offset, list(one.values)) for one in first.series] == [
         ("logprobs", 3, [-0.5, -0.25]), ("loss_mask", 3, [1.0, 1.0]),
     ]  # fmt: skip

@@ -62,8 +62,17 @@ def test_the_newest_of_tables_that_repeat_rows_counts() -> None:
     assert found[-1].env == "calc_agent"
     prime = rows(only_run(folder_of("primedm1")))
     assert [(row.step, row.group, row.reward) for row in prime] == [
-        (1, "0", 1.0), (1, "0", 0.0), (2, "0", 1.0), (2, "0", 1.0), (3, "0", 1.0), (3, "0", 1.0),
+        (1, "arith-0", 1.0), (1, "arith-0", 0.0), (2, "arith-0", 1.0),
+        (2, "arith-0", 1.0), (3, "arith-0", 1.0), (3, "arith-0", 1.0),
     ]  # fmt: skip
+
+
+def test_a_group_belongs_to_its_environment(tmp_path: Path) -> None:
+    run = tmp_path / "offline-run-20261122_020830-a"
+    said = "<user>q<assistant>a"
+    columns = ["step", "env_name", "example_id", "messages", "reward"]
+    table(run, "samples", 1, columns, [[1, env, 0, said, 1.0] for env in ("gsm8k", "math", "math")])
+    assert [row.group for row in rows(only_run(run))] == ["gsm8k-0", "math-0", "math-0"]
 
 
 def test_a_table_that_only_begins_alike_is_another_one(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rolloupe.formats.generic.keys import has_sample, roles_of
+from rolloupe.formats.generic.keys import ENVS, has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.tables.columns import unpacked
@@ -172,8 +172,9 @@ def _turns(text: str) -> Any:
 
 
 def _group(row: Record) -> Record:
-    group = next((row[name] for name in _GROUPS if name_of(row.get(name))), None)
-    return {} if group is None else {"group": group}
+    """The group of a row, which its environment counts."""
+    group, env = (next((own for name in names if (own := name_of(row.get(name)))), "") for names in (_GROUPS, ENVS))
+    return {"group": f"{env}-{group}" if env else group} if group else {}
 
 
 def _renamed(row: Record, own: dict[str, str | None], step: int | None, split: str) -> LoggedSample:

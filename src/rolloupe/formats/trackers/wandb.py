@@ -44,9 +44,9 @@ class WeightsAndBiases(TableFiles):
     )
     identity = (
         "step = `step` or `global_step` of a row, else `train/global_step` logged beside the table, else the step of "
-        "W&B; group = `example_id` or `task_idx`, else a hash of the prompt, with a number where TRL asks it again "
-        "later; index = the number in verl's wide rows, else the table and the row. Split `train`; `eval/NAME` by the "
-        "key, `eval/eval` of a table that follows metrics `eval/...`."
+        "W&B; group = the environment and `example_id` or `task_idx`, else a hash of the prompt, with a number where "
+        "TRL asks it again later; index = the number in verl's wide rows, else the table and the row. Split `train`; "
+        "`eval/NAME` by the key, `eval/eval` of a table that follows metrics `eval/...`."
     )
     reads = (
         ("`prompt`, `completion`, the numbers right behind (TRL, ms-swift)", "turns; reward functions, and their sum"),
