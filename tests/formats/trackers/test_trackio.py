@@ -245,6 +245,30 @@ def test_calls_of_verl_for_prompts_of_two_data_sets_are_two_groups(project: Any)
     assert len({row.group for row in found}) == 2
 
 
+def test_runs_of_one_name_with_traces_alone_stay_apart(project: Any) -> None:
+    for reward, own_id in enumerate("ab"):
+        path = project([CALC, ANSWER], run=own_id, reward=reward)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE traces SET run_name = 'same'")
+        database.commit()
+    assert [[row.reward for row in rows(run)] for run in discover([path]).runs] == [[0.0], [1.0]]
+
+
+def test_a_worker_belongs_to_the_run_of_its_time(project: Any) -> None:
+    for own_id in ("a", "b"):
+        project(run=own_id, loss=0.5)
+        call: dict[str, Any] = {"op": "ToolAgentLoop.run", "rollout_n": 0, "output": {"response_text": f"of {own_id}"}}
+        path = project([CALC], run=f"worker of {own_id}", sample_index=0, **call)
+    with closing(sqlite3.connect(path)) as database:
+        for table in ("metrics", "traces"):
+            database.execute(
+                f"UPDATE {table} SET run_name = 'same', timestamp = CASE WHEN run_id LIKE '%a' "
+                "THEN '2026-11-22T02:00:00+00:00' ELSE '2026-11-22T03:00:00+00:00' END"
+            )
+        database.commit()
+    assert [[row.response for row in rows(run)] for run in discover([path]).runs] == [["of a"], ["of b"]]
+
+
 def test_old_databases_know_runs_by_name(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path)) as database:

@@ -40,8 +40,8 @@ class Trackio(DatabaseFormat):
     )
     layout = (
         "`$TRACKIO_DIR/{project}.db`, else `~/.cache/huggingface/trackio/{project}.db`, with its `-wal` while the "
-        "trainer writes. Each run of the database is a run. Runs that log traces alone, as verl's workers do, belong "
-        "to the run of their name. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
+        "trainer writes. Each run of the database is a run. Runs of verl's workers, which log traces of calls "
+        "alone, belong to the run of their name. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
     )
     identity = (
         "step = `step` or `global_step` of a trace or of a table's row, else `train/global_step` of the row, else "

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import apsw
 
-from rolloupe.formats.reading.trackers.curves import seconds_of
+from rolloupe.formats.reading.trackers.curves import parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.formats.reading.trackers.trackio import LISTING_S, MOST_RUNS, DatabaseTexts, columns_of
 from rolloupe.formats.trackers.trackio_metrics import MARK, samples_in
+from rolloupe.formats.trackers.verl_calls import is_call
 from rolloupe.model import Location
 
 METRICS, TRACES = "metrics", "traces"
@@ -39,10 +40,12 @@ class ProjectId(NamedTuple):
 
     id: str
     name: str
-    has_metrics: bool
     traces: Extent | None
     tables: Extent | None
     """Of the metrics, if there are tables or traces among them."""
+    began_ns: int
+    is_of_worker: bool
+    """Whether it has traces of verl's calls and no metrics."""
 
 
 class LoggedIds(NamedTuple):
@@ -62,19 +65,22 @@ def runs_of(location: Location) -> list[LoggedIds]:
 
 
 def _merged(ids: Iterable[ProjectId]) -> list[LoggedIds]:
-    """Join the ids with traces alone to the run of their name that began before them, or else after them."""
-    runs: list[list[ProjectId]] = []
-    waiting: dict[str, list[ProjectId]] = {}
+    """Join verl's workers to the last run of their name that began before their last trace, or else to the first."""
+    own, workers = _parted(ids)
+    runs = [[one] for one in own]
+    alone: dict[str, list[ProjectId]] = {}
+    for one in workers:
+        hosts = [run for run in runs if run[0].name == one.name] or [alone.setdefault(one.name, [])]
+        last_ns = one.traces.changed_ns if one.traces else 0
+        next((run for run in reversed(hosts) if run and run[0].began_ns <= last_ns), hosts[0]).append(one)
+    return [LoggedIds(tuple(run)) for run in (*runs, *alone.values())]
+
+
+def _parted(ids: Iterable[ProjectId]) -> tuple[list[ProjectId], list[ProjectId]]:
+    parted: tuple[list[ProjectId], list[ProjectId]] = ([], [])
     for one in ids:
-        is_part = one.traces is not None and not (one.has_metrics or one.tables)
-        host = next((run for run in reversed(runs) if run[0].name == one.name), None) if is_part else None
-        if host is not None:
-            host.append(one)
-        elif is_part:
-            waiting.setdefault(one.name, []).append(one)
-        else:
-            runs.append([one, *waiting.pop(one.name, [])])
-    return [LoggedIds(tuple(run)) for run in (*runs, *waiting.values())]
+        parted[one.is_of_worker].append(one)
+    return parted
 
 
 class _RunTable:
@@ -116,8 +122,12 @@ class _RunTable:
             f"AND rowid BETWEEN {first} AND {first + FIRST_ROWS - 1}"
         )
         size_bytes = next((size for (size,) in self._database.execute(sizes, (one,))), None)
-        seconds = seconds_of(self.value("timestamp", last).decode("utf-8", "replace")) if self._has_time else None
-        return Extent(first, last, size_bytes or 0, int((seconds or 0) * 1e9))
+        return Extent(first, last, size_bytes or 0, self.time_ns(last))
+
+    def time_ns(self, number: int) -> int:
+        """Return the time of a row, 0 if it is unknown."""
+        seconds = seconds_of(self.value("timestamp", number).decode("utf-8", "replace")) if self._has_time else None
+        return int((seconds or 0) * 1e9)
 
     def rows(self, one: bytes, column: str, order: str, condition: str, *values: bytes) -> Iterator[bytes]:
         """Yield a value of some rows of an id, those that fit among the first in an order."""
@@ -140,13 +150,22 @@ def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
         names |= {one: table.value("run_name", first) for one, (first, _) in spans.items() if one not in names}
     for one, name in names.items():
         if one in logged or one in traced:
+            has_metrics = one in logged and any(True for _ in metrics.rows(one, "metrics", "", "length(value_) > 2"))
+            table, first = (metrics, logged[one][0]) if one in logged else (traces, traced[one][0])
             yield ProjectId(
                 texts.name(one),
                 texts.name(name),
-                one in logged and any(True for _ in metrics.rows(one, "metrics", "", "length(value_) > 2")),
                 traces.extent(one, traced[one]) if one in traced else None,
                 metrics.extent(one, logged[one]) if one in logged and _has_samples(metrics, one) else None,
+                table.time_ns(first),
+                one in traced and not has_metrics and _is_call(traces.value("metadata", traced[one][0])),
             )
+
+
+def _is_call(metadata: bytes) -> bool:
+    """Tell whether the metadata of a trace are those of a call that verl's workers log."""
+    known = parsed(metadata)
+    return isinstance(known, dict) and is_call(known)
 
 
 def _has_samples(metrics: _RunTable, one: bytes) -> bool:
