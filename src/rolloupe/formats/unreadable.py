@@ -10,6 +10,7 @@ from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
 
@@ -133,7 +134,8 @@ def reason_for(name: str, location: Location) -> str | None:
     if plain_name(name).endswith(_PICKLE_OF_SKYRL):
         return _OF_SKYRL
     ending = _ending(name)
-    return (_of_document(location) if ending == ".json" else None) or _KINDS.get(ending)
+    own = _of_document(location) if ending == ".json" else why_unread(location)
+    return own or _KINDS.get(ending)
 
 
 def _of_document(location: Location) -> str | None:

@@ -9,64 +9,28 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.documents.database_rows import table_rows
 from rolloupe.formats.reading.files import alone, entries
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import Placed, with_numbers
+from rolloupe.formats.trackers.mlflow_runs import SPANS, TracedRun, of_run, traced_runs
 from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
 from rolloupe.model import Location, MetricRow, RunFile, RunInfo, RunPart
 from rolloupe.storage import is_file
 
-SPANS = "spans"
-NEEDED = {
-    SPANS: {"trace_id", "experiment_id", "name", "status", "content"},
-    "trace_tags": {"request_id", "key", "value"},
-    "trace_info": {"request_id", "experiment_id"},
-    "experiments": {"experiment_id", "name"},
-}
 ENDINGS = (".db", ".sqlite", ".sqlite3")
-LISTING_S = 10
-MOST_RUNS = 10_000
 MOST_METRICS = 5_000_000
-FIRST_ROWS = 64
 
 INPUTS, OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
-IS_SAMPLE = "name LIKE '%.run'"
-OF_RUN = "EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name' AND value = ?)"
-OF_NONE = "NOT EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name') AND '' = ?"
-
-
-RUNS = f"""
-FROM experiments AS e, (
-  SELECT DISTINCT i.experiment_id AS own, ifnull(t.value, '') AS run FROM trace_info AS i
-  LEFT JOIN trace_tags AS t ON t.request_id = i.request_id AND t.key = 'experiment_name'
-) WHERE e.experiment_id = own ORDER BY own LIMIT {MOST_RUNS}"""  # noqa: S608 - a number of ours
-
-
-class TracedRun(NamedTuple):
-    """The traces of an experiment that have one name of a run, or none."""
-
-    experiment: int
-    experiment_name: str
-    name: str
-    first: int
-    last: int
-    size_bytes: float
-    changed_ns: int
-
-    @property
-    def id(self) -> str:
-        """What identifies it in its database."""
-        return f"{self.experiment}/{self.name}"
 
 
 class MLflow(DatabaseFormat):
@@ -134,10 +98,7 @@ class MLflow(DatabaseFormat):
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
         """See `DatabaseFormat`."""
         experiment, name = rows.ids
-        wanted = (
-            f"FROM spans WHERE rowid >= ? AND rowid < ? AND +experiment_id = ? AND {IS_SAMPLE} "
-            f"AND {OF_RUN if name else OF_NONE} ORDER BY rowid"
-        )
+        wanted = f"FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)} ORDER BY rowid"
         columns = ("rowid", "trace_id", "name", "status", "content")
         for row in table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
             yield from _placed(rows, row, _tags(database, row["trace_id"]))
@@ -185,29 +146,7 @@ def _traced(location: Location) -> tuple[TracedRun, ...]:
 
 @lru_cache(maxsize=128)
 def _current(location: Location, *_states: int) -> tuple[TracedRun, ...]:
-    if not is_database(location):
-        return ()
-    return read_database(location, lambda database: tuple(_listed(database)), LISTING_S)
-
-
-def _listed(database: apsw.Connection) -> Iterator[TracedRun]:
-    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
-        return
-    for one in table_rows(database, ("e.experiment_id", "e.name", "run"), RUNS):
-        found = _extent(database, one["experiment_id"], one["run"])
-        if found:
-            yield TracedRun(one["experiment_id"], one["name"], one["run"], *found)
-
-
-def _extent(database: apsw.Connection, experiment: int, name: str) -> tuple[int, int, float, int] | None:
-    """The first and the last span of a run that is a sample, the average size of the first, and the last's time."""
-    own = f"FROM spans WHERE experiment_id = ? AND {IS_SAMPLE} AND {OF_RUN if name else OF_NONE}"
-    (ends,) = database.execute(f"SELECT min(rowid), max(rowid), max(end_time_unix_nano) {own}", (experiment, name))
-    if ends[0] is None:
-        return None
-    sizes = f"SELECT avg(length(content)) {own} AND rowid < {ends[0] + FIRST_ROWS}"
-    ((size_bytes,),) = database.execute(sizes, (experiment, name))
-    return ends[0], ends[1], size_bytes or 0, fields.integer(ends[2]) or 0
+    return tuple(traced_runs(location))
 
 
 def _tags(database: apsw.Connection, trace: str) -> dict[str, Any]:

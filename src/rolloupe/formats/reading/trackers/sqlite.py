@@ -6,6 +6,7 @@ of the `-wal` from a copy of that, which is small, and there are no other files.
 transaction is not finished, the database holds pages that may yet be undone, so it is not read.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import BinaryIO, TypeVar
 
 import apsw
 
+from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import file_state, open_file
 
@@ -46,6 +48,9 @@ _IS_LOGGED = 18
 
 T = TypeVar("T")
 
+_reasons: Lru[str, tuple[str, tuple[int, ...]]] = Lru(entries=1000)
+"""Why databases could not be read last, each with its stamp of then."""
+
 
 class BadDatabase(Exception):
     """Raised for a database that cannot be read; its text is the reason."""
@@ -68,6 +73,24 @@ def side_file(location: Location, ending: str) -> Location:
 
 def read_database(location: Location, read: Callable[[apsw.Connection], T], seconds: float = READING_S) -> T:
     """Return what `read` makes of a database at one moment. Raises `BadDatabase`, also for errors of `read`."""
+    try:
+        return _at_one_moment(location, read, seconds)
+    except BadDatabase as error:
+        with contextlib.suppress(OSError):
+            _reasons.put(location.path, (str(error), _stamp(location)))
+        raise
+
+
+def why_unread(location: Location) -> str | None:
+    """Return why a database could not be read that has not changed since; None of any other."""
+    reason, stamp = _reasons.get(location.path) or ("", ())
+    with contextlib.suppress(OSError):
+        if is_database(location) and stamp == _stamp(location):
+            return reason.removeprefix(f"{os.path.basename(location.path)} ")
+    return None
+
+
+def _at_one_moment(location: Location, read: Callable[[apsw.Connection], T], seconds: float) -> T:
     name = os.path.basename(location.path)
     is_unfinished = False
     try:

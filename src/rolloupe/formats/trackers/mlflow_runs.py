@@ -1,0 +1,155 @@
+"""The runs of verl in a database of MLflow, by the spans that are samples: spans that were counted once stay counted.
+
+The tags of a trace may follow its spans, so that the newest spans are counted again each time.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import apsw
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.trackers.sqlite import is_database, read_database
+from rolloupe.model import Location
+from rolloupe.storage import path_state
+
+SPANS = "spans"
+NEEDED = {
+    SPANS: {"trace_id", "experiment_id", "name", "status", "content"},
+    "trace_tags": {"request_id", "key", "value"},
+    "trace_info": {"request_id", "experiment_id"},
+    "experiments": {"experiment_id", "name"},
+}
+LISTING_S = 10
+MOST_RUNS = 10_000
+FIRST_ROWS = 64
+"""How many rows tell how large the rows of a run are."""
+
+NEW_ROWS = 10_000
+"""How many of the last spans may yet get their tags."""
+
+ROWS_AT_ONCE = 100_000
+"""After how many spans the count is kept, whatever happens to the rest."""
+
+IS_SAMPLE = "name LIKE '%.run'"
+OF_RUN = "EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name' AND value = ?)"
+OF_NONE = "NOT EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name') AND '' = ?"
+
+ENDS = f"""
+FROM (
+  SELECT experiment_id, ifnull(value, '') AS run, min(spans.rowid) AS first, max(spans.rowid) AS last,
+    max(end_time_unix_nano) AS changed_ns
+  FROM spans LEFT JOIN trace_tags ON request_id = trace_id AND key = 'experiment_name'
+  WHERE spans.rowid >= ? AND spans.rowid < ? AND {IS_SAMPLE} GROUP BY experiment_id, run
+) LIMIT {MOST_RUNS}"""  # noqa: S608 - a condition and a number of ours
+
+
+class TracedRun(NamedTuple):
+    """The traces of an experiment that have one name of a run, or none."""
+
+    experiment: int
+    experiment_name: str
+    name: str
+    first: int
+    last: int
+    size_bytes: float
+    changed_ns: int
+
+    @property
+    def id(self) -> str:
+        """What identifies it in its database."""
+        return f"{self.experiment}/{self.name}"
+
+
+class _Ends(NamedTuple):
+    """The first and the last span of a run that is a sample, and when the last ended."""
+
+    first: int
+    last: int
+    changed_ns: int
+
+
+_Runs = dict[tuple[int, str], _Ends]
+
+
+class _Counted(NamedTuple):
+    """The runs of the spans before a row, and the trace of the last of these spans."""
+
+    stop: int = 0
+    trace: object = None
+    runs: _Runs = {}  # noqa: RUF012 - each count makes one of its own
+
+
+class _Spans:
+    """What is known of the spans of a database."""
+
+    counted = _Counted()
+
+
+def of_run(name: str) -> str:
+    """Return the condition for the spans of a run that are samples, with its experiment and its name to bind."""
+    return f"+experiment_id = ? AND {IS_SAMPLE} AND {OF_RUN if name else OF_NONE}"
+
+
+def traced_runs(location: Location) -> Iterator[TracedRun]:
+    """List the runs in a database. Raises `BadDatabase` and OSError."""
+    if is_database(location):
+        known = _known(location, path_state(location.path).st_ino)
+        yield from read_database(location, lambda database: [*_listed(database, known)], LISTING_S)
+
+
+@lru_cache(maxsize=128)
+def _known(_location: Location, _inode: int) -> _Spans:
+    return _Spans()
+
+
+def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
+    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+        return
+    found = table_rows(database, ("experiment_id", "name"), "FROM experiments")
+    names = {one["experiment_id"]: one["name"] for one in found}
+    for (experiment, name), ends in sorted(_runs(database, known).items()):
+        if experiment in names:
+            size_bytes = _size_bytes(database, experiment, name, ends.first)
+            yield TracedRun(experiment, names[experiment], name, ends.first, ends.last, size_bytes, ends.changed_ns)
+
+
+def _runs(database: apsw.Connection, known: _Spans) -> _Runs:
+    last = next((number or 0 for (number,) in database.execute("SELECT max(rowid) FROM spans")), 0)
+    counted = known.counted
+    if counted.stop > last or counted.trace != _trace(database, counted.stop - 1):
+        counted = _Counted()
+    while counted.stop < last - NEW_ROWS:
+        stop = min(counted.stop + ROWS_AT_ONCE, last - NEW_ROWS)
+        runs = _joined(counted.runs, _ends(database, counted.stop, stop))
+        counted = known.counted = _Counted(stop, _trace(database, stop - 1), runs)
+    return _joined(counted.runs, _ends(database, counted.stop, last + 1))
+
+
+def _trace(database: apsw.Connection, number: int) -> object:
+    wanted = "SELECT CAST(trace_id AS BLOB) FROM spans WHERE rowid = ?"
+    return next((trace for (trace,) in database.execute(wanted, (number,))), None)
+
+
+def _ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
+    names = ("experiment_id", "run", "first", "last", "changed_ns")
+    return {
+        (one["experiment_id"], one["run"]): _Ends(one["first"], one["last"], fields.integer(one["changed_ns"]) or 0)
+        for one in table_rows(database, names, ENDS, (first, stop))
+    }
+
+
+def _joined(runs: _Runs, later: _Runs) -> _Runs:
+    joined = dict(runs)
+    for key, ends in later.items():
+        before = runs.get(key, ends)
+        joined[key] = _Ends(before.first, ends.last, max(before.changed_ns, ends.changed_ns))
+    return joined
+
+
+def _size_bytes(database: apsw.Connection, experiment: int, name: str, first: int) -> float:
+    wanted = f"SELECT avg(length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)}"  # noqa: S608 - ours
+    values = (first, first + FIRST_ROWS, experiment, name)
+    return next((size or 0 for (size,) in database.execute(wanted, values)), 0)
