@@ -75,6 +75,33 @@ def test_a_file_that_an_evaluation_overwrote_is_an_evaluation(tmp_path: Path) ->
     assert rows(run)[0].split == "train"
 
 
+def test_a_trainer_that_runs_has_its_history_in_the_newest_checkpoint(tmp_path: Path) -> None:
+    for step in (1, 2, 10):
+        completions(tmp_path, step, "aabb", r=[1.0] * 4)
+    for step in (2, 10):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        state = {"log_history": [{"step": step, "reward": 1.0}, {"step": step, "eval_reward": 1.0}]}
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(json.dumps(state))
+    assert {row.step for row in rows(only_run(tmp_path)) if row.split == "eval/eval"} == {10}
+    assert {row.step for row in rows(only_run(tmp_path / "completions")) if row.split == "eval/eval"} == {10}
+
+
+def test_neighbours_with_one_prompt_are_no_evaluation_and_the_history_decides(tmp_path: Path) -> None:
+    for step, prompts in enumerate(("aabb", "ccdd", "xxxx", "eee"), 1):
+        completions(tmp_path, step, prompts, r=[1.0] * len(prompts))
+    assert {row.step for row in rows(only_run(tmp_path)) if row.split == "eval/eval"} == {4}
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"log_history": [{"step": 4, "reward": 1.0}]}))
+    assert {row.split for row in rows(only_run(tmp_path))} == {"train"}
+
+
+def test_more_weights_than_reward_functions_do_not_count(tmp_path: Path) -> None:
+    completions(tmp_path, 1, "aa", r=[1.0, 0.0])
+    (tmp_path / "args.json").write_text('{"reward_weights": [3.0, 0.5]}')
+    run = only_run(tmp_path)
+    assert "more reward_weights than" in run.reason and [row.reward for row in rows(run)] == [1.0, 0.0]
+    assert "more reward_weights than" in samples(run)[0].notes[0]
+
+
 def test_the_state_and_the_configuration_beside_are_read(tmp_path: Path) -> None:
     completions(tmp_path, 1, "aa", r=[1.0, 0.0])
     (tmp_path / "args.json").write_text(

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trainer_files import read_json, read_text
-from rolloupe.model import Location, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_file, path_state
 
 FOLDER = "completions"
@@ -29,11 +29,17 @@ MAX_COMPARED = 500
 """Files of one run whose groups are compared to find evaluations."""
 
 SETTINGS = ("training_args.json", "args.json")
+STATE = "trainer_state.json"
 WEIGHTED = "the reward is the sum of its parts by the reward_weights of the configuration"
+TOO_MANY = (
+    "the reward is the sum of its parts without weights: the configuration has more reward_weights than there are parts"
+)
 
 _BY = " by weights "
+_FEWER = ": the configuration has more reward_weights than there are parts"
 _TELLING = {"loss_type", "reward_weights", "num_generations"}
 _NAMED = re.compile(r"completions_[0-9]{1,15}\.parquet")
+_CHECKPOINT = re.compile(r"checkpoint-(?P<step>[0-9]{1,15})")
 _FLOATS = {"double", "float", "null"}
 
 
@@ -53,8 +59,8 @@ class TRL(RewardParts, ParquetFormat):
     identity = (
         "step = `step`, else the file's number; group = a hash of the prompt, for TRL repeats a prompt in consecutive "
         "rows, with a number where a file asks it again later; index = `{file}:{row}`. Split `train`, or `eval/eval` "
-        "for a file that an evaluation has overwritten: `trainer_state.json` has an evaluation at its step, or its "
-        "groups have another size than those of most files."
+        "for a file that an evaluation has overwritten: `trainer_state.json`, of the run or its newest checkpoint, has "
+        "an evaluation at its step, or has no entry there and the groups are no multiple of those of most files."
     )
     reads = (
         ("`prompt`, `completion`", "turns, whether texts or messages with tool calls"),
@@ -99,10 +105,12 @@ class TRL(RewardParts, ParquetFormat):
             name=name or root.name, root=str(root), format=self.name, reason=reason, parts=(RunPart(str(part)),),
             link_root=links,
         )  # fmt: skip
+        sources = self.sources(run)
         if _weights(run):
-            reason = reason.replace("sums without weights", "sums by reward_weights")
+            fitting = any(map(_fitting_weights, sources[:1]))
+            reason = reason.replace("sums without weights", "sums by reward_weights") if fitting else reason + _FEWER
             run = replace(run, reason=reason)
-        evals = sum(source.split == EVAL for source in self.sources(run))
+        evals = sum(source.split == EVAL for source in sources)
         if not evals:
             return run
         said = f"{reason}; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
@@ -122,7 +130,7 @@ class TRL(RewardParts, ParquetFormat):
                 found.append(Source(path=part.path, name=name, root=links_of(run), step=step, depends=weights))
                 continue
             listed = _completions(part.path, links_of(run))
-            evals = _evaluations(listed, _state_of(run))
+            evals = _evaluations(listed, _history(run))
             prefix = "" if part.path == run.root else f"{FOLDER}/"
             for one in listed:
                 split = EVAL if one.path in evals else None
@@ -137,7 +145,7 @@ class TRL(RewardParts, ParquetFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
-        names, weights = _reward_columns(source.location), _weights_in(source.depends)
+        names, weights = _reward_columns(source.location), _fitting_weights(source)
         names = names[: len(weights) or len(names)]
         row = self.summed(super().row(source, record, start, length), names, record, weights)
         times = repeats(source.location, "prompt")
@@ -145,10 +153,13 @@ class TRL(RewardParts, ParquetFormat):
             row.group = f"{row.group}-{times[start] + 1}"
         return row
 
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
-        """See `RecordFormat`: the sum may have weights."""
-        if _weights(run):
-            sample.notes = [WEIGHTED if note == UNWEIGHTED else note for note in sample.notes]
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`: the sum may have weights."""
+        sample = super().load(run, source, locator)
+        if _weights_in(source.depends):
+            said = WEIGHTED if _fitting_weights(source) else TOO_MANY
+            sample.notes = [said if note == UNWEIGHTED else note for note in sample.notes]
+        return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
@@ -181,6 +192,12 @@ def _weights_of(root: str, state: tuple[tuple[Location, int], ...]) -> tuple[flo
 def _weights_in(depends: str) -> list[float]:
     """The weights that a source was listed with."""
     return [float(one) for one in depends.partition(_BY)[2].split()]
+
+
+def _fitting_weights(source: Source) -> list[float]:
+    """The weights of a source; none if the file has fewer reward functions."""
+    weights = _weights_in(source.depends)
+    return weights if len(weights) <= len(_reward_columns(source.location)) else []
 
 
 def _is_whole(record: Record) -> bool:
@@ -219,41 +236,49 @@ def _folders(run: RunInfo) -> list[str]:
     return [folder, *([os.path.dirname(folder)] if os.path.basename(folder) == FOLDER else [])]
 
 
-def _state_of(run: RunInfo) -> Location | None:
-    return next((one for folder in _folders(run) if (one := file_of(folder, "trainer_state.json", folder))), None)
+def _history(run: RunInfo) -> dict[int, bool]:
+    """The steps in a trainer's history, each with whether an evaluation came at it."""
+    found: dict[int, bool] = {}
+    for folder in _folders(run):
+        for place in (folder, *_newest_checkpoint(folder)):
+            if state := file_of(place, STATE, folder):
+                stat = path_state(state.path)
+                found |= _steps_in(state, stat.st_size, stat.st_mtime_ns)
+    return found
 
 
-def _evaluations(listed: list[FolderEntry], state: Location | None) -> set[str]:
-    """The paths of the files that an evaluation has overwritten."""
-    steps = _steps_of(state) if state else frozenset()
-    evals = {one.path for one in listed if fields.step_in(Path(one.name).stem) in steps}
-    return evals | (_of_other_size(listed) if len(listed) <= MAX_COMPARED else set())
-
-
-def _steps_of(state: Location) -> frozenset[int | None]:
-    """The steps of evaluations in a trainer's history."""
-    stat = path_state(state.path)
-    return _steps_in(state, stat.st_size, stat.st_mtime_ns)
+def _newest_checkpoint(folder: str) -> list[str]:
+    """A trainer that runs keeps its state in its checkpoints alone."""
+    steps = {
+        int(named["step"]): one.path for one in folders(folder, folder) if (named := _CHECKPOINT.fullmatch(one.name))
+    }
+    return [steps[max(steps)]] if steps else []
 
 
 @lru_cache(maxsize=64)
-def _steps_in(state: Location, size: int, mtime_ns: int) -> frozenset[int | None]:  # noqa: ARG001
-    found = read_json(state)
-    history = found.get("log_history") if isinstance(found, dict) else None
-    return frozenset(
-        fields.integer(entry.get("step"))
-        for entry in (history if isinstance(history, list) else [])
-        if isinstance(entry, dict) and any(key.startswith("eval_") for key in entry)
-    )
+def _steps_in(state: Location, size: int, mtime_ns: int) -> dict[int, bool]:  # noqa: ARG001
+    document = read_json(state)
+    history = document.get("log_history") if isinstance(document, dict) else None
+    found: dict[int, bool] = {}
+    for entry in history if isinstance(history, list) else ():
+        if isinstance(entry, dict) and (step := fields.integer(entry.get("step"))) is not None:
+            found[step] = found.get(step, False) or any(key.startswith("eval_") for key in entry)
+    return found
+
+
+def _evaluations(listed: list[FolderEntry], history: dict[int, bool]) -> set[str]:
+    """The paths of the files that an evaluation has overwritten: the history decides on its steps."""
+    known = {one.path: history.get(fields.step_in(Path(one.name).stem) or 0) for one in listed}
+    others = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
+    return {path for path, is_eval in known.items() if (path in others if is_eval is None else is_eval)}
 
 
 def _of_other_size(listed: list[FolderEntry]) -> set[str]:
-    """The files whose groups have another size than those of most files."""
+    """The files whose groups are no multiple of those of most files: neighbours may have the same prompt."""
     sizes = {one.path: size for one in listed if (size := _group_size(one.location))}
-    counts = Counter(sizes.values()).most_common(1)
-    if not counts or counts[0][1] * 2 <= len(sizes):
-        return set()
-    return {path for path, size in sizes.items() if size != counts[0][0]}
+    usual = Counter(sizes.values()).most_common(1)
+    others = {path for path, size in sizes.items() if size % usual[0][0]}
+    return others if len(others) * 2 < len(sizes) else set()
 
 
 def _group_size(location: Location) -> int:
