@@ -73,6 +73,33 @@ def test_a_line_that_is_no_sample_does_not_part_a_group(tmp_path: Path) -> None:
     assert last[0].group == found[0].group
 
 
+@pytest.mark.parametrize("is_scanned", [True, False])
+def test_a_sample_deep_in_a_group_is_opened_without_a_look_at_all_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_scanned: bool
+) -> None:
+    run = only_run(write(tmp_path / "7.jsonl", *[verl("a")] * 100))
+    reader, (source,) = by_name("verl"), by_name("verl").sources(run)
+    found = [row for row in reader.scan(run, source, 0, 2**62) if isinstance(row, SampleRow)]
+    asked = Counter[int]()
+    group_in = type(reader).group_in
+
+    def count(reader: Any, run: Any, source: Any, data: bytes, start: int) -> str | None:
+        asked[start] += 1
+        return group_in(reader, run, source, data, start)
+
+    monkeypatch.setattr(type(reader), "group_in", count)
+    monkeypatch.setattr(prompt_runs, "MARK_BYTES", 500)
+    if is_scanned:
+        assert [*reader.scan(run, source, 0, 2**62)] == found
+    else:
+        assert load(reader, run, source, found[98]).key == found[98].key
+    asked.clear()
+    assert load(reader, run, source, found[99]).key == found[99].key
+    assert sum(asked.values()) < 10
+    write(tmp_path / "7.jsonl", verl("b"), *[verl("aa")] * 100)
+    assert [*Counter(row.group for row in rows(run)).values()] == [1, 100]
+
+
 def test_rows_of_tables_that_follow_each_other_are_a_group(tmp_path: Path) -> None:
     columns = {"step": [1] * 10, "prompt": [*ORDER], "completion": ["x"] * 10, "reward": [1.0] * 10}
     table = pa.table(columns | {"advantage": [0.0] * 10})
