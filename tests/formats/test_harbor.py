@@ -75,6 +75,22 @@ def test_a_job_is_a_run_whose_groups_are_tasks(tmp_path: Path) -> None:
     assert (alone.group, alone.reward) == ("t", 1.0)
 
 
+def test_a_trial_without_a_trajectory_is_a_sample_of_its_result(tmp_path: Path) -> None:
+    folder = job(tmp_path / "first")
+    failed = {
+        "task_name": "t",
+        "trial_name": "t__2",
+        "source": "bench",
+        "exception_info": {"exception_type": "OSError"},
+    }
+    put(folder / "t__2" / "result.json", failed | {"verifier_result": {"rewards": {"reward": 0.25}}})
+    run = only_run(folder)
+    (found,) = [one for one in samples(run) if one.row.index == "t__2"]
+    assert (found.row.group, found.row.reward, found.row.status, found.row.response) == ("t", 0.25, "error", "")
+    assert found.extra["exception_info"] == {"exception_type": "OSError"} and len(rows(run)) == 4
+    assert [row.status for row in rows(only_run(folder / "t__2"))] == ["error"]
+
+
 def test_a_reward_that_comes_later_counts(tmp_path: Path) -> None:
     run = only_run(job(tmp_path / "first"))
     before = by_name("harbor").sources(run)

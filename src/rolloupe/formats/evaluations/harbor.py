@@ -23,11 +23,13 @@ from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRo
 from rolloupe.storage import is_file, path_state
 
 SCHEMA = "ATIF-"
+_OF_TRIAL = {"task_name", "trial_name"}
 AGENT, STEPS, RESULT, CONFIG = "agent", "steps", "result.json", "config.json"
 FIRST = "trajectory.json"
 MAX_DOCUMENTS = 100
 """Documents in which one trajectory goes on."""
 
+_SHOWN = ("agent_result", "exception_info")
 _NEXT = re.compile(r"[^/\\]{1,200}\.json")
 _TOTALS = ("total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd", "total_steps")
 _TOKENS = (
@@ -45,7 +47,10 @@ class Harbor(NumberedFormat):
     takes_single_files = True
     series_in_samples = True
     placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result"))
-    recognises = "JSON documents whose `schema_version` begins with `ATIF-`, alone, in a folder, or in Harbor's trials."
+    recognises = (
+        "JSON documents whose `schema_version` begins with `ATIF-`, alone, in a folder, or in Harbor's trials; of a "
+        "trial without any, its `result.json` with `task_name` and `trial_name`."
+    )
     layout = (
         "`jobs/{job}/{trial}/agent/trajectory.json` with `result.json` in the trial, and "
         "`steps/{step}/agent/trajectory.json` in trials of several steps; open the job, a trial, a folder of documents "
@@ -60,7 +65,7 @@ class Harbor(NumberedFormat):
         ("`subagent_trajectories`", "turns under the name of their agent, where a result refers to them, else last"),
         ("`continued_trajectory_ref`", "the steps of the documents that follow, without those copied for context"),
         ("`verifier_result.rewards`", "the reward: `reward`, else its only number; each is a metric `reward.NAME`"),
-        ("`exception_info`", "status"),
+        ("`exception_info`", "status; extra"),
         ("`final_metrics`", "sample metrics"),
         (
             "`prompt_token_ids`, `completion_token_ids`, `logprobs` of the steps' metrics",
@@ -105,6 +110,10 @@ class Harbor(NumberedFormat):
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`: a document is one trajectory."""
+        if _is_result(location):
+            found = read_json(location)
+            yield 0, {"steps": [], "_result": found if isinstance(found, dict) else {}}
+            return
         found = _document(location)
         documents, seen = [found], {os.path.basename(location.path)}
         while (name := documents[-1].get("continued_trajectory_ref")) and len(documents) < MAX_DOCUMENTS:
@@ -169,7 +178,7 @@ class Harbor(NumberedFormat):
         asked, answered = _parted(record)
         sample = fields.sample_of(row, locator, asked, answered)
         rest = {key: value for key, value in record.items() if key not in self.placed}
-        rest |= {key: value for key, value in record["_result"].items() if key == "agent_result"}
+        rest |= {key: value for key, value in record["_result"].items() if key in _SHOWN}
         sample.extra = {key: fields.showable(value) for key, value in rest.items()}
         return sample
 
@@ -188,7 +197,12 @@ class Harbor(NumberedFormat):
 
 def _fits(place: Location) -> bool:
     version = beginning(place).get("schema_version")
-    return isinstance(version, str) and version.startswith(SCHEMA)
+    return (isinstance(version, str) and version.startswith(SCHEMA)) or _is_result(place)
+
+
+def _is_result(place: Location) -> bool:
+    """Whether this is the result of a trial, not of a job."""
+    return os.path.basename(place.path) == RESULT and beginning(place).keys() >= _OF_TRIAL
 
 
 def _listed(folder: Path, links: str) -> list[FolderEntry]:
@@ -207,11 +221,13 @@ def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
 
 
 def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
+    """The trajectories of a trial; of one that failed before it wrote any, its result."""
     below = {one.name for one in folders(str(folder), links)}
     agents = [folder / AGENT] if AGENT in below else []
     if STEPS in below:
         agents += [Path(one.path) / AGENT for one in folders(str(folder / STEPS), links)]
-    return [one for agent in agents for one in files(str(agent), links, (FIRST,)) if one.name == FIRST]
+    found = [one for agent in agents for one in files(str(agent), links, (FIRST,)) if one.name == FIRST]
+    return found or [one for one in files(str(folder), links, (RESULT,)) if _is_result(one.location)]
 
 
 def _trial_file(place: Location, name: str) -> Location | None:
