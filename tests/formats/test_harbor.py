@@ -109,9 +109,12 @@ def test_steps_of_a_trial_and_trajectories_that_go_on(tmp_path: Path) -> None:
     put(trial / "steps/build/agent/trajectory.cont-1.json", again)
     put(trial / "steps/test/agent/trajectory.json", document(said("three"), continued_trajectory_ref="trajectory.json"))
     steps = [{"step_name": "test", "verifier_result": {"rewards": {"reward": 1}}}, {"step_name": "build"}]
-    put(trial / "result.json", {"task_name": "t", "step_results": steps})
+    put(trial / "result.json", {"task_name": "t", "step_results": steps, "verifier_result": {"rewards": {"r": 0.5}}})
+    put(trial / "steps/lost/agent/trajectory.json", document(said("four")))
     found = samples(only_run(trial))
-    assert [(one.row.index, one.row.reward) for one in found] == [("build", None), ("test", 1.0)]
+    assert [(one.row.index, one.row.group, one.row.reward) for one in found] == [
+        ("build", "t:build", None), ("lost", "t:lost", None), ("test", "t:test", 1.0),
+    ]  # fmt: skip
     assert [(turn.role, turn.parts[0].text) for turn in found[0].turns] == [
         ("user", "q"), ("assistant", "one"), ("assistant", "two"),
     ]  # fmt: skip

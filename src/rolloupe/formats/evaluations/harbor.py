@@ -57,8 +57,9 @@ class Harbor(NumberedFormat):
         "or one document. [frameworks/harbor.md](frameworks/harbor.md) has the switches."
     )
     identity = (
-        "step = 0; group = `task_name` of the result, else a hash of the prompt; index = the trial and its step, of "
-        "other documents the file. Split `eval/{source}` after the data set of the trial, else `eval/harbor`."
+        "step = 0; group = `task_name` of the result, with the step's name in a trial of several, else a hash of the "
+        "prompt; index = the trial and its step, of other documents the file. Split `eval/{source}` after the data set "
+        "of the trial, else `eval/harbor`."
     )
     reads = (
         ("`steps` with `message`, `reasoning_content`, `tool_calls`, `observation`", "turns"),
@@ -148,7 +149,7 @@ class Harbor(NumberedFormat):
         return SampleRow(
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=fields.name(result.get("task_name")) or fields.digest(prompt),
+            group=_group(source, result) or fields.digest(prompt),
             index=_index(source),
             ordinal=start,
             start=start,
@@ -272,13 +273,28 @@ def _index(source: Source) -> str:
     return ":".join(kept) or source.name
 
 
+def _step_name(source: Source) -> str:
+    """The step of a trial of several that a document is of."""
+    places = source.name.split("/")
+    return places[places.index(STEPS) + 1] if STEPS in places[:-1] else ""
+
+
+def _group(source: Source, result: Record) -> str | None:
+    task = fields.name(result.get("task_name"))
+    return task and ":".join(filter(None, (task, _step_name(source))))
+
+
 def _step_of(source: Source, result: Record) -> Record:
     """What the result says about the step of a document; of a trial of one step all of it."""
-    places = source.name.split("/")
-    name = places[places.index(STEPS) + 1] if STEPS in places[:-1] else None
-    steps = result.get("step_results")
-    named = (one for one in steps if isinstance(one, dict) and one.get("step_name") == name) if name and steps else ()
-    return next(iter(named), result)
+    name, steps = _step_name(source), result.get("step_results")
+    if not name:
+        return result
+    named = (
+        (one for one in steps if isinstance(one, dict) and one.get("step_name") == name)
+        if isinstance(steps, list)
+        else ()
+    )
+    return next(iter(named), {"exception_info": result.get("exception_info")})
 
 
 def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
