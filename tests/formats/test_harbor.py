@@ -120,6 +120,25 @@ def test_steps_of_a_trial_and_trajectories_that_go_on(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_document_that_follows_counts_and_one_that_is_not_read_is_named(tmp_path: Path) -> None:
+    trial = job(tmp_path / "first") / "t__0"
+    put(trial / "agent/trajectory.json", document(said("one"), continued_trajectory_ref="more.json"))
+    run = only_run(tmp_path / "first")
+    before = by_name("harbor").sources(run)
+    assert "goes on in more.json" in samples(run)[0].notes[0]
+    put(trial / "agent/more.json", document(said("two")))
+    after = by_name("harbor").sources(run)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True]
+    assert (samples(run)[0].notes, samples(run)[0].row.turns) == ([], 2)
+    put(tmp_path / "loose" / "a.json", document(said("one"), continued_trajectory_ref="a.cont-1.json"))
+    put(tmp_path / "loose" / "b.json", document(said("one")))
+    loose = only_run(tmp_path / "loose")
+    before = by_name("harbor").sources(loose)
+    put(tmp_path / "loose" / "a.cont-1.json", document(said("two")))
+    assert [a == b for a, b in zip(before, by_name("harbor").sources(loose), strict=True)] == [False, True]
+    assert "goes on in more.json" in samples(only_run(trial / "agent/trajectory.json"))[0].notes[0]
+
+
 def test_tokens_of_steps_are_one_sequence(tmp_path: Path) -> None:
     one = {"prompt_token_ids": [1, 2], "completion_token_ids": [3], "logprobs": [-0.5]}
     two = {"prompt_token_ids": [1, 2, 3, 4], "completion_token_ids": [5], "logprobs": [-1.0]}

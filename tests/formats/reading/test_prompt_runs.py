@@ -81,13 +81,13 @@ def test_a_sample_deep_in_a_group_is_opened_without_a_look_at_all_before_it(
     reader, (source,) = by_name("verl"), by_name("verl").sources(run)
     found = [row for row in reader.scan(run, source, 0, 2**62) if isinstance(row, SampleRow)]
     asked = Counter[int]()
-    group_in = type(reader).group_in
+    group_in = prompt_runs.PromptRuns.group_in
 
-    def count(reader: Any, run: Any, source: Any, data: bytes, start: int) -> str | None:
+    def count(reader: prompt_runs.PromptRuns, run: Any, source: Any, data: bytes, start: int) -> str | None:
         asked[start] += 1
         return group_in(reader, run, source, data, start)
 
-    monkeypatch.setattr(type(reader), "group_in", count)
+    monkeypatch.setattr(prompt_runs.PromptRuns, "group_in", count)
     monkeypatch.setattr(prompt_runs, "MARK_BYTES", 500)
     if is_scanned:
         assert [*reader.scan(run, source, 0, 2**62)] == found

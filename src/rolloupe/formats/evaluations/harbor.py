@@ -30,6 +30,8 @@ MAX_DOCUMENTS = 100
 """Documents in which one trajectory goes on."""
 
 _SHOWN = ("agent_result", "exception_info")
+_GOES_ON = "continued_trajectory_ref"
+_CONTINUED = ".cont-"
 _NEXT = re.compile(r"[^/\\]{1,200}\.json")
 _TOTALS = ("total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd", "total_steps")
 _TOKENS = (
@@ -97,14 +99,15 @@ class Harbor(NumberedFormat):
         ]  # fmt: skip
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`: what a trial's result says counts for its rows."""
+        """See `Format`: what a trial's result and the documents that follow say counts for its rows."""
         if is_file(run.root):
             return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run), split="eval/harbor")]
         listed = [one.location for one in _listed(Path(run.root), links_of(run)) if _fits(one.location)]
+        beside = {folder: _continuations(folder, links_of(run)) for folder in {os.path.dirname(p.path) for p in listed}}
         return [
             Source(
                 path=one.path, name=os.path.relpath(one.path, run.root), root=one.root, split="eval/harbor",
-                depends=_state(_trial_file(one, RESULT)),
+                depends=" ".join([_state(_trial_file(one, RESULT)), *map(_state, _following(one, beside))]).strip(),
             )
             for one in listed
         ]  # fmt: skip
@@ -117,7 +120,7 @@ class Harbor(NumberedFormat):
             return
         found = _document(location)
         documents, seen = [found], {os.path.basename(location.path)}
-        while (name := documents[-1].get("continued_trajectory_ref")) and len(documents) < MAX_DOCUMENTS:
+        while (name := documents[-1].get(_GOES_ON)) and len(documents) < MAX_DOCUMENTS:
             if not isinstance(name, str) or not _NEXT.fullmatch(name) or name in seen:
                 break
             seen.add(name)
@@ -181,6 +184,8 @@ class Harbor(NumberedFormat):
         rest = {key: value for key, value in record.items() if key not in self.placed}
         rest |= {key: value for key, value in record["_result"].items() if key in _SHOWN}
         sample.extra = {key: fields.showable(value) for key, value in rest.items()}
+        if name := fields.name(record.get(_GOES_ON)):
+            sample.notes = [f"the trajectory goes on in {name}, which is not read: open the folder of the trial"]
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -212,7 +217,7 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
     found = _of_trial(folder, links)
     if not found and any(one.name == CONFIG for one in own):
         found = [one for trial in folders(str(folder), links) for one in _of_trial(Path(trial.path), links)]
-    return found or [one for one in own if one.name not in (RESULT, CONFIG) and ".cont-" not in one.name]
+    return found or [one for one in own if one.name not in (RESULT, CONFIG) and _CONTINUED not in one.name]
 
 
 def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
@@ -239,6 +244,19 @@ def _trial_file(place: Location, name: str) -> Location | None:
         trial = os.path.dirname(os.path.dirname(trial))
     is_inside = trial == place.root or trial.startswith(place.root.rstrip(os.sep) + os.sep)
     return file_of(trial, name, place.root) if os.path.basename(agent) == AGENT and is_inside else None
+
+
+def _continuations(folder: str, links: str) -> list[Location]:
+    """The documents of a folder in which a trajectory may go on: an agent's folder holds one trajectory."""
+    is_agent = os.path.basename(folder) == AGENT
+    listed = files(folder, links, (".json",))
+    return [one.location for one in listed if one.name != FIRST and (is_agent or _CONTINUED in one.name)]
+
+
+def _following(place: Location, beside: dict[str, list[Location]]) -> list[Location]:
+    folder, name = os.path.split(place.path)
+    begin = "" if os.path.basename(folder) == AGENT else name.removesuffix(".json") + _CONTINUED
+    return [one for one in beside[folder] if os.path.basename(one.path).startswith(begin)]
 
 
 def _state(place: Location | None) -> str:
