@@ -124,6 +124,17 @@ def test_samples_scores_and_messages_however_a_log_is_packed(tmp_path: Path, kin
     assert [(one.step, one.values) for one in reader.metrics(run)] == [(0, {"match/accuracy": 0.5})]
 
 
+def test_examples_of_answers_in_the_input_are_prompt(tmp_path: Path) -> None:
+    shown = [{"role": role, "content": role, "source": "input"} for role in ("user", "assistant", "user")]
+    said = {"role": "assistant", "content": "3", "source": "generate"}
+    answered = SAMPLE | {"messages": [*shown, said]}
+    silent = SAMPLE | {"epoch": 2, "messages": shown, "output": {}}
+    first, second = samples(only_run(log(tmp_path / "a.eval", answered, silent)))
+    assert (first.response_text, first.row.turns) == ("3", 1) and "assistant" in first.prompt_text
+    assert [turn.role for turn in first.turns] == ["user", "assistant", "user", "assistant"]
+    assert (second.response_text, second.row.turns) == ("", 0)
+
+
 def test_numbers_that_json_lacks_and_samples_without_messages(tmp_path: Path) -> None:
     bare = {"id": 1, "epoch": 1, "input": "q", "output": SAMPLE["output"], "scores": {"s": {"value": float("nan")}}}
     limited = bare | {"id": 2, "limit": {"type": "token", "limit": 9}, "scores": {"s": {"value": "0.25"}}}

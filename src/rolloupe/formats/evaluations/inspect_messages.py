@@ -12,15 +12,19 @@ MAX_DEPTH = 20
 
 
 def conversation(sample: Record) -> tuple[Any, list[Any]]:
-    """Return what the model was asked, and all messages from its first answer on."""
+    """Return what the model was asked, examples of answers included, and all messages from its first answer on."""
     put = _Attachments(sample.get("attachments")).put
     messages = sample.get("messages")
     listed = messages if isinstance(messages, list) and messages else [*_of_events(sample.get("events"))]
-    first = next((n for n, one in enumerate(listed) if isinstance(one, dict) and one.get("role") == "assistant"), None)
+    first = next((number for number, one in enumerate(listed) if _is_answer(one)), None)
     if first is not None:
         answered = put(listed[first:])
         return (put(listed[:first]) if listed[:first] else put(sample.get("input"))), answered
     return put(listed or sample.get("input")), put([*_choices(sample.get("output"))])
+
+
+def _is_answer(message: object) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant" and message.get("source") != "input"
 
 
 def _choices(output: object) -> Iterator[Any]:
