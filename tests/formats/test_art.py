@@ -67,6 +67,14 @@ def test_of_a_step_that_was_migrated_the_newest_kind_counts(tmp_path: Path) -> N
     assert [Path(one.path).name for one in by_name("art").sources(only_run(run))] == ["0002.jsonl"]
 
 
+def test_a_group_on_a_line_of_several_megabytes_is_recognised(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "q" * 2**19}, {"finish_reason": "stop", "message": {"role": "assistant"}}]
+    one = {"reward": 1, "metrics": {}, "metadata": {}, "messages_and_choices": said}
+    write(tmp_path / "trajectories" / "train" / "0001.jsonl", {"trajectories": [one] * 4})
+    run = only_run(tmp_path)
+    assert run.format == "art" and len(rows(run)) == 4
+
+
 def test_calls_are_calls_whether_as_texts_of_json_or_not(tmp_path: Path) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}
     said = [

@@ -5,7 +5,7 @@ of YAML until mid-2025. A choice of the model is a message within an object with
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.settings.yaml_values import yaml_value
 from rolloupe.formats.reading.tables.columns import unpacked
@@ -35,6 +36,7 @@ MAX_EACH = 100_000
 
 _GROUP = "group_index"
 _METADATA = "metadata."
+_MESSAGES = b'"messages_and_choices"'
 _STEP = re.compile(r"[0-9]{1,9}")
 _COLUMNS = {_GROUP, "reward", "metrics", "metadata", "messages"}
 _BEGINNING = re.compile(rb"(?:---\s+)?- (?:metadata|trajectories|exceptions|logs|metrics):")
@@ -262,12 +264,19 @@ def _fits(place: Location) -> bool:
     if ending == YAML:
         head = read_bytes(place, 2**20) if _BEGINNING.match(read_bytes(place, 64)) else b""
         return _BEGINNING.match(head) is not None and b"messages_and_choices:" in head
-    found = _READERS[ending].first_records([place])
-    return any(record.keys() >= _COLUMNS for record in found) if ending == PARQUET else any(map(_is_group, found))
+    if ending == PARQUET:
+        return any(record.keys() >= _COLUMNS for record in _READERS[ending].first_records([place]))
+    seen = look(place)
+    return any(map(_is_group, seen.objects)) or (not seen.whole and _begins_a_group(seen.objects, place))
+
+
+def _begins_a_group(first: Sequence[Record], place: Location) -> bool:
+    """Whether a line too long to be seen whole begins as a group does."""
+    return any(TRAJECTORIES in record for record in first) and _MESSAGES in read_bytes(place, MAX_BYTES)
 
 
 def _is_group(record: Record) -> bool:
-    listed = record.get("trajectories")
+    listed = record.get(TRAJECTORIES)
     first = listed[0] if isinstance(listed, list) and listed else None
     return isinstance(first, dict) and "messages_and_choices" in first
 
