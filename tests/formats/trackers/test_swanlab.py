@@ -37,6 +37,16 @@ def test_a_run_that_goes_on_has_tables_before_its_log(tmp_path: Path) -> None:
     assert len(rows(only_run(tmp_path))) == 24
 
 
+def test_a_chart_among_tables_without_keys_says_nothing_about_them(tmp_path: Path) -> None:
+    (whole,) = (DATA / "v0.10_offline").iterdir()
+    place = shutil.copytree(whole, tmp_path / whole.name)
+    next(place.glob("*.swanlab")).write_bytes(b"")
+    other = {"_swanLab": "table", "colDefs": [], "rowData": [{"label": "cat", "count": 1}]}
+    for name, document in (("0-0123456789ab.json", {"series": []}), ("0-0123456789ac.json", other)):
+        (place / "media/echarts" / name).write_text(json.dumps(document), encoding="utf-8")
+    assert len(rows(only_run(tmp_path))) == 24
+
+
 def test_tables_of_ms_swift_and_charts(tmp_path: Path) -> None:
     folder = tmp_path / "run-20261122_020915-a/media/1"
     folder.mkdir(parents=True)

@@ -11,6 +11,8 @@ import pytest
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.trackers.wandb import CONFIG, HISTORY, ITEM, MAGIC, NESTED_KEY, VALUE
+from rolloupe.formats.trackers import table_files
+from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.model import RunInfo
 from tests.formats.support import only_run, rows, samples
 from tests.formats.trackers.support import means
@@ -123,6 +125,30 @@ def test_other_tables_are_no_samples_and_a_torn_one_is_a_problem(tmp_path: Path)
     path.write_bytes(path.read_bytes()[:20])
     (problem,) = by_name("wandb").scan(found, whole[0], 0, 2**62)
     assert problem.reason == "it is no table, or not whole yet" and problem.transient  # type: ignore[union-attr]
+
+
+def test_a_table_without_rows_and_a_torn_one_say_nothing_about_their_key(tmp_path: Path) -> None:
+    run = tmp_path / "run-20261122_020830-a"
+    columns = ["step", "input", "output", "score"]
+    table(run, "val/generations", 0, columns, [])
+    table(run, "val/generations", 1, columns, []).write_text('{"columns": ["st', encoding="utf-8")
+    assert discover([tmp_path]).runs == []
+    table(run, "val/generations", 2, columns, [[2, "p", "c", 1.0]])
+    assert [row.step for row in rows(only_run(tmp_path))] == [2]
+
+
+def test_samples_of_a_table_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def seen(key: str, *about: Any) -> Any:
+        made.append(key)
+        return samples_of_table(key, *about)
+
+    monkeypatch.setattr(table_files, "samples_of_table", seen)
+    run = tmp_path / "run-20261122_020830-a"
+    table(run, "completions", 1, ["step", "prompt", "completion", "r"], [[1, "p", f"c{n}", 1.0] for n in range(9)])
+    found = only_run(tmp_path)
+    assert len(samples(found)) == 9 and len(made) == 2, "once to know what they are, once with their weights"
 
 
 def test_in_the_folder_of_another_formats_run_it_stays_its_curves(tmp_path: Path) -> None:

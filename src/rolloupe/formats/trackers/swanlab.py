@@ -72,8 +72,10 @@ class SwanLab(TableFiles):
             match = _TABLE.fullmatch(entry.name)
             if match:
                 step = int(match["step"])
-                known = logged.get(entry.name, LoggedTable(os.path.basename(os.path.dirname(entry.path)), step))
-                found.append(TableFile(entry, known.key, step, known.step))
+                folder = os.path.basename(os.path.dirname(entry.path))
+                known = logged.get(entry.name, LoggedTable(folder, step))
+                is_named = entry.name in logged or folder != TABLES
+                found.append(TableFile(entry, known.key, step, known.step, is_named=is_named))
         return found
 
     def table_rows(self, document: Any) -> list[Any]:

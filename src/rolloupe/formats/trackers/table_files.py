@@ -19,12 +19,16 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.completion_tables import samples_of_table
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
+from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
+from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
 from rolloupe.storage import open_file, path_state
 
 MAX_BYTES = 256 * 2**20
 """Of one table; W&B cuts them at 10,000 rows."""
+
+KEPT_BYTES = 64 * 2**20
+"""Of tables that are kept as documents, and of those that are kept as samples."""
 
 COMPARED_BYTES = 4096
 LAST_BYTES = 64
@@ -37,6 +41,10 @@ EVAL = "eval/eval"
 PART = "sample"
 
 
+Stamp = tuple[int, int, int]
+"""What changes with a file; the second number is its size."""
+
+
 class TableFile(NamedTuple):
     """A table on disk."""
 
@@ -46,6 +54,8 @@ class TableFile(NamedTuple):
     """As the tracker counts."""
     step: int | None
     split: str = ""
+    is_named: bool = True
+    """False if nothing says what its key is: then its key may have tables of anything."""
 
 
 class TableFiles(TrackerSamples):
@@ -73,15 +83,22 @@ class TableFiles(TrackerSamples):
         return [
             one
             for key, tables in by_key.items()
-            if not _repeats(key, by_key) and self._holds_samples(tables[0])
-            for one in _newest(tables)
+            if not _repeats(key, by_key)
+            for one in _newest(self._of_samples(tables))
         ]
 
-    def _holds_samples(self, table: TableFile) -> bool:
+    def _of_samples(self, tables: list[TableFile]) -> list[TableFile]:
+        """The tables of a key if the first that is whole and has rows has samples; without a name each for itself."""
+        if not tables[0].is_named:
+            return [one for one in tables if self._has_samples(one)]
+        return tables if next((known for one in tables if (known := self._has_samples(one)) is not None), False) else []
+
+    def _has_samples(self, table: TableFile) -> bool | None:
+        """Tell whether a table has samples; None if it has no rows, or is not whole."""
         try:
-            return bool(self._logged(table.entry.location, table.key, None, "", None))
+            return _has_samples(self, table.key, table.entry.location, *_stamp(table.entry.location))
         except (ValueError, OSError):
-            return False
+            return None
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -127,17 +144,31 @@ class TableFiles(TrackerSamples):
         return found[locator.start]
 
     def _placed(self, source: Source) -> list[Placed]:
-        key, step, split, weights = msgspec.json.decode(source.depends)
-        logged = self._logged(source.location, key, step, split, weights)
+        """Return the samples of a table, made once while they are in use. Raises `ValueError` and OSError."""
+        stamp = _stamp(source.location)
+        key = (self.name, source.location, source.depends, *stamp)
+        found = _samples.get(key)
+        if found is None:
+            found = self._made(source, stamp)
+            _samples.put(key, found, stamp[1])
+        return found
+
+    def _made(self, source: Source, stamp: Stamp) -> list[Placed]:
+        rows = self.table_rows(_document(source.location, *stamp))
         name = os.path.splitext(os.path.basename(source.path))[0].removesuffix(".table")
+        key, step, split, weights = msgspec.json.decode(source.depends)
+        logged = samples_of_table(key, rows, step, split, weights)
         return [Placed(n, 0, PART, f"{name}.{n}", one, one.record) for n, one in enumerate(logged)]
 
-    def _logged(
-        self, location: Location, key: str, step: int | None, split: str, weights: Any
-    ) -> tuple[LoggedSample, ...]:
-        """Return the samples of a table. Raises `ValueError` and OSError."""
-        rows = self.table_rows(_document(location, *_stamp(location)))
-        return tuple(samples_of_table(key, rows, step, split, weights))
+
+_samples: Lru[tuple[object, ...], list[Placed]] = Lru(total=KEPT_BYTES, least=1)
+_documents: Lru[tuple[object, ...], Any] = Lru(total=KEPT_BYTES)
+
+
+@lru_cache(maxsize=100_000)
+def _has_samples(reader: TableFiles, key: str, location: Location, *stamp: int) -> bool | None:
+    rows = reader.table_rows(_document(location, *stamp))
+    return bool(samples_of_table(key, rows, None)) if rows else None
 
 
 def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
@@ -147,8 +178,7 @@ def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
 
 def _newest(tables: list[TableFile]) -> list[TableFile]:
     """Leave out the tables whose rows the next table begins with."""
-    repeated = [_begins_with(later, earlier) for earlier, later in pairwise(tables)]
-    return [one for one, is_repeated in zip(tables, [*repeated, False], strict=True) if not is_repeated]
+    return [one for one, later in pairwise([*tables, None]) if one and not (later and _begins_with(later, one))]
 
 
 def _begins_with(later: TableFile, earlier: TableFile) -> bool:
@@ -184,13 +214,16 @@ def _end_of_rows(file: Any, size: int) -> int:
     return len(last.rstrip(b" \n}]")) if last else 0
 
 
-def _stamp(location: Location) -> tuple[int, int, int]:
+def _stamp(location: Location) -> Stamp:
     state = path_state(location.path)
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-@lru_cache(maxsize=8)
-def _document(location: Location, *_stamp: int) -> Any:
+def _document(location: Location, *stamp: int) -> Any:
+    return _documents.get_or_make((location, *stamp), lambda: _read(location), lambda _: stamp[1])
+
+
+def _read(location: Location) -> Any:
     with open_binary(location) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
