@@ -1,6 +1,7 @@
 """TensorBoard: samples that OpenRLHF and verl log as texts, in files that grow and files that are damaged."""
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.formats.reading.trackers import event_texts
+from rolloupe.formats.reading.trackers.event_texts import EventText
+from rolloupe.formats.trackers import tensorboard
 from rolloupe.formats.trackers.sample_texts import samples_of_text
-from rolloupe.model import Problem
+from rolloupe.model import Location, Problem
 from tests.formats.reading.trackers.test_trackers import record, scalar
 from tests.formats.support import items, limit_contract, only_run, rows, samples
 from tests.formats.trackers.support import means
@@ -62,6 +65,23 @@ def test_numbers_alone_and_other_texts_are_curves(tmp_path: Path) -> None:
     version = record(b"\x09" + bytes(8) + b"\x1a\x0dbrain.Event:2")
     (tmp_path / NAME).write_bytes(version + scalar("r", 1, 0.5, 1.0) + text("notes/text_summary", 1, "Reward: 1"))
     assert [run.format for run in discover([tmp_path]).runs] == ["curves"]
+
+
+def test_numbers_alone_are_not_decoded_in_the_search_for_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[Location] = []
+
+    def seen(location: Location, *_: int) -> Iterator[EventText]:
+        decoded.append(location)
+        return iter(())
+
+    monkeypatch.setattr(tensorboard, "event_texts", seen)
+    for name, content in (("numbers", scalar("r", 1, 0.5, 1.0)), ("samples", generated(1, 1.0))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / NAME).write_bytes(content)
+        assert by_name("tensorboard").detect(tmp_path / name) == []
+    assert [Path(one.path).parent.name for one in decoded] == ["samples"]
 
 
 def test_beside_rollouts_of_another_format_it_stays_their_curves(tmp_path: Path) -> None:

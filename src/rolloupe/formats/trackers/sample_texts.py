@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from rolloupe.formats.reading import fields
 from rolloupe.formats.trackers.logged_samples import LoggedSample, split_named
 
+FIRST_WORDS = (b"Sample:", b"**Generation Results - Step ")
+"""One of them is at the beginning of each text with samples."""
+
 _ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)

@@ -10,12 +10,15 @@ from rolloupe.formats.reading.files import alone, entries, links_of
 from rolloupe.formats.reading.trackers.event_texts import EventText, event_texts, texts_at
 from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, is_event_file
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
-from rolloupe.formats.trackers.sample_texts import samples_of_text
+from rolloupe.formats.trackers.sample_texts import FIRST_WORDS, samples_of_text
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Scanned, Source
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import is_file, open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
 """How far each file is searched for a first sample."""
+
+HEAD_BYTES = 4096
+"""How far into its record a sample begins at most: its tag is before it."""
 
 LOOKED_FILES = 16
 
@@ -114,8 +117,17 @@ def _has_samples(location: Location) -> bool:
 @lru_cache(maxsize=1024)
 def _known_samples(location: Location, _inode: int, size: int) -> bool:
     """Look at the beginning of a file, whose first bytes stay as they are."""
+    if not _may_have_samples(location, size):
+        return False
     found = event_texts(location, 0, size)
     return any(isinstance(sample, LoggedSample) for one in found for _, sample in _samples(one.texts))
+
+
+def _may_have_samples(location: Location, size: int) -> bool:
+    """Tell whether the bytes of a file have the first words of a sample: most files have numbers alone."""
+    with open_file(location) as file:
+        data = file.read(size + HEAD_BYTES)
+    return any(word in data for word in FIRST_WORDS)
 
 
 def _samples(texts: list[TaggedValue]) -> Iterator[tuple[TaggedValue, LoggedSample | str]]:
