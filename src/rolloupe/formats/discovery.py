@@ -18,10 +18,11 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
-from rolloupe.formats.curve_files import FOLDERS, OF_TRACKERS
+from rolloupe.formats.curve_files import ALONE
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
+from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo
 from rolloupe.storage import is_file, is_folder, path_state, printable, real_path
 
@@ -67,7 +68,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = _distinct(_without_trackers_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
+    runs = _distinct(walk.without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         names = " or ".join(one.name for one in formats)
@@ -145,6 +146,21 @@ class _Walk:
                     places = {(run.format, run.root): number for number, run in enumerate(runs)}
                     runs = sorted([*others, *joined], key=lambda run: places.get((run.format, run.root), len(places)))
         return runs
+
+    def without_curves_of_others(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """Leave out the runs of trackers that are curves of another run, with a note of each that has samples."""
+        found = [pair for pair in hosts_of(runs) if not self._has_more_splits(*pair)]
+        for run, host in found:
+            if run.format != ALONE:
+                self._note(run.root, UNSEEN.format(name=host.name))
+        left_out = [run for run, _ in found]
+        return [run for run in runs if not any(run is one for one in left_out)]
+
+    def _has_more_splits(self, run: RunInfo, host: RunInfo) -> bool:
+        more = False
+        with self._trying(by_name(host.format), Path(host.root)):
+            more = run.format != ALONE and has_more_splits(run, host)
+        return more
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""
@@ -308,28 +324,6 @@ def _is_walked(name: str) -> bool:
 def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
     """Drop duplicates: one path may lie below another."""
     return list({(run.format, run.root, run.within, run.parts): run for run in runs}.values())
-
-
-def _without_trackers_of_others(runs: list[RunInfo]) -> list[RunInfo]:
-    """Drop runs of trackers in the folder of a run of its own, and those beside it that have its name: they are its."""
-    with_samples = [run for run in runs if run.format not in OF_TRACKERS]
-    if len(with_samples) == len(runs):
-        return runs
-    roots = {run.root for run in with_samples if is_folder(run.root)}
-    beside = {(os.path.dirname(root), os.path.basename(root)) for root in roots}
-
-    def is_of_another(run: RunInfo) -> bool:
-        place = Path(run.root)
-        return any(
-            str(one) in roots
-            or (
-                one.name.lower() in FOLDERS
-                and not beside.isdisjoint((str(one.parent), name) for name in (run.name, place.name))
-            )
-            for one in (place, *place.parents)
-        )
-
-    return [run for run in runs if run.format not in OF_TRACKERS or not is_of_another(run)]
 
 
 def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:

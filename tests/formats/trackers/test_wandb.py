@@ -151,12 +151,19 @@ def test_samples_of_a_table_are_made_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(samples(found)) == 9 and len(made) == 2, "once to know what they are, once with their weights"
 
 
-def test_in_the_folder_of_another_formats_run_it_stays_its_curves(tmp_path: Path) -> None:
+def test_in_the_folder_of_a_run_with_all_its_splits_it_is_curves(tmp_path: Path) -> None:
     record = {"input": "p", "output": "c", "score": 1.0, "step": 1}
     (tmp_path / "run").mkdir()
     (tmp_path / "run/1.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     shutil.copytree(folder_of("verldemo"), tmp_path / "run/wandb" / folder_of("verldemo").name)
-    assert [run.format for run in discover([tmp_path]).runs] == ["verl"]
+    assert [run.format for run in discover([tmp_path]).runs] == ["verl", "wandb"], "its validations lie nowhere else"
+    shutil.rmtree(tmp_path / "run/wandb")
+    shutil.copytree(folder_of("trldemo1"), tmp_path / "run/wandb" / folder_of("trldemo1").name)
+    found = discover([tmp_path])
+    assert [run.format for run in found.runs] == ["verl"]
+    assert [note.path for note in found.notes if "splits that the run" in note.reason] == [
+        str(tmp_path / "run/wandb" / folder_of("trldemo1").name)
+    ]
 
 
 def test_a_file_of_the_run_leads_to_its_folder(tmp_path: Path) -> None:
