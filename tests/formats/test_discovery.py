@@ -304,6 +304,17 @@ def test_all_of_some_files_that_are_named_are_read(place: str, demo_runs: Path, 
     assert len({row.start for row in rows(run)}) * 2 == len(rows(run)) > 0
 
 
+def test_files_that_are_runs_are_found_beside_each_other_and_beside_a_run_of_the_folder(tmp_path: Path) -> None:
+    data = Path(__file__).parents[1] / "data"
+    for inner in ("tviz/tviz.db", "trackio/trl_async.db", "mlflow/mlruns.db", "inspect/inspect-ai-eval.json"):
+        shutil.copy(data / inner, tmp_path / Path(inner).name)
+    assert {run.format for run in discover([tmp_path]).runs} == {"tviz", "trackio", "mlflow", "inspect"}
+    write(tmp_path / "1.jsonl", *[{"input": "q", "output": "o", "score": 1.0, "step": 1}] * 2)
+    found = discover([tmp_path])
+    assert {"verl", "tviz", "inspect"} <= {run.format for run in found.runs}
+    assert not any(word in note.reason for note in found.notes for word in ("damaged", "databases"))
+
+
 def test_notes_of_what_was_not_looked_at_are_never_left_out(tmp_path: Path) -> None:
     for number in range(discovery.MAX_NOTES + 10):
         (tmp_path / f"{number:04}").mkdir()

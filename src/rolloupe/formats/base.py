@@ -116,7 +116,7 @@ class Format(ABC):
     endings: ClassVar[tuple[str, ...]] = ()
     """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
     takes_single_files: ClassVar[bool] = False
-    """True if it takes files of a folder that are whole runs: other such formats may take others."""
+    """True if it takes files of a folder that are whole runs: other formats may take others."""
     has_samples: ClassVar[bool] = True
     """False if its runs hold metrics alone."""
     takes_field_map: ClassVar[bool] = False

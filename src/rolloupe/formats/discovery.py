@@ -226,16 +226,18 @@ class _Walk:
         return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
 
     def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
-        """The runs of the first format that finds any, and of others if each of these takes some files of a folder."""
+        """The runs of the first format that finds any, and of others if each of these takes some files of a folder.
+
+        Beside a run of the whole folder, a run is a file.
+        """
         found: list[RunInfo] = []
         for one in formats:
             if found and not one.takes_single_files:
                 continue
             with self._trying(one, path):
-                if runs := one.detect(path, forced=self._forced, link_root=self._link_root):
-                    found += _checked(one, runs)
-            if found and not one.takes_single_files:
-                break
+                runs = _checked(one, one.detect(path, forced=self._forced, link_root=self._link_root) or [])
+                is_whole = any(not by_name(run.format).takes_single_files for run in found)
+                found += [run for run in runs if not (is_whole and run.root == str(path))]
         return found
 
     def _claim(self, runs: list[RunInfo]) -> None:

@@ -81,7 +81,7 @@ _DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
             "role source cwd",
             "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
         ),
-        ("eval samples", "a log of Inspect that is damaged"),
+        ("version status eval", "a log of Inspect: damaged, or no file of the format that was named"),
     )
 )
 """Documents of JSON, known by the first keys of their first object."""

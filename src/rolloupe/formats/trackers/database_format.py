@@ -52,6 +52,7 @@ class DatabaseFormat(TrackerSamples):
     """A format whose samples are rows of a database."""
 
     splittable = True
+    takes_single_files = True
     suffixes: ClassVar[tuple[str, ...]] = (".db",)
     endings: ClassVar[tuple[str, ...]] = (".db",)
 
