@@ -11,9 +11,9 @@ import pytest
 from backports import zstd
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading.documents import zip_members
+from rolloupe.formats.reading.documents import json_documents, zip_members
 from rolloupe.formats.testing import FormatContract
-from rolloupe.model import Problem
+from rolloupe.model import Location, Problem
 from tests.formats.support import items, limit_contract, only_run, rows, samples
 
 DATA = Path(__file__).parents[1] / "data" / "inspect"
@@ -162,6 +162,27 @@ def test_each_log_of_a_folder_is_a_run_and_other_documents_are_none(tmp_path: Pa
     (tmp_path / "c.json").write_text('{"version": 2, "status": "success", "samples": []}')
     (tmp_path / "d.eval").write_bytes(b"PK no archive")
     assert [Path(run.root).name for run in discover([tmp_path]).runs] == ["a.eval", "b.eval"]
+
+
+def test_a_document_is_recognised_by_what_comes_before_its_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eval_ = HEADER["eval"] | {"dataset": {"sample_ids": ["x" * 1000] * 1000}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(HEADER | {"eval": eval_, "plan": {"name": "p"}, "samples": [SAMPLE], "reductions": []}))
+    read = json_documents.read_bytes
+    most: list[int] = []
+
+    def reads(place: Location | None, limit: int) -> bytes:
+        most.append(limit)
+        return read(place, limit)
+
+    monkeypatch.setattr(json_documents, "read_bytes", reads)
+    monkeypatch.setattr(json_documents, "ListDocument", None)
+    run = only_run(tmp_path)
+    reader = by_name("inspect")
+    assert (run.name, most) == ("me/quiz model", [2**16, 2**20])
+    assert reader.config(run)["plan"] == {"name": "p"} and reader.metrics(run)[0].values == {"match/accuracy": 0.5}
 
 
 @pytest.mark.parametrize("method", [8, 93])

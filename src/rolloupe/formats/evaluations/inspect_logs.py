@@ -13,7 +13,7 @@ from typing import Any
 
 from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.json_documents import beginning, list_document
+from rolloupe.formats.reading.documents.json_documents import beginning, list_document, members_before
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.documents.zip_members import Members
 from rolloupe.formats.reading.files import files, links_of, plain_name
@@ -24,6 +24,7 @@ from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sampl
 from rolloupe.storage import is_file, path_state
 
 ARCHIVE, DOCUMENT = ".eval", ".json"
+SAMPLES = "samples"
 HEADER, START = "header.json", "_journal/start.json"
 
 _SAMPLE = re.compile(r"samples/(?P<name>[^/]+)\.json")
@@ -105,7 +106,7 @@ class InspectLogs(NumberedFormat):
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`."""
         if not location.path.endswith(ARCHIVE):
-            found = list_document(location, "samples")
+            found = list_document(location, SAMPLES)
             for number in range(len(found)):
                 yield number, _tried(found.element, number)
             return
@@ -116,7 +117,7 @@ class InspectLogs(NumberedFormat):
     def numbered_record(self, location: Location, number: int) -> Record:
         """See `NumberedFormat`."""
         if not location.path.endswith(ARCHIVE):
-            found = list_document(location, "samples")
+            found = list_document(location, SAMPLES)
             if not 0 <= number < len(found):
                 raise Unusable("it has no such sample")
             return found.element(number)
@@ -231,7 +232,7 @@ def _header(location: Location) -> Record:
 def _header_of(location: Location, inode: int, size: int, mtime_ns: int) -> Record:  # noqa: ARG001
     try:
         if not location.path.endswith(ARCHIVE):
-            return list_document(location, "samples").rest
+            return members_before(location, SAMPLES) or list_document(location, SAMPLES).rest
         with Members(location) as members:
             data = members.read(HEADER) or members.read(START)
             return parse(data) if data else {}

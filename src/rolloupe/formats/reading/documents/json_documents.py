@@ -1,6 +1,7 @@
 """JSON documents: how one begins, and its members, of which a long list is decoded element by element."""
 
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -9,12 +10,15 @@ from rolloupe.formats.reading.jsonl import BOM, parse
 from rolloupe.formats.reading.peek import first_keys
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trainer_files import document
+from rolloupe.formats.reading.trainer_files import document, read_bytes
+from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import file_state, path_state
 
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
+LIMITS = (2**16, 2**20, 2**24)
+"""How much of a document is read in turn, until the member that is looked for begins."""
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -39,11 +43,24 @@ def _head(location: Location, inode: int, size: int, mtime_ns: int) -> bytes:  #
         return file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
 
 
+def members_before(location: Location, key: str) -> Record:
+    """Return the members of a document before one, from its first megabytes; nothing if that does not come there."""
+    for limit in LIMITS:
+        data = read_bytes(location, limit)
+        found = first_keys(data.removeprefix(BOM))
+        if key in found:
+            return {name: found[name] for name in takewhile(key.__ne__, found)}
+        if len(data) < limit:
+            break
+    return {}
+
+
 class ListDocument:
     """A document with a list of objects under one key, and its other members."""
 
     def __init__(self, data: bytes, key: str) -> None:
         """Decode a document. Raises `Unusable`."""
+        self.size_bytes = len(data)
         try:
             raw = _members(data.removeprefix(BOM))
             self._listed: list[Any] = _elements(raw.pop(key)) if key in raw else []
@@ -73,14 +90,17 @@ def _pair(name: str, value: msgspec.Raw) -> tuple[bytes, bytes]:
     return msgspec.json.encode(name), bytes(value)
 
 
+_documents: Lru[tuple[Location, str, int, int, int], ListDocument] = Lru(entries=2, total=MAX_BYTES)
+
+
 def list_document(location: Location, key: str) -> ListDocument:
     """Return a document, decoded once until it changes. Raises `Unusable` and OSError."""
     state = file_state(location)
-    return _list_document(location, key, state.st_ino, state.st_size, state.st_mtime_ns)
+    stamp = state.st_ino, state.st_size, state.st_mtime_ns
+    return _documents.get_or_make((location, key, *stamp), lambda: _read(location, key), lambda one: one.size_bytes)
 
 
-@lru_cache(maxsize=2)
-def _list_document(location: Location, key: str, inode: int, size: int, mtime_ns: int) -> ListDocument:  # noqa: ARG001
+def _read(location: Location, key: str) -> ListDocument:
     with open_binary(location) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
