@@ -75,6 +75,18 @@ def test_a_group_on_a_line_of_several_megabytes_is_recognised(tmp_path: Path) ->
     assert run.format == "art" and len(rows(run)) == 4
 
 
+def test_a_trajectory_that_is_no_object_is_a_problem_and_hides_no_other(tmp_path: Path) -> None:
+    one = {"reward": 1, "metrics": {}, "metadata": {}, "messages_and_choices": [{"role": "user", "content": "q"}]}
+    write(tmp_path / "lines" / "train" / "0001.jsonl", {"trajectories": [one, None, one]})
+    (tmp_path / "yaml" / "train").mkdir(parents=True)
+    said = "{reward: 1, messages_and_choices: [{role: user, content: q}]}"
+    (tmp_path / "yaml" / "train" / "0001.yaml").write_text(f"- trajectories:\n  - {said}\n  - 3\n  - {said}\n")
+    for name in ("lines", "yaml"):
+        run = only_run(tmp_path / name)
+        assert [isinstance(item, Problem) for item in items(run)] == [False, True, False]
+        assert [sample.row.reward for sample in samples(run)] == [1.0, 1.0]
+
+
 def test_calls_are_calls_whether_as_texts_of_json_or_not(tmp_path: Path) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}
     said = [

@@ -12,6 +12,7 @@ from backports import zstd
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.documents import json_documents, zip_members
+from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Location, Problem
 from tests.formats.support import items, limit_contract, only_run, rows, samples
@@ -170,12 +171,11 @@ def test_a_document_is_recognised_by_what_comes_before_its_samples(
     eval_ = HEADER["eval"] | {"dataset": {"sample_ids": ["x" * 1000] * 1000}}
     path = tmp_path / "a.json"
     path.write_text(json.dumps(HEADER | {"eval": eval_, "plan": {"name": "p"}, "samples": [SAMPLE], "reductions": []}))
-    read = json_documents.read_bytes
     most: list[int] = []
 
     def reads(place: Location | None, limit: int) -> bytes:
         most.append(limit)
-        return read(place, limit)
+        return read_bytes(place, limit)
 
     monkeypatch.setattr(json_documents, "read_bytes", reads)
     monkeypatch.setattr(json_documents, "ListDocument", None)

@@ -24,7 +24,7 @@ from rolloupe.formats.reading.settings.yaml_values import yaml_value
 from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trainer_files import merged_metrics, read_bytes, read_text, records
-from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import file_state, is_file, path_state
 
 TRAJECTORIES = "trajectories"
@@ -103,6 +103,10 @@ class _GroupLines(_Trajectories, JsonlFormat):
         """See `RecordFormat`."""
         found: list[Scanned] = []
         for number, one in enumerate(_of_group(record, str(start))):
+            if isinstance(one, Unusable):
+                reason = f"trajectory {number}: {one}"
+                found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+                continue
             row = self.row(source, one, start, length)
             row.index, row.part, row.ordinal = f"{row.index}.{number}", str(number), start + number
             found.append(row)
@@ -110,7 +114,8 @@ class _GroupLines(_Trajectories, JsonlFormat):
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         """See `RecordFormat`."""
-        return _of_group(record, str(row.start))[int(row.part)]
+        found = _of_group(record, str(row.start))[int(row.part)]
+        return {} if isinstance(found, Unusable) else found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
@@ -212,25 +217,26 @@ def _unpacked_calls(message: Any) -> Any:
     return found | ({"tool_calls": unpacked(found["tool_calls"])} if "tool_calls" in found else {})
 
 
-def _of_group(group: Record, name: str) -> list[Record]:
-    """The trajectories of a group in the columns of Parquet. Raises `Unusable`."""
+def _of_group(group: Record, name: str) -> list[Record | Unusable]:
+    """The trajectories of a group in the columns of Parquet, or why one is none. Raises `Unusable`."""
     listed = group.get("trajectories")
     if not isinstance(listed, list):
         raise Unusable("an object without a list of trajectories is no group")
     if len(listed) > MAX_EACH:
         raise Unusable(f"more than {MAX_EACH:,} trajectories in a group: not read")
     facts = {f"group_{key}": group[key] for key in ("metadata", "metrics", "logs") if key in group}
-    return [_trajectory(one) | facts | {_GROUP: name} for one in listed if isinstance(one, dict)]
+    facts[_GROUP] = name
+    return [_trajectory(one, facts) if isinstance(one, dict) else Unusable("no JSON object") for one in listed]
 
 
-def _trajectory(one: Record) -> Record:
+def _trajectory(one: Record, facts: Record) -> Record:
     listed = one.get("messages_and_choices")
     found = {key: value for key, value in one.items() if key != "messages_and_choices"}
     if not isinstance(listed, list):
-        return found
+        return found | facts
     reasons = [entry["finish_reason"] for entry in listed if isinstance(entry, dict) and "finish_reason" in entry]
     last = {"finish_reason": reasons[-1]} if reasons else {}
-    return found | {"messages": [*map(_message, listed)]} | last
+    return found | {"messages": [*map(_message, listed)]} | last | facts
 
 
 def _message(entry: Any) -> Any:
@@ -240,7 +246,12 @@ def _message(entry: Any) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _yaml_trajectories(location: Location, inode: int, size: int, mtime_ns: int) -> tuple[Record, ...]:  # noqa: ARG001
+def _yaml_trajectories(
+    location: Location,
+    inode: int,  # noqa: ARG001
+    size: int,
+    mtime_ns: int,  # noqa: ARG001
+) -> tuple[Record | Unusable, ...]:
     if size > MAX_YAML_BYTES:
         raise Unusable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML: not read")
     try:
@@ -250,7 +261,8 @@ def _yaml_trajectories(location: Location, inode: int, size: int, mtime_ns: int)
     if not isinstance(found, list):
         raise Unusable("no list of groups")
     groups = (one if isinstance(one, dict) else {} for one in found)
-    return tuple(fields.showable(one) for n, group in enumerate(groups) for one in _of_group(group, str(n)))
+    listed = (one for n, group in enumerate(groups) for one in _of_group(group, str(n)))
+    return tuple(one if isinstance(one, Unusable) else fields.showable(one) for one in listed)
 
 
 def _ending(path: str) -> str:
