@@ -218,7 +218,7 @@ def _unpacked_calls(message: Any) -> Any:
 
 
 def _of_group(group: Record, name: str) -> list[Record | Unusable]:
-    """The trajectories of a group in the columns of Parquet, or why one is none. Raises `Unusable`."""
+    """The trajectories of a group in the columns of Parquet, or why one cannot be read. Raises `Unusable`."""
     listed = group.get("trajectories")
     if not isinstance(listed, list):
         raise Unusable("an object without a list of trajectories is no group")
