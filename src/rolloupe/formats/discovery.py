@@ -157,10 +157,8 @@ class _Walk:
         return [run for run in runs if not any(run is one for one in left_out)]
 
     def _has_more_splits(self, run: RunInfo, host: RunInfo) -> bool:
-        more = False
         with self._trying(by_name(host.format), Path(host.root)):
-            more = run.format != ALONE and has_more_splits(run, host)
-        return more
+            return run.format != ALONE and has_more_splits(run, host)
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""
