@@ -159,6 +159,7 @@ class _Walk:
     def _has_more_splits(self, run: RunInfo, host: RunInfo) -> bool:
         with self._trying(by_name(host.format), Path(host.root)):
             return run.format != ALONE and has_more_splits(run, host)
+        return False
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""
