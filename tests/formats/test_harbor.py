@@ -86,6 +86,7 @@ def test_a_trial_without_a_trajectory_is_a_sample_of_its_result(tmp_path: Path) 
     put(folder / "t__2" / "result.json", failed | {"verifier_result": {"rewards": {"reward": 0.25}}})
     run = only_run(folder)
     (found,) = [one for one in samples(run) if one.row.index == "t__2"]
+    assert run.reason == "3 trajectories in ATIF, the format of Harbor; 1 trial has a result alone"
     assert (found.row.group, found.row.reward, found.row.status, found.row.response) == ("t", 0.25, "error", "")
     assert found.extra["exception_info"] == {"exception_type": "OSError"} and len(rows(run)) == 4
     assert [row.status for row in rows(only_run(folder / "t__2"))] == ["error"]

@@ -89,11 +89,10 @@ class Harbor(NumberedFormat):
         fitting = [one for one in places[:1] or () if _fits(one)] or [one for one in places if _fits(one)]
         if not fitting:
             return []
-        count = "one trajectory" if len(places) == 1 else f"{len(places)} trajectories"
         return [
             RunInfo(
                 name=path.stem if is_file(path) else path.name, root=str(path), format=self.name,
-                reason=f"{count} in ATIF, the format of Harbor", parts=_parts(path, places),
+                reason=_reason(places), parts=_parts(path, places),
                 link_root="" if is_file(path) else links,
             )
         ]  # fmt: skip
@@ -218,6 +217,13 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
     if not found and any(one.name == CONFIG for one in own):
         found = [one for trial in folders(str(folder), links) for one in _of_trial(Path(trial.path), links)]
     return found or [one for one in own if one.name not in (RESULT, CONFIG) and _CONTINUED not in one.name]
+
+
+def _reason(places: list[Location]) -> str:
+    alone = sum(map(_is_result, places))
+    count = "one trajectory" if len(places) - alone == 1 else f"{len(places) - alone} trajectories"
+    said = f"{count} in ATIF, the format of Harbor"
+    return f"{said}; {alone} trial{'s have' if alone > 1 else ' has'} a result alone" if alone else said
 
 
 def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
