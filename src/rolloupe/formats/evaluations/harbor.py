@@ -222,8 +222,8 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
 def _reason(places: list[Location]) -> str:
     alone = sum(map(_is_result, places))
     count = "one trajectory" if len(places) - alone == 1 else f"{len(places) - alone} trajectories"
-    said = f"{count} in ATIF, the format of Harbor"
-    return f"{said}; {alone} trial{'s have' if alone > 1 else ' has'} a result alone" if alone else said
+    reason = f"{count} in ATIF, the format of Harbor"
+    return f"{reason}; {alone} trial{'s have' if alone > 1 else ' has'} a result alone" if alone else reason
 
 
 def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
