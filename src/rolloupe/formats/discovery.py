@@ -157,9 +157,10 @@ class _Walk:
         return [run for run in runs if not any(run is one for one in left_out)]
 
     def _has_more_splits(self, run: RunInfo, host: RunInfo) -> bool:
+        more = False
         with self._trying(by_name(host.format), Path(host.root)):
-            return run.format != ALONE and has_more_splits(run, host)
-        return False
+            more = run.format != ALONE and has_more_splits(run, host)
+        return more  # noqa: RET504  # the format of another package may fail
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""
