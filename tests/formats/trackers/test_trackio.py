@@ -13,6 +13,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
+from rolloupe.formats.trackers import database_format
 from rolloupe.model import Problem, RunInfo, SampleRow
 from rolloupe.text.names import digest
 from tests.formats.support import items, limit_contract, rows, samples
@@ -267,6 +268,25 @@ def test_a_worker_belongs_to_the_run_of_its_time(project: Any) -> None:
             )
         database.commit()
     assert [[row.response for row in rows(run)] for run in discover([path]).runs] == [["of a"], ["of b"]]
+
+
+def test_a_scan_holds_a_few_rows_at_once(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(6):
+        path = project([CALC, ANSWER | {"content": "x" * 1000 * (n % 3)}], step=n)
+    run = only(path)
+    whole = rows(run)
+    monkeypatch.setattr(database_format, "BATCH_BYTES", 1500)
+    held: list[int] = []
+    place = database_format.DatabaseFormat._batch
+
+    def seen(*about: Any) -> Any:
+        found = place(*about)
+        held.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(database_format.DatabaseFormat, "_batch", seen)
+    assert rows(run) == whole and len(whole) == sum(held) == 6
+    assert held[:4] == [2, 1, 2, 1]
 
 
 def test_old_databases_know_runs_by_name(tmp_path: Path) -> None:

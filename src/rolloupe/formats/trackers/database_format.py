@@ -6,7 +6,8 @@ change nothing else. A part of the index then is some hundreds or thousands of r
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 import apsw
@@ -17,10 +18,14 @@ from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
-from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
+from rolloupe.model import Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """How many bytes a row may have in the stream of its table: about as many as the first rows have on average."""
+
+
+BATCH_BYTES = 32 * 2**20
+"""How much of a table is in memory at once, or one row that is larger."""
 
 
 class RowsOfTable(Struct, frozen=True):
@@ -55,6 +60,8 @@ class DatabaseFormat(TrackerSamples):
     takes_single_files = True
     suffixes: ClassVar[tuple[str, ...]] = (".db",)
     endings: ClassVar[tuple[str, ...]] = (".db",)
+    sizes: ClassVar[Mapping[str, str]]
+    """How many bytes a row of each table has, in SQL."""
 
     @abstractmethod
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
@@ -90,20 +97,22 @@ class DatabaseFormat(TrackerSamples):
         """See `Format`."""
         rows = _rows_of(source)
         first, end = rows.number_at(start), rows.number_at(stop)
-        try:
-            found = self._read(source.location, rows, first, end) if first < end else []
-        except (BadDatabase, OSError) as error:
-            yield Problem(source=source.name, reason=str(error), start=start, transient=True)
-            return
-        for placed in found:
-            yield from self.placed_rows(run, source, placed)
+        while first < end:
+            try:
+                found, after = read_database(source.location, partial(self._batch, rows, first, end))
+            except (BadDatabase, OSError) as error:
+                yield Problem(source=source.name, reason=str(error), start=rows.place_of(first), transient=True)
+                return
+            for placed in found:
+                yield from self.placed_rows(run, source, placed)
+            first = after
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
         """See `TrackerSamples`."""
         rows = _rows_of(source)
         number = rows.number_at(locator.start)
         try:
-            found = self._read(source.location, rows, number, number + 1)
+            found, _ = read_database(source.location, partial(self._batch, rows, number, number + 1))
         except (BadDatabase, OSError) as error:
             raise changed(source, locator.start, str(error)) from None
         for placed in found:
@@ -111,8 +120,20 @@ class DatabaseFormat(TrackerSamples):
                 return placed
         raise changed(source, locator.start, f"its row {number} is gone")
 
-    def _read(self, location: Location, rows: RowsOfTable, first: int, stop: int) -> list[Placed]:
-        return read_database(location, lambda database: [*self.samples(database, rows, first, stop)])
+    def _batch(self, rows: RowsOfTable, first: int, stop: int, database: apsw.Connection) -> tuple[list[Placed], int]:
+        """Return the samples in the first rows that fit into memory, and the number of the row behind these."""
+        after = _stop_of_batch(database, rows.table, self.sizes[rows.table], first, stop)
+        return [*self.samples(database, rows, first, after)], after
+
+
+def _stop_of_batch(database: apsw.Connection, table: str, size: str, first: int, stop: int) -> int:
+    wanted = f"SELECT rowid, {size} FROM {table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"  # noqa: S608 - names of ours
+    left = BATCH_BYTES
+    for number, size_bytes in database.execute(wanted, (first, stop)):
+        left -= size_bytes or 0
+        if left <= 0:
+            return number if number > first and left < 0 else number + 1
+    return stop
 
 
 def _rows_of(source: Source) -> RowsOfTable:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
@@ -40,6 +40,7 @@ class MLflow(DatabaseFormat):
     title = "MLflow"
     suffixes = ENDINGS
     endings = ENDINGS
+    sizes: ClassVar = {SPANS: "octet_length(content)"}
     recognises = (
         "SQLite of MLflow, alone or in a folder, with spans whose names end in `.run`, as verl's agent loops do."
     )

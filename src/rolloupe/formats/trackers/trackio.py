@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
@@ -34,6 +34,9 @@ class Trackio(DatabaseFormat):
 
     name = "trackio"
     title = "trackio"
+    sizes: ClassVar = {
+        TRACES: "ifnull(octet_length(messages), 0) + ifnull(octet_length(metadata), 0)", METRICS: "octet_length(metrics)",
+    }  # fmt: skip
     recognises = (
         "A database `{project}.db`, or a folder with some, in which a run has traces, or tables of samples among its "
         "first or last 300 metrics. A database without any is curves."
