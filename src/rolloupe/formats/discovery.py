@@ -149,18 +149,15 @@ class _Walk:
 
     def without_curves_of_others(self, runs: list[RunInfo]) -> list[RunInfo]:
         """Leave out the runs of trackers that are curves of another run, with a note of each that has samples."""
-        found = [pair for pair in hosts_of(runs) if not self._has_more_splits(*pair)]
-        for run, host in found:
-            if run.format != ALONE:
-                self._note(run.root, UNSEEN.format(name=host.name))
-        left_out = [run for run, _ in found]
+        left_out: list[RunInfo] = []
+        for run, host in hosts_of(runs):
+            with self._trying(by_name(host.format), Path(host.root)):
+                if run.format == ALONE:
+                    left_out.append(run)
+                elif not has_more_splits(run, host):
+                    left_out.append(run)
+                    self._note(run.root, UNSEEN.format(name=host.name))
         return [run for run in runs if not any(run is one for one in left_out)]
-
-    def _has_more_splits(self, run: RunInfo, host: RunInfo) -> bool:
-        more = False
-        with self._trying(by_name(host.format), Path(host.root)):
-            more = run.format != ALONE and has_more_splits(run, host)
-        return more  # noqa: RET504  # the format of another package may fail
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""

@@ -13,6 +13,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
+from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.trackers import database_format
 from rolloupe.model import Problem, RunInfo, SampleRow
 from rolloupe.text.names import digest
@@ -287,6 +288,22 @@ def test_a_scan_holds_a_few_rows_at_once(project: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(database_format.DatabaseFormat, "_batch", seen)
     assert rows(run) == whole and len(whole) == sum(held) == 6
     assert held[:4] == [2, 1, 2, 1]
+
+
+def test_a_database_in_the_middle_of_a_transaction_keeps_its_sources(tmp_path: Path) -> None:
+    path = tmp_path / "p.db"
+    shutil.copyfile(DATA / "pr_shapes.db", path)
+    run = runs(path)["slime"]
+    reader = by_name("trackio")
+    before = reader.sources(run)
+    journal = tmp_path / "p.db-journal"
+    journal.write_bytes(sqlite._JOURNAL_MAGIC)
+    assert reader.sources(run) == before != []
+    found = discover([tmp_path])
+    assert found.runs == [] and "p.db: cannot be read: its -journal holds" in found.notes[0].reason
+    journal.unlink()
+    path.unlink()
+    assert reader.sources(run) == []
 
 
 def test_old_databases_know_runs_by_name(tmp_path: Path) -> None:

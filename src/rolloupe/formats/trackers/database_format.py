@@ -4,6 +4,7 @@ Each row has the same number of bytes in the stream, whatever it holds, so that 
 change nothing else. A part of the index then is some hundreds or thousands of rows.
 """
 
+import contextlib
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
+from rolloupe.lru import Lru
 from rolloupe.model import Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
@@ -53,6 +55,10 @@ def width_for(size_bytes: float | None) -> int:
     return next((width for width in WIDTHS if width >= (size_bytes or 0)), WIDTHS[-1])
 
 
+_tables: Lru[tuple[str, str, str], Sequence[tuple[RowsOfTable, int, int]]] = Lru(entries=10_000)
+"""Where the rows of runs lay when their databases were read last."""
+
+
 class DatabaseFormat(TrackerSamples):
     """A format whose samples are rows of a database."""
 
@@ -67,7 +73,7 @@ class DatabaseFormat(TrackerSamples):
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """List where rows of the run lie, each with the number of its last row and the time of that in nanoseconds.
 
-        Must be cheap while the database does not change. Raises `BadDatabase`.
+        Must be cheap while the database does not change. Raises `BadDatabase` and OSError.
         """
 
     @abstractmethod
@@ -78,8 +84,8 @@ class DatabaseFormat(TrackerSamples):
         """See `Format`."""
         name = os.path.basename(run.root)
         try:
-            tables = self.tables(run)
-        except (BadDatabase, OSError):
+            tables = self._known_tables(run)
+        except OSError:
             return []
         return [
             Source(
@@ -92,6 +98,13 @@ class DatabaseFormat(TrackerSamples):
             )
             for rows, last, changed_ns in tables
         ]  # fmt: skip
+
+    def _known_tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
+        """The tables of a run; those of the last time while its database cannot be read. Raises OSError."""
+        key = (self.name, run.root, run.within)
+        with contextlib.suppress(BadDatabase):
+            _tables.put(key, self.tables(run))
+        return _tables.get(key) or ()
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
@@ -132,7 +145,7 @@ def _stop_of_batch(database: apsw.Connection, table: str, size: str, first: int,
     for number, size_bytes in database.execute(wanted, (first, stop)):
         left -= size_bytes or 0
         if left <= 0:
-            return number if number > first and left < 0 else number + 1
+            return int(number if number > first and left < 0 else number + 1)
     return stop
 
 

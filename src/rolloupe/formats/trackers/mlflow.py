@@ -86,7 +86,8 @@ class MLflow(DatabaseFormat):
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """See `DatabaseFormat`."""
-        found = [one for one in _traced(_location(run)) if one.id == run.within]
+        location = _location(run)
+        found = [one for one in _current(location, *states_of(location)) if one.id == run.within]
         return [
             (
                 RowsOfTable(SPANS, (str(one.experiment), one.name), one.first, width_for(one.size_bytes)),

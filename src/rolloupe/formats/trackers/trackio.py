@@ -35,8 +35,9 @@ class Trackio(DatabaseFormat):
     name = "trackio"
     title = "trackio"
     sizes: ClassVar = {
-        TRACES: "ifnull(octet_length(messages), 0) + ifnull(octet_length(metadata), 0)", METRICS: "octet_length(metrics)",
-    }  # fmt: skip
+        TRACES: "ifnull(octet_length(messages), 0) + ifnull(octet_length(metadata), 0)",
+        METRICS: "octet_length(metrics)",
+    }
     recognises = (
         "A database `{project}.db`, or a folder with some, in which a run has traces, or tables of samples among its "
         "first or last 300 metrics. A database without any is curves."
@@ -97,7 +98,8 @@ class Trackio(DatabaseFormat):
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """See `DatabaseFormat`."""
-        found = next((one for one in _project(_location(run)) if one.ids[0].id == run.within), None)
+        location = _location(run)
+        found = next((one for one in _current(location, *states_of(location)) if one.ids[0].id == run.within), None)
         ids = found.ids if found else ()
         by_table = {
             TRACES: [(one, one.traces) for one in ids if one.traces],
