@@ -196,11 +196,12 @@ def test_steps_and_splits_and_what_is_no_sample(project: Any) -> None:
     project([CALC, ANSWER], step=7, global_step=3, reward="NaN", split="eval/gsm8k")
     project([CALC, ANSWER], step=7, mode="validation")
     project([CALC, ANSWER], step=7, **{"rewards/a": 0.5, "rewards/b": 0.25})
+    project([CALC, ANSWER], step=7, global_step="NaN")
     project("no messages", step=7)
     run = only(path)
     found = [item for item in items(run) if isinstance(item, SampleRow)]
     assert [(row.split, row.step) for row in found] == [
-        ("train", 7), ("eval/gsm8k", 3), ("eval/validation", 7), ("train", 7),
+        ("train", 7), ("eval/gsm8k", 3), ("eval/validation", 7), ("train", 7), ("train", 7),
     ]  # fmt: skip
     assert found[1].reward != found[1].reward and found[2].reward is None and found[3].reward == 0.75
     assert [item.reason for item in items(run) if isinstance(item, Problem)] == [

@@ -28,7 +28,7 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
         return "a trace without messages is no sample"
     first = first_answer(messages)
     record: Record = known | {"prompt": messages[:first], "response": messages[first:]}
-    record["step"] = next((known[name] for name in STEPS if known.get(name) is not None), step)
+    record["step"] = next((own for name in STEPS if (own := fields.integer(known.get(name))) is not None), step)
     reward, notes = _reward(known)
     record |= {"reward": reward} | _advantage(known)
     group = next((known.pop(name) for name in GROUPS if name_of(known.get(name))), None)

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import apsw
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import stored_columns
 from rolloupe.formats.reading.files import alone, entries
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
-from rolloupe.formats.reading.trackers.trackio import DatabaseTexts, columns_of
+from rolloupe.formats.reading.trackers.trackio import DatabaseTexts
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import Placed
@@ -109,7 +110,7 @@ class Trackio(DatabaseFormat):
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
         """See `DatabaseFormat`."""
-        columns = columns_of(database, rows.table)
+        columns = stored_columns(database, rows.table)
         key = "run_id" if "run_id" in columns else "run_name"
         yield from (_traces if rows.table == TRACES else _metrics)(database, rows, key, (first, stop))
 
@@ -148,7 +149,7 @@ def _rows(table: str, extents: Sequence[tuple[ProjectId, Extent]]) -> tuple[Rows
 
 def _weights(database: apsw.Connection, rows: RowsOfTable) -> Any:
     """The weights of reward functions in TRL's configuration: nothing there means 1 for each."""
-    columns = columns_of(database, "configs")
+    columns = stored_columns(database, "configs")
     key = "run_id" if "run_id" in columns else "run_name"
     if not {key, "config"} <= {*columns}:
         return None
@@ -165,7 +166,7 @@ def _own(key: str, rows: RowsOfTable) -> str:
 
 def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
     texts = DatabaseTexts(database)
-    columns = columns_of(database, TRACES)
+    columns = stored_columns(database, TRACES)
     others = [name for name in ("spans",) if name in columns]
     names = ", ".join(f"CAST({name} AS BLOB)" for name in ("key", "messages", "metadata", *others))
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} ORDER BY rowid"

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.trackers.curves import parsed
+from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed
 from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.logged_samples import LoggedSample
@@ -18,7 +18,6 @@ MARK = b'"trackio.t'
 """What a row of metrics with a table or a trace has in it."""
 
 TABLE, TRACE = "trackio.table", "trackio.trace"
-TRAINER_STEPS = ("train/global_step", "training/global_step")
 OF_EVAL = "eval/"
 EVAL = "eval/eval"
 
@@ -31,7 +30,7 @@ def samples_in(
 ) -> Iterator[Sampled]:
     """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
     found, earlier = _object(metrics), _object(before)
-    own = next((fields.integer(found[name]) for name in TRAINER_STEPS if name in found), step)
+    own = next((number for name in TRAINER_STEPS if (number := fields.integer(found.get(name))) is not None), step)
     for key, value in found.items():
         if _type(value) == TABLE and value != earlier.get(key):
             rows = value.get("_value") if isinstance(value.get("_value"), list) else []

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import apsw
 
+from rolloupe.formats.reading.documents.database_rows import stored_columns
 from rolloupe.formats.reading.trackers.curves import parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
-from rolloupe.formats.reading.trackers.trackio import LISTING_S, MOST_RUNS, DatabaseTexts, columns_of
+from rolloupe.formats.reading.trackers.trackio import LISTING_S, MOST_RUNS, DatabaseTexts
 from rolloupe.formats.trackers.trackio_metrics import MARK, samples_in
 from rolloupe.formats.trackers.verl_calls import is_call
 from rolloupe.model import Location
@@ -89,7 +90,7 @@ class _RunTable:
     def __init__(self, database: apsw.Connection, name: str, needed: Collection[str], size: str) -> None:
         self._database = database
         self.name = name
-        columns = columns_of(database, name)
+        columns = stored_columns(database, name)
         self.key = "run_id" if "run_id" in columns else "run_name"
         self.is_there = {self.key, "run_name", *needed} <= {*columns}
         self._size = size

@@ -11,6 +11,7 @@ import apsw
 from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import stored_columns
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.model import Location
@@ -36,12 +37,12 @@ def project_runs(location: Location) -> list[ProjectRun]:
 
 
 def _project_runs(database: apsw.Connection) -> list[ProjectRun]:
-    metrics = columns_of(database, "metrics")
+    metrics = stored_columns(database, "metrics")
     if not {*metrics} >= _USED:
         return []
     texts = DatabaseTexts(database)
     key = "run_id" if "run_id" in metrics else "run_name"
-    table = "configs" if key in columns_of(database, "configs") else "metrics"
+    table = "configs" if key in stored_columns(database, "configs") else "metrics"
     logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND CAST(row.metrics AS TEXT) != '{{}}'"  # noqa: S608 - names of ours
     runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
     rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
@@ -55,7 +56,7 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
 
 def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
     runs: dict[str, LoggedRun] = {}
-    columns, texts = columns_of(database, "metrics"), DatabaseTexts(database)
+    columns, texts = stored_columns(database, "metrics"), DatabaseTexts(database)
     if not {*columns} >= _USED:
         raise ValueError("it is no database of trackio")
     key = "run_id" if "run_id" in columns else "run_name"
@@ -74,8 +75,8 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
         run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
         if values:
             run.rows.append(row)
-    if "config" in columns_of(database, "configs"):
-        key = "run_id" if "run_id" in columns_of(database, "configs") else "run_name"
+    if "config" in stored_columns(database, "configs"):
+        key = "run_id" if "run_id" in stored_columns(database, "configs") else "run_name"
         configs = f"SELECT CAST({key} AS BLOB), CAST(config AS BLOB) FROM configs"  # noqa: S608 - names of ours
         for run_id, config in database.execute(configs):
             found, own_id = parsed(config or b""), texts.name(run_id)
@@ -83,15 +84,6 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
                 own = {name: value for name, value in found.items() if not name.startswith("_")}
                 runs[own_id].config.update(own)
     return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
-
-
-def columns_of(database: apsw.Connection, table: str) -> list[str]:
-    """Return the columns that a table stores; of a view, which may compute without end, none."""
-    stored = (
-        "SELECT info.name FROM sqlite_schema AS one, pragma_table_info(one.name) AS info "
-        "WHERE one.type = 'table' AND one.rootpage > 0 AND one.name = ?"
-    )
-    return [str(row[0]) for row in database.execute(stored, (table,))]
 
 
 class DatabaseTexts:
