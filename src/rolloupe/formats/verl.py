@@ -33,9 +33,6 @@ MAX_CONFIG_BYTES = 2**20
 _STEP = re.compile(r"(?:(?:global_?)?steps?_?)?[0-9]{1,15}", re.IGNORECASE)
 _NEUTRAL = {"rollout", "rollouts", "generation", "generations", "data", "dir", "dump", "dumps", "samples", "outputs"}
 _TRAIN = {"train", "training"}
-_AS_TEXT = re.compile(
-    r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
-)
 
 
 class Verl(NamedRows, PromptRuns):
@@ -154,7 +151,7 @@ class Verl(NamedRows, PromptRuns):
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`."""
         score = record.get("score")
-        return record | {"score": _number_in(score)} if isinstance(score, str) else record
+        return record | {"score": fields.number_in(score)} if isinstance(score, str) else record
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
@@ -199,15 +196,6 @@ def _groups_of(records: list[Record]) -> str:
     if any("uid" in record for record in records):
         return "groups are the beginnings of uid"
     return "no group is stored: equal prompts that follow each other are inferred to be one"
-
-
-def _number_in(text: str) -> float | str:
-    """The number of which `default=str` made a text; any other text unchanged."""
-    match = _AS_TEXT.fullmatch(text.strip())
-    try:
-        return float(match["number"]) if match else text
-    except ValueError:
-        return text
 
 
 def _eval_word(folder: Path) -> str:

@@ -84,6 +84,14 @@ def test_numbers_alone_are_not_decoded_in_the_search_for_samples(
     assert [Path(one.path).parent.name for one in decoded] == ["samples"]
 
 
+@pytest.mark.parametrize(("score", "reward"), [("tensor(1.)", 1.0), ("-0.5", -0.5), ("good", None)])
+def test_a_score_is_the_number_in_its_text(score: str, reward: float | None) -> None:
+    of_verl = f"**Generation Results - Step 1**\n\n### Sample 1\n**Input:** p\n\n**Output:** c\n\n**Score:** {score}\n"
+    for one in (of_verl, f"Sample:\\nc\\n\\nReward: {score}"):
+        (sample,) = samples_of_text("t", 1, one)
+        assert not isinstance(sample, str) and sample.record["reward"] == reward
+
+
 def test_beside_rollouts_of_another_format_it_stays_their_curves(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run/1.jsonl").write_text('{"input": "p", "output": "c", "score": 1.0, "step": 1}\n', encoding="utf-8")

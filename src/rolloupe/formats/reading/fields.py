@@ -47,6 +47,9 @@ _STEP = re.compile(
 )
 _LAST_NUMBER = re.compile(r"(?:.*?(?P<word>[a-zA-Z]*)[_\-.= ])?(?P<number>[0-9]{1,9})", re.DOTALL)
 _NOT_STEPS = set("rank dp tp gpu node host worker proc process shard part chunk seed run v".split())
+_AS_TEXT = re.compile(
+    r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
+)
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 
 _WORDS: dict[Status, str] = {
@@ -86,6 +89,15 @@ def number(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def number_in(text: str) -> float | str:
+    """The number of which `default=str` made a text; any other text unchanged."""
+    match = _AS_TEXT.fullmatch(text.strip())
+    try:
+        return float(match["number"]) if match else text
+    except ValueError:
+        return text
 
 
 def integer(value: object) -> int | None:

@@ -13,7 +13,7 @@ from rolloupe.formats.trackers.logged_samples import LoggedSample, split_named
 FIRST_WORDS = (b"Sample:", b"**Generation Results - Step ")
 """One of them is at the beginning of each text with samples."""
 
-_ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w]+)\s*", re.DOTALL)
+_ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
 _PARTS = re.compile(
@@ -41,7 +41,4 @@ def _of_part(number: str, text: str, step: int, split: str) -> LoggedSample | st
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return fields.number(fields.number_in(text))
