@@ -48,17 +48,17 @@ describe("the difference of two answers", () => {
     const long = (word: string): DiffPiece[] => [
       pieceOf(Array.from({ length: 30_000 }, (_, i) => `${word}${i}`).join(" ")),
     ];
-    expect(difference(long("a"), long("b"), 1)).toMatchObject({ by: "sentences", share: 0 });
+    expect(difference(long("a"), long("b"), 25)).toMatchObject({ by: "sentences", share: 0 });
     // reads like what stands between the turns
     const odd = pieceOf(`${long("a")[0]?.text ?? ""}.\n\u0000\u0000assistant\u0000text`);
-    const found = difference([odd, pieceOf("end")], long("b"), 1);
+    const found = difference([odd, pieceOf("end")], long("b"), 25);
     expect(
       "refused" in found ? [] : found.first.map(({ stretches }) => stretches.map(({ text }) => text).join("")),
     ).toEqual([odd.text, "end"]);
     const lines = (word: string): DiffPiece[] => [
       pieceOf(Array.from({ length: 30_000 }, (_, i) => `${word}${i}.`).join("\n")),
     ];
-    expect(difference(lines("a"), lines("b"), 1)).toHaveProperty("refused");
+    expect(difference(lines("a"), lines("b"), 25)).toHaveProperty("refused");
   });
   it("is put into blocks that end where lines do", () => {
     const lines = ["aaaa", "b\nb", "cccc", "dddd", "e\n", "f"].map((text, i) => ({ text, isSame: i % 2 === 0 }));

@@ -40,3 +40,16 @@ it("blames no run for the steps of another that could not be had", async () => {
   await settled();
   expect([session.steps.reply.value?.run, session.steps.error.value]).toEqual(["b", null]);
 });
+
+it("goes to a step that was named before the steps were known", async () => {
+  let answer: (steps: StepsReply) => void = () => undefined;
+  vi.mocked(api.getSteps).mockImplementation(async () => new Promise((resolve) => (answer = resolve)));
+  runs.value = [RUN("c")];
+  session.place.now.value = { ...START, page: "rollouts", run: "c", split: "train", step: 4 };
+  await settled();
+  session.steps.goNear(2);
+  expect(session.place.now.value.step).toBe(4);
+  answer({ ...reply("c"), steps: [1, 2, 4] });
+  await settled();
+  expect(session.place.now.value.step).toBe(2);
+});

@@ -19,6 +19,9 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 export class StepsStore extends Store {
   #failures = 0;
 
+  /** Where to go once the steps of a split are known. */
+  #wanted: { run: string; split: string | null; step: number; how: "push" | "replace" } | null = null;
+
   readonly #replies = new Lru<StepsReply>(32);
 
   readonly #loaded = signal<StepsReply | null>(null);
@@ -55,11 +58,13 @@ export class StepsStore extends Store {
     if (to !== undefined && to !== step) this.session.place.go({ step: to });
   }
 
-  /** Go to the step nearest to a number. */
+  /** Go to the step nearest to a number, as soon as the steps are known. */
   goNear(wanted: number, how: "push" | "replace" = "push"): void {
-    const steps = this.reply.peek()?.steps ?? [];
-    const to = steps[nearest(steps, wanted)];
-    if (to !== undefined && to !== this.session.place.now.peek().step) this.session.place.go({ step: to }, how);
+    const { run, split, step } = this.session.place.now.peek();
+    const reply = this.reply.peek();
+    this.#wanted = reply === null && run !== null ? { run, split, step: wanted, how } : null;
+    const to = reply?.steps[nearest(reply.steps, wanted)];
+    if (to !== undefined && to !== step) this.session.place.go({ step: to }, how);
   }
 
   forget(): void {
@@ -67,6 +72,14 @@ export class StepsStore extends Store {
   }
 
   start(): void {
+    this.effect(() => {
+      const reply = this.reply.value;
+      const wanted = this.#wanted;
+      if (reply === null || wanted === null) return;
+      this.#wanted = null;
+      if (wanted.run === reply.run && wanted.split === reply.split)
+        untracked(() => this.goNear(wanted.step, wanted.how));
+    });
     this.effect(() => {
       const item = this.session.run.now.value;
       const { split } = this.session.place.now.value;
