@@ -33,6 +33,12 @@ def test_the_last_steps_have_their_best_median_and_worst_sample(run: Path) -> No
     assert done.out.splitlines()[0] == "run  train  step 0" and "worst" in done.out and "train/0/0/0" in done.out
 
 
+def test_the_largest_rewards_count(tmp_path: Path) -> None:
+    write_run(tmp_path, {0: [row(n, reward=reward) for n, reward in enumerate((0.0, 1.0, 1e308))]}, "train")
+    (step,) = rolloupe("tail", aged(tmp_path), "--last", "1", "--count", "1", "--json").lines
+    assert [step[name]["reward"] for name in ("best", "median", "worst")] == [1e308, 1.0, 0.0]
+
+
 def test_nothing_hostile_is_printed(hostile_run: Path) -> None:
     done = rolloupe("tail", aged(hostile_run), "--count", "1")
     assert not set(FORBIDDEN) & set(done.out) and "best" in done.out

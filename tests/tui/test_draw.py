@@ -2,7 +2,7 @@
 
 import pytest
 
-from rolloupe.tui.draw.braille import sparkline, thinned
+from rolloupe.tui.draw.braille import chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief
 from rolloupe.tui.run import find
 from rolloupe.tui.run.find import places_in
@@ -29,6 +29,15 @@ def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
     assert thinned(values, 24) == sorted(thinned(values, 24)) == thinned(values, 25)
     assert thinned([1.0, None, 2.0], 24) == [0, 1, 2] and sparkline([1.0, None, 2.0], 24) == "▁·█"
     assert thinned([None] * 9, 4) == [0, 0, 4, 4] and thinned([], 4) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "row"),
+    [([2.0**60] * 3, "▅▅▅"), ([1.7e308] * 2, "▅▅"), ([-1.7e308, 0.0, 1.7e308], "▁▅█"), ([-1e308, 1e308, 0.0], "▁█▅")],
+)
+def test_the_largest_numbers_are_drawn(values: list[float], row: str) -> None:
+    assert sparkline(values, 8) == row
+    assert len(chart([list(enumerate(values))], 4, 2)) == 2
 
 
 def test_a_limit_of_matches_is_no_total(monkeypatch: pytest.MonkeyPatch) -> None:

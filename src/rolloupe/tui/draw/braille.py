@@ -44,7 +44,13 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
 def _block(value: float | None, low: float, high: float) -> str:
     if value is None or not isfinite(value):
         return MISSING
-    return BLOCKS[min(7, int((value - low) / (high - low) * 8))]
+    return BLOCKS[min(7, int(_share(value, low, high) * 8))]
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Return where a value lies between two others, from 0 to 1; half-way where they are too large to differ."""
+    span = high / 2 - low / 2  # of halves: the whole may be infinite
+    return (value / 2 - low / 2) / span if span else 0.5
 
 
 Points: TypeAlias = Sequence[tuple[int, float | None]]
@@ -96,7 +102,7 @@ def _columns(points: Points, start: int, stop: int, width: int) -> list[list[flo
 
 
 def _heights(values: Sequence[float], low: float, high: float, height: int) -> list[int]:
-    return [round((value - low) / (high - low) * (4 * height - 1)) for value in values]
+    return [round(_share(value, low, high) * (4 * height - 1)) for value in values]
 
 
 def _line(heights: Sequence[Sequence[int]], height: int) -> list[list[int]]:

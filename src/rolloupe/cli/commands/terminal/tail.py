@@ -1,5 +1,6 @@
 """`rolloupe tail`: print each new step of a run, with its best, its median and its worst sample."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -139,7 +140,8 @@ def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | Non
     """Return the sample at a place in the order of the finite rewards, the greatest first."""
     if place < 0:
         return None
-    finite = "reward > -1e308 and reward < 1e308"
+    most = sys.float_info.max
+    finite = f"reward >= -{most} and reward <= {most}"
     samples = run.samples(
         split=summary.split, step=summary.step, trained=True, where=finite, sort="reward", descending=True,
         offset=place, limit=1,
