@@ -5,13 +5,14 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Across } from "../../lib/charts/across";
+import type { Dash } from "../../lib/charts/picture";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range } from "./axis";
 import type { Frame } from "./frame";
 import { inksOf } from "./inks";
-import { optionsOf } from "./options";
+import { type EndsAt, optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
@@ -22,7 +23,7 @@ interface Props {
   /** The number of the run's colour. */
   colour: number;
   /** The overlaid runs, each with its colour. */
-  others: readonly { curve: Curve | null; colour: number; isDashed?: boolean }[];
+  others: readonly { curve: Curve | null; colour: number; dash?: Dash }[];
   bounds?: Bounds;
   current: number | null;
   /** Called with the step under the pointer; null when it leaves. */
@@ -44,6 +45,7 @@ interface Props {
   limits?: Limits;
   /** Called with what is drawn, whenever that changes. */
   onDrawn?: ((frame: Frame) => void) | null;
+  endsAt?: EndsAt;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
 }
@@ -65,6 +67,7 @@ export function CurveChart({
   onZoom = null,
   limits = NO_LIMITS,
   onDrawn = null,
+  endsAt = "value",
   open,
 }: Props) {
   const session = useSession();
@@ -108,7 +111,7 @@ export function CurveChart({
   place.current = xOf;
   const colours = [
     colour,
-    ...others.map((one) => `${one.colour}${one.isDashed === true ? "-" : ""}${one.curve?.hasBand === true ? "+" : ""}`),
+    ...others.map((one) => `${one.colour}-${one.dash?.join(",") ?? ""}${one.curve?.hasBand === true ? "+" : ""}`),
   ].join(" ");
 
   // The frame that shows other data draws them: an effect would come after it.
@@ -126,7 +129,8 @@ export function CurveChart({
           ),
           digits: () => now.current.digits,
           withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
-          dashed: others.map((one) => one.isDashed === true),
+          dashes: others.map((one) => one.dash ?? []),
+          endsAt,
           across,
           isZoomed: () => now.current.zoom !== null,
           range() {

@@ -1,7 +1,7 @@
 /** A chart of the page as a picture: what is drawn, in the colours of the theme, with its title and its runs. */
 
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
-import { DASH, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
+import { type Dash, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
 import { extent } from "../../lib/numbers/curves";
 import { bandsOf, type Bounds, type Curve, drawnOf } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
@@ -14,7 +14,7 @@ export interface Charted {
   curve: Curve;
   name: string;
   colour: number;
-  others: readonly { curve: Curve | null; name: string; colour: number; isDashed?: boolean }[];
+  others: readonly { curve: Curve | null; name: string; colour: number; dash?: Dash }[];
   bounds: Bounds;
   isLog: boolean;
   kind: Across;
@@ -62,8 +62,8 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
     xs,
     lines: [
       { ys: mean, ink: ink(inks.faint), width: 1.25 },
-      ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, isDashed: others[i]?.isDashed === true })),
       { ys: smooth, ink: line, width: 2.25 },
+      ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, dash: others[i]?.dash ?? [] })),
     ],
     bands: [
       { high, low, ink: ink(inks.band) },
@@ -93,7 +93,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       { name: of.name, ink: line },
       ...others.flatMap(({ name }, i) => {
         const colour = colours[i];
-        return colour === undefined ? [] : [{ name, ink: colour, isDashed: others[i]?.isDashed === true }];
+        return colour === undefined ? [] : [{ name, ink: colour, dash: others[i]?.dash ?? [] }];
       }),
     ],
     inks: { page: ink(inks.page), strong: ink(inks.strong), label: ink(inks.label), grid: ink(inks.grid) },
@@ -129,12 +129,12 @@ export async function pngBlob({ width, height, plot, shapes, words }: Picture): 
   context.lineJoin = "round";
   const inside = new Path2D();
   inside.rect(plot[0], plot[1] - 2, plot[2], plot[3] + 4);
-  for (const { path, ink, width: by, isInside, isDashed } of shapes) {
+  for (const { path, ink, width: by, isInside, dash = [] } of shapes) {
     context.save();
     if (isInside) context.clip(inside);
     context.globalAlpha = ink.opacity;
     context.lineWidth = by;
-    context.setLineDash(isDashed === true ? DASH : []);
+    context.setLineDash([...dash]);
     context[by === 0 ? "fillStyle" : "strokeStyle"] = ink.hex;
     context[by === 0 ? "fill" : "stroke"](new Path2D(path));
     context.restore();

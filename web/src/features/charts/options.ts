@@ -4,6 +4,7 @@
 
 import uPlot from "uplot";
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
+import type { Dash } from "../../lib/charts/picture";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
 import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis";
 import { type Frame, framing } from "./frame";
@@ -11,7 +12,6 @@ import type { Bounds } from "./curvesOf";
 import type { Inks } from "./inks";
 
 const HEIGHT_PX = 128;
-const DASH = [4, 3];
 /** Lines of a pixel are painted in a sixth of the time of wider ones, whose outlines are filled. */
 const [THIN_PX, USUAL_PX, FIRM_PX] = [1, 1.5, 1.75];
 /** Of more lines each is thin. */
@@ -29,14 +29,18 @@ const LEAST_DRAG_PX = 6;
 const RIGHT_PX = 12;
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
+/** Where the dot at the end is: at the last value itself, or at the end of the firm line, an average. */
+export type EndsAt = "value" | "average";
+
 interface Given {
   width: number;
   /** The number of digits that the drawn numbers lack. */
   digits: () => number;
-  /** Which of the other lines are broken. */
-  dashed: readonly boolean[];
+  /** How the other lines are broken. */
+  dashes: readonly Dash[];
   /** The overlaid runs that have a band, by their places. */
   withBand: readonly number[];
+  endsAt: EndsAt;
   across: Across;
   /** The range across. */
   range: () => Range;
@@ -64,8 +68,9 @@ interface Given {
 export function optionsOf({
   width,
   digits,
-  dashed,
+  dashes,
   withBand,
+  endsAt,
   across,
   range,
   isZoomed,
@@ -137,7 +142,7 @@ export function optionsOf({
       ...inks.others.map((stroke, i) => ({
         stroke,
         width: inks.others.length > FEW_LINES ? THIN_PX : USUAL_PX,
-        dash: dashed[i] === true ? DASH : [],
+        dash: [...(dashes[i] ?? [])],
         points: { show: false, filter: alone, fill: stroke, size: 4 },
       })),
       ...withBand.flatMap(() => [EDGE, EDGE]),
@@ -161,7 +166,7 @@ export function optionsOf({
         },
       ],
       drawAxes: [plainJoins],
-      draw: [mark(inks.mark, current), dot(inks), framing(drawn)],
+      draw: [mark(inks.mark, current), dot(inks, endsAt), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
         (plot) => {
@@ -226,10 +231,10 @@ function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => bo
   };
 }
 
-/** A dot at the last value, which the title of a chart of one line names: the firm line, an average, ends elsewhere. */
-function dot({ line, page, others }: Inks): (plot: uPlot) => void {
+/** A dot at what the title of a chart of one line names last. */
+function dot({ line, page, others }: Inks, endsAt: EndsAt): (plot: uPlot) => void {
   return (plot) => {
-    const values = plot.data[1] ?? [];
+    const values = plot.data[endsAt === "value" ? 1 : 2] ?? [];
     const at = values.findLastIndex((value) => typeof value === "number");
     const value = values[at];
     if (typeof value !== "number" || others.length > 0) return;

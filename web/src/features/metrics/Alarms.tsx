@@ -80,7 +80,7 @@ function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
             Show {curves.length === 1 ? "curve" : "curves"}
           </button>
         )}
-        <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} />
+        <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} title={harmless(alarm.title)} />
       </div>
     </li>
   );

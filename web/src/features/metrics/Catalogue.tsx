@@ -4,7 +4,7 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
 import { keyOf } from "../../lib/charts/layout";
 import { figure } from "../../lib/numbers/numbers";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import { explained } from "./parts/ChartHead";
@@ -46,11 +46,11 @@ export function Catalogue({ entries, layout, leftOut }: Props) {
       </p>
       {sectionsOf(found).map(({ name, entries: all }) => (
         <Section
-          key={`${isSearched} ${name}`}
+          key={`${session.run.now.value?.id} ${isSearched} ${name}`}
           name={name}
           entries={all}
           layout={layout}
-          isOpenAtFirst={isSearched || all.some(layout.has)}
+          isSearched={isSearched}
         />
       ))}
       {leftOut > 0 && <p class={style["note"]}>{figure(leftOut)} more metrics are left out.</p>}
@@ -62,11 +62,30 @@ interface SectionProps {
   name: string;
   entries: readonly CatalogueEntry[];
   layout: Layout;
-  isOpenAtFirst: boolean;
+  /** Open, with all entries. */
+  isSearched: boolean;
 }
 
-function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
+/** The entries with a chart, and how many more; all once `all` is called. What had a chart since then stays listed. */
+function useListed(entries: readonly CatalogueEntry[], layout: Layout, isWhole: boolean) {
+  const [hasAll, setAll] = useState(isWhole || !entries.some(layout.has));
+  const before = useRef(new Set<string>());
+  const listed = entries.filter((entry) => {
+    const key = keyOf(chartOfEntry(entry));
+    if (!hasAll && layout.has(entry)) before.current.add(key);
+    return before.current.has(key);
+  });
+  const others = entries.filter((entry) => !listed.includes(entry));
+  return {
+    listed: hasAll ? [...listed, ...others] : listed,
+    more: hasAll ? 0 : others.length,
+    all: () => setAll(true),
+  };
+}
+
+function Section({ name, entries, layout, isSearched }: SectionProps) {
+  const [isOpen, setOpen] = useState(isSearched || entries.some(layout.has));
+  const { listed, more, all } = useListed(entries, layout, isSearched);
   const { isFull } = layout;
   return (
     <details class={style["section"]} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -78,7 +97,7 @@ function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
       </summary>
       {isOpen && (
         <ul aria-label={name}>
-          {entries.slice(0, MOST_ENTRIES).map((entry) => (
+          {listed.slice(0, MOST_ENTRIES).map((entry) => (
             <li key={keyOf(chartOfEntry(entry))}>
               <label title={explained(entry)}>
                 <input
@@ -93,8 +112,20 @@ function Section({ name, entries, layout, isOpenAtFirst }: SectionProps) {
               </label>
             </li>
           ))}
-          {entries.length > MOST_ENTRIES && (
-            <li class={style["note"]}>{figure(entries.length - MOST_ENTRIES)} more: search for them</li>
+          {more > 0 && (
+            <li>
+              <button
+                type="button"
+                class={`action ${style["rest"]}`}
+                aria-label={`${figure(more)} more of ${name}`}
+                onClick={all}
+              >
+                {figure(more)} more
+              </button>
+            </li>
+          )}
+          {listed.length > MOST_ENTRIES && (
+            <li class={style["note"]}>{figure(listed.length - MOST_ENTRIES)} more: search for them</li>
           )}
         </ul>
       )}

@@ -35,7 +35,8 @@ import { type Landmark } from "./landmarks/landmarks";
 import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
-import { drawnOf, placeOf, reachOf, type Row, rowsOf, withBands } from "./parts/lines";
+import { dashesOf } from "./parts/dashes";
+import { drawnOf, placeOf, reachOf, type Row, rowsOf, valueOf, withBands } from "./parts/lines";
 import { rolloutsAt } from "./parts/rollouts";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
@@ -83,7 +84,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const run = session.run.now.value;
   const runs = run === null ? [] : [run, ...over];
   const isGrouped = groups !== null;
-  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked)));
+  const dashes = useMemo(() => dashesOf((curves ?? []).map(([first]) => first?.curve ?? null)), [curves]);
+  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked)), dashes);
   const isMany = rows.length > 1;
   const drawn = useMemo(
     () => drawnOf(rows, hidden),
@@ -101,7 +103,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const at = placeOf(own?.curve ?? null, pointed);
   const drawing = figureOf(asked, entry.kind);
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
-  const value = score(own?.curve?.mean[at], "none");
+  const value = score(valueOf(own?.curve ?? null, pointed), "none");
+  const alone = score(own?.curve?.mean[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
@@ -161,6 +164,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         pointed={pointed}
         step={step}
         value={value}
+        alone={alone}
         csv={csv}
         charted={charted}
         hasRollouts={hasRollouts}
@@ -194,6 +198,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
             isLog={isLog(asked)}
             open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
             onDrawn={setFrame}
+            endsAt="average"
           />
           {hasMarks(asked) && (
             <Landmarks
@@ -211,7 +216,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         <Legend
           rows={rows.map((row) => ({
             ...row,
-            values: row.lines.map(({ curve: one }) => score(one?.mean[placeOf(one, pointed)], "–")).join(" · "),
+            values: row.lines.map(({ curve: one }) => score(valueOf(one, pointed), "–")).join(" · "),
           }))}
           hidden={hidden}
           toggle={(text) =>

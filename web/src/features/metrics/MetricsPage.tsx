@@ -153,7 +153,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
           <Usual />
         </State>
       )}
-      {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarks} leftOut={leftOut} />}
+      {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarksIn(landmarks, charted)} leftOut={leftOut} />}
       <div class={style["sections"]}>
         {sectionsOf(placed).map(({ name, entries }) => (
           <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>
@@ -179,7 +179,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                       entries={layout.entries}
                       pointed={pointed}
                       point={point}
-                      landmarks={landmarksIn(landmarks, own, charted)}
+                      landmarks={landmarksIn(landmarks, new Set(own))}
                       tools={{
                         remove: () => layout.remove(at),
                         alter: (change) => layout.alter(at, change),

@@ -9,11 +9,14 @@ export interface Ink {
   opacity: number;
 }
 
+/** Lengths of the parts of a broken line and of its gaps; none for a whole one. */
+export type Dash = readonly number[];
+
 export interface Line {
   ys: readonly (number | null | undefined)[];
   ink: Ink;
   width: number;
-  isDashed?: boolean;
+  dash?: Dash;
 }
 
 /** The edges of a band. */
@@ -34,7 +37,7 @@ export interface Drawing {
   bands: readonly Band[];
   x: Axis;
   y: Axis;
-  legend: readonly { name: string; ink: Ink; isDashed?: boolean }[];
+  legend: readonly { name: string; ink: Ink; dash?: Dash }[];
   inks: { page: Ink; strong: Ink; label: Ink; grid: Ink };
 }
 
@@ -52,7 +55,7 @@ export interface Shape {
   width: number;
   /** True for what ends at the edges of the plot. */
   isInside: boolean;
-  isDashed?: boolean;
+  dash?: Dash;
 }
 
 export interface Words {
@@ -84,7 +87,8 @@ const LINE_PX = 20;
 /** Letters are about this wide, relative to their size. */
 const LETTER = 0.58;
 const DOT_PX = 2.5;
-export const DASH = [5, 4];
+/** Of a broken line in the legend, which is short. */
+const KEY_DASH: Dash = [5, 2];
 
 /** Where a number is on an axis, from 0 to 1. */
 function part(value: number, { low, high, isLog }: Axis): number {
@@ -110,8 +114,8 @@ export function pictureOf(of: Drawing): Picture {
       line(`M0 0H${WIDTH_PX}V${total}H0Z`, page, 0, false),
       ...of.y.ticks.map(({ at }) => line(`M${left} ${px(toY(at))}H${left + width}`, grid, 1, false)),
       ...of.bands.map((band) => line(areaOf(of.xs, band, toX, toY), band.ink, 0)),
-      ...of.lines.flatMap(({ ys, ink, width: by, isDashed = false }) => [
-        { ...line(pathOf(of.xs, ys, toX, toY), ink, by), isDashed },
+      ...of.lines.flatMap(({ ys, ink, width: by, dash = [] }) => [
+        { ...line(pathOf(of.xs, ys, toX, toY), ink, by), dash },
         line(dotsOf(of.xs, ys, toX, toY), ink, 0),
       ]),
       ...keys,
@@ -140,11 +144,17 @@ function legendOf(of: Drawing, top: number): { words: Words[]; shapes: Shape[]; 
   const words: Words[] = [];
   const shapes: Shape[] = [];
   let [x, y] = [LEFT_PX, top];
-  for (const { name, ink, isDashed = false } of of.legend) {
+  for (const { name, ink, dash = [] } of of.legend) {
     const text = fitting(name, 12);
     const width = 18 + widthOf(text, 12) + 20;
     if (x > LEFT_PX && x + width > WIDTH_PX - MARGIN_PX) [x, y] = [LEFT_PX, y + LINE_PX];
-    shapes.push({ path: `M${px(x)} ${y + 8}h12`, ink, width: 2.5, isInside: false, isDashed });
+    shapes.push({
+      path: `M${px(x)} ${y + 8}h12`,
+      ink,
+      width: 2.5,
+      isInside: false,
+      dash: dash.length === 0 ? [] : KEY_DASH,
+    });
     words.push({ text, x: x + 18, y: y + 12, anchor: "start", size: 12, isStrong: false, ink: of.inks.strong });
     x += width;
   }
@@ -214,7 +224,7 @@ function tag(name: string, attributes: Attributes, inner = ""): string {
   return `<${name}${written.join("")}${inner === "" ? "/>" : `>${inner}</${name}>`}`;
 }
 
-function tagOfShape({ path: d, ink: { hex, opacity }, width, isInside, isDashed }: Shape): string {
+function tagOfShape({ path: d, ink: { hex, opacity }, width, isInside, dash = [] }: Shape): string {
   const clip = { "clip-path": isInside ? "url(#plot)" : undefined };
   if (width === 0) return tag("path", { d, fill: hex, "fill-opacity": opacity, ...clip });
   const line = {
@@ -222,7 +232,7 @@ function tagOfShape({ path: d, ink: { hex, opacity }, width, isInside, isDashed 
     "stroke-opacity": opacity,
     "stroke-width": width,
     "stroke-linejoin": "round",
-    "stroke-dasharray": isDashed === true ? DASH.join(" ") : undefined,
+    "stroke-dasharray": dash.length === 0 ? undefined : dash.join(" "),
   };
   return tag("path", { d, fill: "none", ...line, ...clip });
 }

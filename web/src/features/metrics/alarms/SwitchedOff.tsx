@@ -2,26 +2,30 @@
 
 import { useState } from "preact/hooks";
 import { harmless } from "../../../lib/text/invisible";
+import { Popover } from "../../../ui/overlay/Popover";
 import { rulesOff, switchRule } from "./rulesOff";
 import style from "../Metrics.module.css";
 
 const REASON_CHARS = 300;
 const focused = (field: HTMLInputElement | null): void => field?.focus();
 
-export function SwitchOff({ run, rule }: { run: string; rule: string }) {
-  const [isAsking, ask] = useState(false);
+/** A small menu beside the links of an alarm; it asks for the reason. */
+export function SwitchOff({ run, rule, title }: { run: string; rule: string; title: string }) {
+  return (
+    <Popover
+      label={`Menu of ${title}`}
+      title={`Switch off the rule ${rule}`}
+      button="⋯"
+      buttonClass={`action ${style["more"]}`}
+      align="right"
+    >
+      {() => <Reason run={run} rule={rule} />}
+    </Popover>
+  );
+}
+
+function Reason({ run, rule }: { run: string; rule: string }) {
   const [reason, write] = useState("");
-  if (!isAsking)
-    return (
-      <button
-        type="button"
-        class="action"
-        title={`Raise no alarm of the rule ${rule} for this run`}
-        onClick={() => ask(true)}
-      >
-        Switch off …
-      </button>
-    );
   return (
     <form
       class={style["reason"]}
@@ -30,6 +34,9 @@ export function SwitchOff({ run, rule }: { run: string; rule: string }) {
         switchRule(run, rule, reason.trim());
       }}
     >
+      <p>
+        Raise no alarm of the rule <code>{harmless(rule)}</code> for this run.
+      </p>
       <input
         class="field"
         aria-label={`Why ${rule} is switched off`}
@@ -38,11 +45,6 @@ export function SwitchOff({ run, rule }: { run: string; rule: string }) {
         value={reason}
         ref={focused}
         onInput={(event) => write(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          event.stopPropagation();
-          ask(false);
-        }}
       />
       <button type="submit" class="button">
         Switch off

@@ -2,7 +2,7 @@
 
 import { score } from "../../../lib/numbers/numbers";
 import type { Line } from "../parts/lines";
-import { placeOf } from "../parts/lines";
+import { valueOf } from "../parts/lines";
 import style from "../Metrics.module.css";
 
 interface Props {
@@ -18,7 +18,7 @@ export function Values({ lines, pointed, isGrouped }: Props) {
         <span key={name} title={name}>
           <i style={{ background: `var(--run-${colour})` }} />
           {isGrouped ? `${name}: ` : ""}
-          {score(curve?.mean[placeOf(curve, pointed)], "–")}
+          {score(valueOf(curve, pointed), "–")}
         </span>
       ))}
     </p>

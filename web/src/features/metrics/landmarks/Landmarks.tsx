@@ -1,4 +1,4 @@
-/** Small marks at the foot of a chart, each with its words and a link to the samples of its step. */
+/** Small marks above a chart and at its foot, each with its words and a link to the samples of its step. */
 
 import { useMemo, useState } from "preact/hooks";
 import type { Place } from "../../../lib/address/address";
@@ -32,14 +32,14 @@ export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
     return alarm === null ? rollouts(step) : samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
   };
   return (
-    <div class={style["foot"]} role="group" aria-label={`Marks of ${title}`}>
+    <div class={style["marks"]} role="group" aria-label={`Marks of ${title}`}>
       {spots.map((spot, at) => {
         const { tabIndex, onFocus, onKeyDown } = roving(at);
         const words = spot.lines.map(harmless).join("; ");
         const to = placeOf(spot.main);
         return (
           <a
-            key={spot.px}
+            key={`${spot.kind} ${spot.px}`}
             href={session.place.href(to)}
             onClick={session.place.onLink(to)}
             class={style["mark"]}
@@ -61,6 +61,7 @@ export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
       {shown !== null && (
         <div
           class={style["words"]}
+          data-kind={shown.kind}
           style={
             shown.px < frame.left + frame.width / 2
               ? { left: `${shown.px - 12}px` }
@@ -82,7 +83,7 @@ const WORDS = { saved: "checkpoint", resumed: "resume", hint: "hint", error: "er
 export function MarkKinds({ landmarks, leftOut }: { landmarks: readonly Landmark[]; leftOut: number }) {
   const kinds = Object.entries(WORDS).filter(([kind]) => landmarks.some((one) => one.kind === kind));
   return kinds.length === 0 ? null : (
-    <ul class={style["kinds"]} aria-label="Marks at the foot of charts">
+    <ul class={style["kinds"]} aria-label="Marks of charts">
       {kinds.map(([kind, words]) => (
         <li key={kind}>
           <i class={style["mark"]} data-kind={kind} />

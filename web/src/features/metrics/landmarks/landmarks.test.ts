@@ -26,22 +26,23 @@ const reply = (checkpoints: { step: number; name: string }[]) => ({
   left_out: 0,
 });
 
-describe("landmarks at the foot of a chart", () => {
+describe("landmarks of a chart", () => {
   it("are one where they are close, with the worst first", () => {
-    const spots = spotsOf(landmarksOf(reply(saved(10, 42)), [ALARM]), { steps }, FRAME);
+    const spots = spotsOf(landmarksOf(reply(saved(10, 42)), []), { steps }, FRAME);
     expect(spots.map(({ px, kind, lines }) => [Math.round(px), kind, lines])).toEqual([
       [78, "saved", ["Checkpoint s10, step 10"]],
-      [
-        169,
-        "hint",
-        [
-          "KL spikes · steps 40 to 44",
-          "Resumed at step 41, launch 2: 3 steps recorded again",
-          "Checkpoint s42, step 42",
-        ],
-      ],
+      [172, "resumed", ["Resumed at step 41, launch 2: 3 steps recorded again", "Checkpoint s42, step 42"]],
     ]);
-    expect(spots[1]?.main.alarm).toBe(ALARM);
+  });
+
+  it("are above the chart where they are alarms, and one there with other alarms alone", () => {
+    const worse = { ...ALARM, severity: "error", title: "KL is not finite", first_step: 42, last_step: 42 };
+    const spots = spotsOf(landmarksOf(reply(saved(41)), [ALARM, worse]), { steps }, FRAME);
+    expect(spots.map(({ kind, lines }) => [kind, lines])).toEqual([
+      ["error", ["KL is not finite · step 42", "KL spikes · steps 40 to 44"]],
+      ["resumed", ["Resumed at step 41, launch 2: 3 steps recorded again", "Checkpoint s41, step 41"]],
+    ]);
+    expect(spots[0]?.main.alarm).toBe(worse);
   });
 
   it("are never more than one can read, however many there are", () => {
@@ -51,15 +52,16 @@ describe("landmarks at the foot of a chart", () => {
     expect(spotsOf(many, { steps }, FRAME)[0]?.lines).toEqual(["8 checkpoints, steps 0 to 7"]);
   });
 
-  it("are of an alarm in the charts of its curve, and in all where none draws it", () => {
+  it("are of an alarm in the charts of its curve alone", () => {
     const about = { ...ALARM, curves: [{ kind: "trainer", name: "kl", source: "" }] };
     const all = landmarksOf(reply(saved(3)), [about, ALARM]);
     const [kl, reward] = [
       keyOfCurve({ kind: "trainer", name: "kl", source: "" }),
       keyOfCurve({ kind: "sample", name: "reward", source: "train" }),
     ];
-    const inChart = (own: string, charted: readonly string[]) => landmarksIn(all, [own], new Set(charted)).length;
-    expect([inChart(kl, [kl, reward]), inChart(reward, [kl, reward]), inChart(reward, [reward])]).toEqual([3, 3, 4]);
+    const alarmsIn = (...keys: string[]) => landmarksIn(all, new Set(keys)).flatMap(({ alarm }) => alarm ?? []);
+    expect([alarmsIn(kl), alarmsIn(kl, reward), alarmsIn(reward)]).toEqual([[about], [about], []]);
+    expect(landmarksIn(all, new Set([reward]))).toHaveLength(2);
   });
 
   it("stand where their step is, whatever is across, and nowhere beyond the range", () => {

@@ -1,4 +1,4 @@
-/** Landmarks of a run at the foot of its charts: checkpoints, resumes and alarms; those close together are one. */
+/** Landmarks of a run: checkpoints and resumes at the foot of its charts, alarms above; close ones are one mark. */
 
 import type { AlarmCurve, AlarmItem, LandmarksReply } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
@@ -61,18 +61,9 @@ export function landmarksOf(found: LandmarksReply | null, alarms: readonly Alarm
 export const keyOfCurve = ({ kind, name, source }: AlarmCurve): string =>
   JSON.stringify([kind, name, kind === "eval" ? source : ""]);
 
-/** The landmarks of a chart: an alarm marks the charts of its curves, else all that have no alarm of their own. */
-export const landmarksIn = (
-  landmarks: readonly Landmark[],
-  own: readonly string[],
-  charted: ReadonlySet<string>,
-): readonly Landmark[] => {
-  const isIn = ({ alarm }: Landmark, keys: { has: (key: string) => boolean }): boolean =>
-    alarm?.curves.some((one) => keys.has(keyOfCurve(one))) ?? false;
-  const here = new Set(own);
-  const hasOwn = landmarks.some((one) => isIn(one, here));
-  return landmarks.filter((one) => one.alarm === null || (hasOwn ? isIn(one, here) : !isIn(one, charted)));
-};
+/** The landmarks of charts with these curves: an alarm marks its curves alone, all others are of the whole run. */
+export const landmarksIn = (landmarks: readonly Landmark[], keys: ReadonlySet<string>): readonly Landmark[] =>
+  landmarks.filter(({ alarm }) => alarm === null || alarm.curves.some((one) => keys.has(keyOfCurve(one))));
 
 const landmark = (step: number, kind: Kind, words: string): Landmark => ({ step, kind, words, alarm: null });
 
@@ -83,7 +74,19 @@ const stepsOf = (first: number, last: number): string =>
   first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`;
 
 /** Where landmarks stand on a drawn chart, from left to right; those beyond its range stand nowhere. */
-export function spotsOf(landmarks: readonly Landmark[], curve: Pick<Curve, "steps" | "x">, frame: Frame): Spot[] {
+export const spotsOf = (landmarks: readonly Landmark[], curve: Pick<Curve, "steps" | "x">, frame: Frame): Spot[] =>
+  [true, false]
+    .flatMap((isAbove) =>
+      inRow(
+        landmarks.filter(({ alarm }) => (alarm !== null) === isAbove),
+        curve,
+        frame,
+      ),
+    )
+    .toSorted((a, b) => a.px - b.px);
+
+/** The marks above a chart, or at its foot. */
+function inRow(landmarks: readonly Landmark[], curve: Pick<Curve, "steps" | "x">, frame: Frame): Spot[] {
   const apart = Math.max(APART_PX, frame.width / MOST_SPOTS);
   const spots: { px: number; all: Landmark[] }[] = [];
   const placed = landmarks

@@ -22,13 +22,27 @@ interface Props {
   /** The step of the value; undefined without one. */
   step: number | undefined;
   value: string;
+  /** The value of that step alone, if the other is an average. */
+  alone: string;
   csv: string;
   charted: Charted | null;
   hasRollouts: boolean;
   tools: ChartTools;
 }
 
-export function ChartHead({ entry, entries, figures, pointed, step, value, csv, charted, hasRollouts, tools }: Props) {
+export function ChartHead({
+  entry,
+  entries,
+  figures,
+  pointed,
+  step,
+  value,
+  alone,
+  csv,
+  charted,
+  hasRollouts,
+  tools,
+}: Props) {
   const session = useSession();
   const title = harmless(entry.title);
   const asked = askedOf(session, entry.chart);
@@ -46,8 +60,8 @@ export function ChartHead({ entry, entries, figures, pointed, step, value, csv, 
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${value} at step ${figure(step)}: open its rollouts`}
-            title={`Step ${figure(step)}: open its rollouts`}
+            aria-label={`${value}, ${whichValue(step, value, alone)}: open its rollouts`}
+            title={`Open the rollouts: ${whichValue(step, value, alone)}`}
           >
             {value}
           </a>
@@ -84,6 +98,9 @@ export function ChartHead({ entry, entries, figures, pointed, step, value, csv, 
     </>
   );
 }
+
+const whichValue = (step: number, value: string, alone: string): string =>
+  value === alone ? `step ${figure(step)}` : `average up to step ${figure(step)}, which has ${alone}`;
 
 /** Its own name and what it is, where the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {

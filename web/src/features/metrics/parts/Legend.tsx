@@ -13,7 +13,7 @@ interface Props {
 export function Legend({ rows, hidden, toggle, part }: Props) {
   return (
     <ul class={style["legend"]} aria-label="Curves">
-      {rows.map(({ text, title, colour, values }) => (
+      {rows.map(({ text, title, colour, dash, values }) => (
         <li key={text}>
           <button
             type="button"
@@ -22,7 +22,7 @@ export function Legend({ rows, hidden, toggle, part }: Props) {
             title={hidden.has(text) ? "Show" : "Hide"}
             onClick={() => toggle(text)}
           >
-            <i style={{ background: `var(--run-${colour})` }} />
+            <i style={{ color: `var(--run-${colour})` }} data-broken={dash.length > 0} />
             <span class="clip">{title}</span>
           </button>
           <b>{values}</b>

@@ -6,7 +6,7 @@ import { catalogueEntry as entry } from "../../../testing/catalogue";
 import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
-import { drawnOf, reachOf, rowsOf } from "./lines";
+import { drawnOf, reachOf, rowsOf, valueOf } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
@@ -29,7 +29,7 @@ it("are told apart by the colour of the run, or by that of the curve where a cha
   );
   if (alone === undefined || both === undefined) throw new Error("no charts");
   const [only] = rowsOf(alone, [[drawn([1, 2]), drawn([3, 4])]], RUNS);
-  expect(only?.lines.map(({ name, isDashed }) => [name, isDashed])).toEqual([
+  expect(only?.lines.map(({ name, dash }) => [name, dash.length > 0])).toEqual([
     ["a", false],
     ["b", false],
   ]);
@@ -38,13 +38,15 @@ it("are told apart by the colour of the run, or by that of the curve where a cha
     ["kl", "trainer.kl"],
     ["loss", "trainer.loss"],
   ]);
-  expect(rows.flatMap(({ lines }) => lines.map(({ name, isDashed }) => [name, isDashed]))).toEqual([
+  expect(rows.flatMap(({ lines }) => lines.map(({ name, dash }) => [name, dash.length > 0]))).toEqual([
     ["kl", false],
     ["kl · b", true],
     ["loss", false],
     ["loss · b", true],
   ]);
-  expect(new Set(rows.map(({ colour }) => colour)).size).toBe(2);
+  const [own] = RUNS.map(({ colour }) => colour);
+  expect(only?.colour).toBe(own);
+  expect(new Set([own, ...rows.map(({ colour }) => colour)]).size, "none has the colour of the run").toBe(3);
   expect(rows.every(({ colour, lines }) => lines.every((line) => line.colour === colour))).toBe(true);
 });
 
@@ -77,4 +79,11 @@ it("leave the axis its range where outliers at its ends are left out", () => {
   expect(reachOf([[whole, cut]])).toBeNull();
   expect(reachOf([[{ ...cut, data: { ...cut.data, reach: [-3, 1] } }]])).toEqual([-3, 1]);
   expect(reachOf([[{ ...cut, data: { ...cut.data, reach: [-3, 1] } }, whole]])).toEqual([-3, 2]);
+});
+
+it("have the value at the end of the average that is drawn, and at a step that of the step alone", () => {
+  const { curve } = drawn([1, 2, 9]);
+  const averaged = { ...curve, smooth: [1, 1.5, 4] };
+  expect([valueOf(averaged, null), valueOf(averaged, 2), valueOf(averaged, 1)]).toEqual([4, 9, 2]);
+  expect(valueOf(null, null)).toBeUndefined();
 });

@@ -1,7 +1,8 @@
 /** The lines of a chart: one for each of its curves and each run. */
 
-import type { CatalogueEntry } from "../../../api/types.gen";
+import type { CatalogueEntry, WireNumber } from "../../../api/types.gen";
 import { plain, textOf } from "../../../lib/charts/chart";
+import type { Dash } from "../../../lib/charts/picture";
 import type { Placed } from "../../../lib/charts/layout";
 import { extent } from "../../../lib/numbers/curves";
 import { finite } from "../../../lib/numbers/numbers";
@@ -12,13 +13,15 @@ import type { Drawn } from "../useCurves";
 
 /** The colours that runs have too; people with any common colour vision tell them apart. */
 const COLOURS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
+/** Of another run than the page's, in a chart of several curves: their colours tell the curves apart. */
+const OF_OTHER_RUN: Dash = [4, 3];
+const WHOLE: Dash = [];
 
 export interface Line {
   curve: Curve | null;
   name: string;
   colour: number;
-  /** Of another run than the page's, in a chart of several curves: their colours tell the curves apart. */
-  isDashed: boolean;
+  dash: Dash;
 }
 
 /** A curve of a chart, with its lines: that of the run first. */
@@ -28,28 +31,34 @@ export interface Row {
   entry: CatalogueEntry;
   title: string;
   colour: number;
+  dash: Dash;
   lines: readonly Line[];
 }
 
-/** The curves of a chart; `sources` begin with the run of the page, unless they are groups. */
+/**
+ * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Of several curves none has
+ * the colour of the run, and those with `dashes` are broken.
+ */
 export function rowsOf(
   placed: Placed,
   curves: readonly (readonly Drawn[])[] | undefined,
   sources: readonly Source[],
+  dashes: readonly Dash[] = [],
 ): Row[] {
   const own = sources[0]?.colour ?? 1;
-  const colours = [own, ...COLOURS.filter((one) => one !== own)];
+  const colours = COLOURS.filter((one) => one !== own);
   const all = [placed, ...placed.series];
   return all.map((entry, i) => {
-    const colour = colours[i] ?? 1;
+    const colour = all.length > 1 ? (colours[i] ?? 1) : own;
+    const dash = dashes[i] ?? WHOLE;
     const title = harmless(i === 0 && all.length > 1 ? placed.curve : entry.title);
     const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
       name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [source.name] : [])].join(" · "),
       colour: all.length > 1 ? colour : source.colour,
-      isDashed: all.length > 1 && at > 0,
+      dash: all.length > 1 && at > 0 ? OF_OTHER_RUN : dash,
     }));
-    return { text: textOf(plain(entry.chart)), entry, title, colour, lines };
+    return { text: textOf(plain(entry.chart)), entry, title, colour, dash, lines };
   });
 }
 
@@ -73,11 +82,9 @@ const blank = (curve: Curve): Curve => {
 
 /** The lines, each with a band of its own. */
 export const withBands = (lines: readonly Line[], scale: number, between: string): Line[] =>
-  lines.map(({ curve, name, colour, isDashed }) => ({
+  lines.map(({ curve, ...line }) => ({
     curve: curve === null || scale === 0 ? curve : { ...banded(curve, scale, between), hasBand: true },
-    name,
-    colour,
-    isDashed,
+    ...line,
   }));
 
 /** The range across of all points, where outliers are left out at its ends; null for that of what is drawn. */
@@ -94,3 +101,7 @@ export function placeOf(curve: Curve | null, pointed: number | null): number {
   if (curve === null) return -1;
   return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
 }
+
+/** The value of the pointed step, else the end of the drawn line: an average while the page smooths. */
+export const valueOf = (curve: Curve | null, pointed: number | null): WireNumber | undefined =>
+  (pointed === null ? curve?.smooth : curve?.mean)?.[placeOf(curve, pointed)];
