@@ -108,7 +108,7 @@ def arrange(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(opener.first).to_be_focused()
     legend = chart.get_by_role("list", name="Curves").get_by_role("listitem")
-    expect(legend).to_have_text([re.compile(r"^kl0\.120"), re.compile(r"^loss0\.500")])
+    expect(legend).to_have_text([re.compile(r"^kl0\.0869"), re.compile(r"^loss0\.500")])
     chart.get_by_role("img").hover(position={"x": 48, "y": 40})
     expect(legend).to_have_text([re.compile(r"^kl0\.0100"), re.compile(r"^loss0\.500")])
     hide = legend.nth(0).get_by_role("button", pressed=True)
@@ -146,11 +146,18 @@ def arrange(page: Page) -> None:
 
 
 def look_at_marks(page: Page) -> None:
-    """At the foot of a chart: a checkpoint, a resume, and an alarm that leads to its samples; then none."""
-    marks = page.get_by_role("group", name="Marks of kl").get_by_role("link")
+    """At the foot of a chart a checkpoint and a resume; above that of its curve an alarm, which leads to its samples."""
+    kl = page.get_by_role("group", name="Marks of kl").get_by_role("link")
+    expect(kl).to_have_count(2)  # the alarm is about the loss
+    page.get_by_role("button", name="Show curve").first.click()
+    marks = page.get_by_role("group", name="Marks of loss").get_by_role("link")
     expect(marks).to_have_count(3)
     alarm, checkpoint, resume = (marks.nth(at) for at in range(3))
     expect(alarm).to_have_accessible_name("NaN or infinite at 1 step, first at 4 · step 4")
+    plot = page.get_by_role("region", name="loss by step").locator("canvas").bounding_box()
+    places = [mark.bounding_box() for mark in (alarm, checkpoint)]
+    assert plot and places[0] and places[1]
+    assert places[0]["y"] < plot["y"] < plot["y"] + plot["height"] - 24 <= places[1]["y"]
     checkpoint.hover()
     expect(page.get_by_text("Checkpoint half, step 6")).to_be_visible()
     alarm.focus()
@@ -163,6 +170,7 @@ def look_at_marks(page: Page) -> None:
     expect(page.get_by_role("group", name="Marks of")).to_have_count(0)
     toggle.check()
     expect(alarm).to_have_attribute("href", re.compile("split=train&step=4&.*mode=samples"))
+    page.get_by_role("button", name="Take loss away").click()
 
 
 def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
@@ -237,8 +245,8 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         row.get_by_role("link", name="Group curves").click()
         expect(page).to_have_url(re.compile("/metrics.*by=lr"))
         chart = page.get_by_role("region", name="loss by step")
-        expect(chart.get_by_text("lr 0.1 · 2 runs: 3.50")).to_be_visible()
-        expect(chart.get_by_text("lr 0.5 · 1 run: 5.00")).to_be_visible()
+        expect(chart.get_by_text("lr 0.1 · 2 runs: 2.25")).to_be_visible()
+        expect(chart.get_by_text("lr 0.5 · 1 run: 3.75")).to_be_visible()
         expect(chart.get_by_text("mean of runs ± std")).to_be_visible()
         page.get_by_role("combobox", name="Band").select_option("min to max")
         table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
@@ -246,7 +254,7 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         assert [float(row["value"]) for row in table] == [0.5, 1.5, 2.5, 3.5, 2, 3, 4, 5]
         assert [float(row["std"]) for row in table] == [0.5] * 4 + [0] * 4
         page.get_by_role("combobox", name="group by").select_option("seed")
-        expect(chart.get_by_text("seed 1 · 1 run: 4.00")).to_be_visible()
+        expect(chart.get_by_text("seed 1 · 1 run: 2.75")).to_be_visible()
         page.get_by_role("combobox", name="group by").select_option("run")
         expect(chart.get_by_text("· 1 run")).to_have_count(0)
         page.goto(viewer.to("runs/run0/metrics?over=run1&by=nothing"))
@@ -344,7 +352,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         charts = page.get_by_role("region", name="by step")
         expect(charts.get_by_role("img")).to_have_count(6)
         kl = page.get_by_role("region", name="kl by step")
-        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.0869")
         flat = page.get_by_role("region", name="Without spread by step")
         expect(flat.get_by_role("link", name="open its")).to_have_text("0.00")
         assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
@@ -387,7 +395,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         menu.get_by_role("checkbox", name="Ignore the first step").uncheck()
         menu.get_by_role("textbox", name="Last step").fill("")
         page.keyboard.press("Escape")
-        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.0869")
 
         find = page.get_by_role("searchbox", name="Find a metric")
         find.fill("loss(")
@@ -463,7 +471,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
 
         alarms = page.get_by_role("list", name="Alarms").get_by_role("listitem")
         before = alarms.count()
-        alarms.first.get_by_role("button", name="Switch off").click()
+        alarms.first.get_by_role("button", name="Menu of").click()
         alarms.first.get_by_role("textbox", name="Why").fill("a known step")
         page.keyboard.press("Enter")
         off = page.get_by_role("list", name="Rules that are switched off").get_by_role("listitem")

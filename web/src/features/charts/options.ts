@@ -244,6 +244,7 @@ function dot({ line, page, others }: Inks, endsAt: EndsAt): (plot: uPlot) => voi
     plot.ctx.save();
     plot.ctx.fillStyle = line;
     plot.ctx.strokeStyle = page;
+    plot.ctx.setLineDash([]);
     plot.ctx.lineWidth = devicePixelRatio;
     plot.ctx.beginPath();
     plot.ctx.arc(x, y, DOT_PX * devicePixelRatio, 0, 2 * Math.PI);
@@ -262,6 +263,7 @@ function mark(ink: string, current: () => number | null): (plot: uPlot) => void 
     if (x < left - 1 || x > left + width + 1) return;
     plot.ctx.save();
     plot.ctx.strokeStyle = ink;
+    plot.ctx.setLineDash([]); // a broken line before it leaves its own
     plot.ctx.lineWidth = devicePixelRatio;
     plot.ctx.beginPath();
     plot.ctx.moveTo(x, top);

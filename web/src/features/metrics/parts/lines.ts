@@ -11,8 +11,8 @@ import { banded, type Curve, type Range } from "../../charts";
 import type { Source } from "../groups/sources";
 import type { Drawn } from "../useCurves";
 
-/** The colours that runs have too; people with any common colour vision tell them apart. */
-const COLOURS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
+/** The colours that runs have too, the least alike first: lines on each other must differ. */
+const COLOURS = [1, 2, 4, 7, 3, 6, 5, 8, 9, 10] as const;
 /** Of another run than the page's, in a chart of several curves: their colours tell the curves apart. */
 const OF_OTHER_RUN: Dash = [4, 3];
 const WHOLE: Dash = [];
