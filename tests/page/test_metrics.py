@@ -146,7 +146,7 @@ def arrange(page: Page) -> None:
 
 
 def look_at_marks(page: Page) -> None:
-    """At the foot of a chart a checkpoint and a resume; above that of its curve an alarm, which leads to its samples."""
+    """At the foot of a chart a checkpoint and a resume; above that of its curve an alarm with its samples."""
     kl = page.get_by_role("group", name="Marks of kl").get_by_role("link")
     expect(kl).to_have_count(2)  # the alarm is about the loss
     page.get_by_role("button", name="Show curve").first.click()

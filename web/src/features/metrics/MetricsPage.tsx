@@ -16,7 +16,7 @@ import { Segments } from "../../ui/controls/Segments";
 import { StepView } from "../distribution";
 import { Alarms } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
-import { Catalogue } from "./Catalogue";
+import { Catalogue } from "./catalogue/Catalogue";
 import { ChartCard } from "./ChartCard";
 import { askedOf, hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
 import { Controls } from "./Controls";

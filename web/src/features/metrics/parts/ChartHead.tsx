@@ -60,8 +60,8 @@ export function ChartHead({
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${value}, ${whichValue(step, value, alone)}: open its rollouts`}
-            title={`Open the rollouts: ${whichValue(step, value, alone)}`}
+            aria-label={`${value} ${whichValue(step, value, alone)}: open its rollouts`}
+            title={`${value} ${whichValue(step, value, alone)}: open its rollouts`}
           >
             {value}
           </a>
@@ -100,7 +100,7 @@ export function ChartHead({
 }
 
 const whichValue = (step: number, value: string, alone: string): string =>
-  value === alone ? `step ${figure(step)}` : `average up to step ${figure(step)}, which has ${alone}`;
+  value === alone ? `at step ${figure(step)}` : `on average at step ${figure(step)}, ${alone} in it alone`;
 
 /** Its own name and what it is, where the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {

@@ -1,15 +1,15 @@
 /** All metrics of the run by section, with a search; each turns its chart on or off. */
 
-import type { CatalogueEntry } from "../../api/types.gen";
-import { chartOfEntry, matching, patternOf, sectionsOf } from "../../lib/charts/catalogue";
-import { keyOf } from "../../lib/charts/layout";
-import { figure } from "../../lib/numbers/numbers";
+import type { CatalogueEntry } from "../../../api/types.gen";
+import { chartOfEntry, matching, patternOf, sectionsOf } from "../../../lib/charts/catalogue";
+import { keyOf } from "../../../lib/charts/layout";
+import { figure } from "../../../lib/numbers/numbers";
 import { useRef, useState } from "preact/hooks";
-import { useSession } from "../../state/useSession";
-import { Text } from "../../ui/text/Text";
-import { explained } from "./parts/ChartHead";
-import { type Layout, setOption } from "./choice";
-import style from "./Metrics.module.css";
+import { useSession } from "../../../state/useSession";
+import { Text } from "../../../ui/text/Text";
+import { explained } from "../parts/ChartHead";
+import { type Layout, setOption } from "../choice";
+import style from "../Metrics.module.css";
 
 /** More entries of a section take long to draw; the search finds the others. */
 const MOST_ENTRIES = 200;

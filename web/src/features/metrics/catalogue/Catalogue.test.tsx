@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { CatalogueEntry } from "../../api/types.gen";
-import { START } from "../../lib/address/address";
-import { createSession } from "../../state/session";
-import { catalogueEntry } from "../../testing/catalogue";
-import { button, draw, drawn, settled } from "../../testing/page";
+import type { CatalogueEntry } from "../../../api/types.gen";
+import { START } from "../../../lib/address/address";
+import { createSession } from "../../../state/session";
+import { catalogueEntry } from "../../../testing/catalogue";
+import { button, draw, drawn, settled } from "../../../testing/page";
 import { Catalogue } from "./Catalogue";
-import { type Layout, layoutOf } from "./choice";
+import { type Layout, layoutOf } from "../choice";
 
 const entry = (section: string, name: string): CatalogueEntry => ({
   ...catalogueEntry("trainer", name),
@@ -21,7 +21,7 @@ const layoutWith = (...names: string[]): Layout => ({
 
 const namesIn = (host: HTMLElement): string[] => [...host.querySelectorAll("label")].map((one) => one.textContent);
 
-it("lists what has a chart, and the rest of its section behind a button; sections without a chart are closed", async () => {
+it("lists what has a chart, with the rest of its section behind a button; other sections are closed", async () => {
   const session = createSession();
   const host = await drawn(<Catalogue entries={ENTRIES} layout={layoutWith("kl")} leftOut={0} />, session);
   expect(namesIn(host)).toEqual(["kl"]);
