@@ -20,8 +20,8 @@ export function App() {
       <LinkDialog />
       <Conflict />
       {isSignedOut.value && !isLocked.value ? <SignedOut /> : <UnsavedMarks />}
-      <p class={style["said"]} role="status">
-        {announcement.value}
+      <p class={announcement.value.isSeen ? style["said"] : "hidden"} role="status">
+        {announcement.value.words}
       </p>
     </>
   );

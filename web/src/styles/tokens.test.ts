@@ -64,8 +64,11 @@ describe("text on its surface has a contrast of at least 4.5", () => {
     expect(ratio).toBeGreaterThanOrEqual(4.5),
   );
   it.each(least(["ink-1"], ["diff-own", "diff-other"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
-  it.each(least(["ink-1"], ["seq-text", "div-neg", "div-pos"]))("of a token: %s", (_, ratio) =>
+  it.each(least(["ink-1"], ["heat", "div-neg", "div-pos"]))("of a token: %s", (_, ratio) =>
     expect(ratio).toBeGreaterThanOrEqual(4.5),
+  );
+  it.each(least(["heat"], ["surface-page"]))("a bar, of at least 3: %s", (_, ratio) =>
+    expect(ratio).toBeGreaterThanOrEqual(3),
   );
   it.each(least(["ink-1", "golden"], ["golden-wash"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each([0, 1] as const)("in a chosen row, theme %i", (theme) => {

@@ -34,7 +34,7 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "role-assistant": ("#1c1e22", "#e7e6e3", "default"),
     "role-tool": ("#526138", "#abba88", "cyan"),
     "seq-full": ("#1567a6", "#68b3ea", "bright_blue"),
-    "seq-text": ("#86c2f0", "#265b8d", "blue"),
+    "heat": ("#e66c39", "#a84b1c", "yellow"),
     "div-neg": ("#b97fdc", "#834ba8", "magenta"),
     "div-pos": ("#49c0bc", "#007374", "cyan"),
     "run-2": ("#d56a10", "#f2a359", "yellow"),
@@ -79,7 +79,7 @@ class Palette(NamedTuple):
             return self._between([self.colour("ink-ghost"), self.colour("seq-full")], place)
         if scale == "signed":
             return self.colour("ink-3") if abs(place) < NEAR_ZERO else _SIDES[place > 0][self.column]
-        one = "seq-text" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
+        one = "heat" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
         return self._between([self.colour("surface-page"), self.colour(one)], abs(place))
 
     def _between(self, stops: list[str], place: float) -> str:

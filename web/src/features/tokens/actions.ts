@@ -50,7 +50,7 @@ function goWorst(session: Session, by: 1 | -1): void {
     if (token === undefined) return;
     look.goTo(token);
     enter();
-    announce(words(session, now, token));
+    announce(words(session, now, token), false);
     return;
   }
   const id = sample.now.peek()?.id;
@@ -58,7 +58,7 @@ function goWorst(session: Session, by: 1 | -1): void {
   if (next === undefined) return;
   if (next.id === id) look.goTo(next.token);
   else place.go(worstPlace(next, drawn.series.name));
-  announce(`${nameOfSample(next.id)}, token ${next.token}`);
+  announce(`${nameOfSample(next.id)}, token ${next.token}`, false);
 }
 
 function nextOf<T>(all: readonly T[], isHere: (one: T) => boolean, by: 1 | -1): T | undefined {

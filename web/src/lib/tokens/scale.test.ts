@@ -31,7 +31,7 @@ describe("the scale of a series", () => {
     expect(levelOf(scale, NaN)).toBe(NO_LEVEL);
     expect([levelOf(scale, Infinity), levelOf(scale, -Infinity), levelOf(scale, 0)]).toEqual([LEVELS, 0, 0]);
     expect(tint(scale, NaN)).toBe("");
-    expect(tint(scale, 100)).toContain("var(--seq-text) 100%");
+    expect(tint(scale, 100)).toContain("var(--heat) 100%");
   });
   it("grows towards the low end where nothing is above zero", () => {
     const scale = scaleOf(ordered(-8, -4, 0), choice("linear"), "kl");

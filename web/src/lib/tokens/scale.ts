@@ -204,11 +204,20 @@ export function levelOf(scale: TokenScale, value: number): number {
   return Number.isNaN(strength) ? NO_LEVEL : Math.round(strength * LEVELS);
 }
 
+/** What stands out a little can be seen. */
+const FAINTEST = 0.12;
+
+/** How strong the colour of a level is, from 0 to 1: the same in text, strip and heat map. */
+export const alphaOf = (level: number): number => FAINTEST + ((1 - FAINTEST) * Math.abs(level)) / LEVELS;
+
+/** The name of the colour of a level. */
+export const hueOf = (level: number, isTwoSided: boolean): "--heat" | "--div-neg" | "--div-pos" =>
+  !isTwoSided ? "--heat" : level < 0 ? "--div-neg" : "--div-pos";
+
 /** The background of a level; empty for none. */
 export function tintOf(level: number, isTwoSided: boolean): string {
   if (level === 0 || level === NO_LEVEL) return "";
-  const name = isTwoSided ? (level < 0 ? "div-neg" : "div-pos") : "seq-text";
-  return `color-mix(in oklab, var(--${name}) ${Math.round((100 * Math.abs(level)) / LEVELS)}%, transparent)`;
+  return `color-mix(in oklab, var(${hueOf(level, isTwoSided)}) ${Math.round(100 * alphaOf(level))}%, transparent)`;
 }
 
 /** All tints by level, beginning with the lowest. */

@@ -13,9 +13,11 @@ export interface TokenChoice {
   scales: Readonly<Record<string, ScaleChoice>>;
   /** The names of the chosen rules, at most two; null for the run's own. */
   rules: readonly string[] | null;
+  /** True if the card of a token has all of its values. */
+  isMore: boolean;
 }
 
-const USUAL: TokenChoice = { series: "", scales: {}, rules: null };
+const USUAL: TokenChoice = { series: "", scales: {}, rules: null, isMore: false };
 const KEY = "rolloupe.tokens";
 /** Older scales are forgotten. */
 const MOST_KEPT = 60;
@@ -35,7 +37,7 @@ export function chooseScale(name: string, change: ScaleChoice): void {
 /** The stored choices; invalid ones take the default. */
 export function restored(text: string | null): TokenChoice {
   const values = fields<TokenChoice>(text);
-  const { series, scales, rules } = values;
+  const { series, scales, rules, isMore } = values;
   return {
     series: typeof series === "string" ? series : "",
     scales: Object.fromEntries(
@@ -47,6 +49,7 @@ export function restored(text: string | null): TokenChoice {
     rules: Array.isArray(rules)
       ? rules.filter((name): name is string => typeof name === "string").slice(0, MOST_RULES)
       : null,
+    isMore: isMore === true,
   };
 }
 

@@ -22,9 +22,11 @@ export class TokenLookStore extends Store {
   /** The series that colours the tokens. */
   readonly series = computed(() => this.session.tokens.now.value?.usual(this.session.place.field.colour.value) ?? null);
 
-  /** The series that are rows of the table: the chosen ones that the sample has, else all. */
+  /** The series that are rows of the table: the chosen ones that the sample has, else all; the current one is first. */
   readonly rows = computed<readonly Series[]>(() => {
-    const all = this.session.tokens.now.value?.rows() ?? [];
+    const first = this.series.value;
+    const others = (this.session.tokens.now.value?.rows() ?? []).filter(({ name }) => name !== first?.name);
+    const all = first === null ? others : [first, ...others];
     const chosen = all.filter(({ name }) => this.session.place.field.tableRows.value?.includes(name) === true);
     return chosen.length === 0 ? all : chosen;
   });

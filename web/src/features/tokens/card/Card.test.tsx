@@ -59,13 +59,29 @@ it("shows the alternatives of a token with their probabilities, and marks the ch
   expect(api.getTopLogprobs).toHaveBeenCalledWith("r", "train/1/0/0", 1, undefined);
 });
 
-it("has five figures of each value, and all of them once the reader asks", async () => {
-  await shown(false, { series: { logprobs: [-1, -0.638421893119] } });
-  const value = () => document.querySelector("dd");
-  expect([value()?.textContent, value()?.title]).toEqual(["−0.63842", "-0.638421893119"]);
-  [...document.querySelectorAll("button")].find((one) => one.textContent === "All digits")?.click();
-  await settled();
-  expect(value()?.textContent).toBe("-0.638421893119");
+it("says little at first, and has all other values and all digits once the reader asks", async () => {
+  const press = async (name: string): Promise<void> => {
+    [...document.querySelectorAll("button")].find((one) => one.textContent === name)?.click();
+    await settled();
+  };
+  const rows = () => [...document.querySelectorAll("dl > div")].map((row) => row.textContent);
+  const others = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((name) => [name, [0, 0.1234567]]));
+  const logprobs = { logprobs: [-1, -0.638421893119], ref_logprobs: [-1, -2.5] };
+  await shown(false, { series: { ...logprobs, kl_k3: [0, 1.9142], advantages: [1, 0.5361], ...others } });
+  const few = [
+    "Logprob sampling · reference−0.638 · −2.50",
+    "kl_k31.91",
+    "advantages0.536",
+    "This updatewould push up",
+  ];
+  expect(rows()).toEqual(few);
+  expect(document.querySelector("dd")?.title).toBe("-0.638421893119 · -2.5");
+  await press("More");
+  expect(rows().slice(4, 6)).toEqual(["a0.12346", "b0.12346"]);
+  await press("All digits");
+  expect(rows()[0]).toContain("-0.638421893119");
+  await press("Less");
+  expect(rows()).toEqual(few);
 });
 
 it("asks for alternatives only where the record has some", async () => {

@@ -9,11 +9,13 @@ import { harmless } from "../../../lib/text/invisible";
 import { exceeded } from "../../../lib/tokens/masks";
 import { escaped, textOf } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { chooseTokens, tokenChoice } from "../../../state/browser/tokenView";
 import type { Mask } from "../../../state/tokens/masks";
 import { NARROW } from "../../../ui/hooks/useMatch";
 import { EFFECTS, TAKEN_OUT } from "../update/updatePaint";
 import { cut, Head } from "./Head";
-import { closeUp } from "./words";
+import { advantageOf, ADVANTAGES, type Line, linesOf, signOf, updateWords } from "./lines";
+import { closeUp, valueOf } from "./words";
 import style from "./Card.module.css";
 
 const GAP_PX = 6;
@@ -69,14 +71,17 @@ export function Card({ tokens, elementOf, scroller }: Props) {
     };
   });
   if (at === null) return null;
+  const isPinned = at.by !== "pointer";
+  const { lines, rest } = linesOf(tokens, at.token, look.drawn.value?.series ?? null);
+  const isMore = rest.length > 0 && tokenChoice.value.isMore;
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/click-events-have-key-events
     <div
       class={style["card"]}
       ref={card}
       role="tooltip"
-      data-many={Math.max(tokens.series.length, alternatives.length) > ROWS}
-      data-pinned={at.by !== "pointer"}
+      data-many={Math.max(isMore ? rest.length : 0, alternatives.length) > ROWS}
+      data-pinned={isPinned}
       onClick={(event) => event.stopPropagation()}
     >
       <button type="button" class={`action ${style["close"]}`} aria-label="Close the card" onClick={() => look.leave()}>
@@ -84,28 +89,75 @@ export function Card({ tokens, elementOf, scroller }: Props) {
       </button>
       <Head tokens={tokens} token={at.token} />
       <dl>
-        {tokens.series.map(({ name, title, about, values }) => (
-          <div key={name} title={harmless(about)} data-current={name === look.drawn.value?.series.name}>
-            <dt>{harmless(title || name)}</dt>
-            <dd title={at.by === "pointer" ? undefined : exact(values[at.token])}>
-              {closeUp(name, values[at.token], isExact)}
-            </dd>
-          </div>
+        {lines.map((line) => (
+          <LineView key={line.title} line={line} token={at.token} isExact={isExact && isMore} isPinned={isPinned} />
         ))}
+        {!tokenUpdate.isShown.value && <UpdateLine tokens={tokens} token={at.token} />}
       </dl>
-      {at.by !== "pointer" && (
-        <button
-          type="button"
-          class={`action ${style["digits"]}`}
-          aria-pressed={isExact}
-          onClick={() => showExact(!isExact)}
-        >
-          All digits
-        </button>
-      )}
       {tokenUpdate.isShown.value ? <Effects token={at.token} /> : <Verdicts tokens={tokens} token={at.token} />}
+      {isMore && (
+        <dl class={style["rest"]} aria-label="More values">
+          {rest.map(({ name, title, about, values }) => (
+            <div key={name} title={harmless(about)}>
+              <dt>{harmless(title || name)}</dt>
+              <dd title={isPinned ? exact(values[at.token]) : undefined}>{closeUp(name, values[at.token], isExact)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {isPinned && rest.length > 0 && (
+        <div class={style["choices"]}>
+          {isMore && (
+            <button type="button" class="action" aria-pressed={isExact} onClick={() => showExact(!isExact)}>
+              All digits
+            </button>
+          )}
+          <button type="button" class="action" aria-expanded={isMore} onClick={() => chooseTokens({ isMore: !isMore })}>
+            {isMore ? "Less" : "More"}
+          </button>
+        </div>
+      )}
       {alternatives.length > 0 && <Alternatives tokens={tokens} alternatives={alternatives} />}
       {error !== null && <p class="quiet">Alternatives: {harmless(error.message)}</p>}
+    </div>
+  );
+}
+
+interface LineProps {
+  line: Line;
+  token: number;
+  isExact: boolean;
+  isPinned: boolean;
+}
+
+function LineView({ line: { title, series }, token, isExact, isPinned }: LineProps) {
+  const { tokenLook: look } = useSession();
+  const current = look.drawn.value?.series.name;
+  const all = (of: (name: string, value: number | undefined) => string): string =>
+    series.map(({ name, values }) => of(name, values[token])).join(" · ");
+  const sign = series.some(({ name }) => ADVANTAGES.includes(name)) ? signOf(series[0]?.values[token]) : undefined;
+  return (
+    <div
+      title={harmless(series.map(({ about }) => about).join("; "))}
+      data-current={series.some(({ name }) => name === current)}
+    >
+      <dt>{harmless(title)}</dt>
+      <dd data-sign={sign} title={isPinned ? all((_, value) => exact(value)) : undefined}>
+        {all((name, value) => (isExact ? closeUp(name, value, true) : valueOf(name, value)))}
+      </dd>
+    </div>
+  );
+}
+
+/** What the step would do to the token, in words. */
+function UpdateLine({ tokens, token }: { tokens: TokenSample; token: number }) {
+  const words = updateWords(tokens, token, useSession().tokenMasks.chosen.value);
+  if (words === "") return null;
+  const advantage = tokens.trained[token] === 0 ? undefined : advantageOf(tokens, token);
+  return (
+    <div title="By the sign of the advantage and the chosen masks; the form Update computes it">
+      <dt>This update</dt>
+      <dd data-sign={signOf(advantage)}>{harmless(words)}</dd>
     </div>
   );
 }
@@ -157,14 +209,14 @@ function Effects({ token }: { token: number }) {
   );
 }
 
-/** What each chosen mask does to the token. */
+/** Why a chosen mask takes the token out. */
 function Verdicts({ tokens, token }: { tokens: TokenSample; token: number }) {
-  const { tokenMasks: masks } = useSession();
-  if (masks.chosen.value.length === 0 || tokens.trained[token] === 0) return null;
+  const taken = useSession().tokenMasks.chosen.value.filter(({ flags }) => flags[token] === 1);
+  if (taken.length === 0 || tokens.trained[token] === 0) return null;
   return (
     <dl class={style["verdicts"]}>
-      {masks.chosen.value.map((mask) => (
-        <div key={mask.name} data-current={mask.flags[token] === 1}>
+      {taken.map((mask) => (
+        <div key={mask.name}>
           <dt>{harmless(mask.title)}</dt>
           <dd>{verdict(tokens, token, mask)}</dd>
         </div>
@@ -173,8 +225,7 @@ function Verdicts({ tokens, token }: { tokens: TokenSample; token: number }) {
   );
 }
 
-function verdict(tokens: TokenSample, token: number, { rule, bounds, flags }: Mask): string {
-  if (flags[token] !== 1) return "kept";
+function verdict(tokens: TokenSample, token: number, { rule, bounds }: Mask): string {
   const series = rule === null ? null : tokens.named(rule.series);
   if (series === null) return "masked";
   const value = series.values[token] ?? NaN;

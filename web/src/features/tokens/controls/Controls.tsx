@@ -71,7 +71,11 @@ function SeriesField({ tokens, series }: { tokens: TokenSample; series: Series }
   return (
     <label title={harmless(series.about)}>
       <span class={style["label"]}>Colour </span>
-      <select class="field" value={series.name} onChange={(event) => look.chooseSeries(event.currentTarget.value)}>
+      <select
+        class={`field ${style["series"]}`}
+        value={series.name}
+        onChange={(event) => look.chooseSeries(event.currentTarget.value)}
+      >
         {ORIGINS.map(({ origin, words }) => {
           const some = tokens.series.filter((one) => one.origin === origin);
           return (

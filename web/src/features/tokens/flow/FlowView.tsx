@@ -63,6 +63,7 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
       marked?.classList.remove(style["current"] ?? "");
       marked = token === null ? null : (flow.current?.elementOf(token) ?? null);
       marked?.classList.add(style["current"] ?? "");
+      host.current?.toggleAttribute("data-chosen", marked !== null);
     });
   }, [tokens, look]);
   useEffect(() => {
@@ -90,7 +91,7 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
   const move = (token: number): void => {
     look.current.value = { token, by: "keys" };
     flow.current?.elementOf(token)?.scrollIntoView({ block: "nearest" });
-    announce(words(session, tokens, token));
+    announce(words(session, tokens, token), false);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const drawn = flow.current;

@@ -1,13 +1,11 @@
 /** Draws rows of levels into a canvas, in the colours of the theme. */
 
-import { LEVELS, NO_LEVEL } from "../../../lib/tokens/scale";
+import { alphaOf, hueOf, NO_LEVEL } from "../../../lib/tokens/scale";
 import type { HeatRow } from "../../../lib/tokens/strip/heat";
 import { contextOf, inksOf } from "./inks";
 
 export const ROW_PX = 13;
 const GAP_PX = 3;
-/** What stands out a little can be seen. */
-const FAINTEST = 0.12;
 
 /** The text and its colours are on the screen by then. */
 const LATER_MS = 100;
@@ -42,9 +40,8 @@ function drawRow(
   for (const [at, level] of levels.entries()) {
     if (level === NO_LEVEL) continue;
     const [left, right] = [Math.floor(at * cell), Math.floor((at + 1) * cell)];
-    const hue = !isTwoSided ? "--seq-full" : level < 0 ? "--div-neg" : "--div-pos";
-    context.globalAlpha = level === 0 ? 1 : FAINTEST + ((1 - FAINTEST) * Math.abs(level)) / LEVELS;
-    context.fillStyle = ink(level === 0 ? "--line-1" : hue);
+    context.globalAlpha = level === 0 ? 1 : alphaOf(level);
+    context.fillStyle = ink(level === 0 ? "--line-1" : hueOf(level, isTwoSided));
     // Cells without a tint are a line, so that a row is seen where it has values.
     if (level === 0) context.fillRect(left, top + (ROW_PX - GAP_PX) / 2 - 0.5, right - left, 1);
     else context.fillRect(left, top, right - left - gap, ROW_PX - GAP_PX);

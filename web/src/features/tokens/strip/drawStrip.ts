@@ -1,7 +1,7 @@
 /** Draws a strip into a canvas, in the colours of the theme. */
 
 import { columnOf, flaggedColumns, stripOf } from "../../../lib/tokens/strip/strip";
-import type { TokenScale } from "../../../lib/tokens/scale";
+import { hueOf, type TokenScale } from "../../../lib/tokens/scale";
 import { contextOf, inksOf } from "./inks";
 
 interface Drawn {
@@ -25,7 +25,7 @@ export function drawStrip(canvas: HTMLCanvasElement, { values, trained, scale, f
   const { up, down, mean } = stripOf(values, trained, scale, width);
   const base = scale.middle === null ? height - MARKS_PX : (height - MARKS_PX) / 2;
   const bar = Math.max(1, width / trained.length - (width > 3 * trained.length ? 1 : 0));
-  const above = ink(scale.middle === null ? "--seq-full" : "--div-pos");
+  const above = ink(hueOf(1, scale.middle !== null));
   const draw = (column: number, strength: number): void => {
     const size = Math.max(LEAST_PX, Math.abs(strength) * base);
     context.fillStyle = strength < 0 ? ink("--div-neg") : above;

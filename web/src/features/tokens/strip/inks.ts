@@ -1,6 +1,6 @@
 /** The colours of the theme, for a canvas. */
 
-const INKS = ["--seq-full", "--div-pos", "--div-neg", "--line-1", "--line-2", "--accent", "--warn"] as const;
+const INKS = ["--heat", "--div-pos", "--div-neg", "--line-1", "--line-2", "--accent", "--warn"] as const;
 
 type Ink = (typeof INKS)[number];
 

@@ -58,7 +58,7 @@ export function worstOf(
   return found;
 }
 
-/** The series that say most: those that differ from token to token, without flags and differences. */
+/** The series that say most, as the table orders them: those that vary among tokens, without flags and differences. */
 export function telling(tokens: TokenSample, most: number, except: string): Series[] {
   const rank = ({ name }: Series): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const found: Series[] = [];
@@ -67,7 +67,7 @@ export function telling(tokens: TokenSample, most: number, except: string): Seri
     if (series.name === except || series.origin === "difference" || FLAGS.has(series.name)) continue;
     if (varies(series.values, tokens.trained)) found.push(series);
   }
-  return found;
+  return tokens.rows().filter((one) => found.includes(one));
 }
 
 /** True once two trained tokens have different values; ends at the second one that does. */
