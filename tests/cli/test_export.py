@@ -97,6 +97,12 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
     assert wrong.code == 2 and "no measure 'beauty'; there are: max_kl, mask_disagreement" in wrong.err
 
 
+def test_samples_without_the_measure_are_counted(short_grpo: Path, tmp_path: Path) -> None:
+    done = rolloupe("export", "html", short_grpo, "-o", tmp_path / "r.html", "--step", "0", "--worst", "40")
+    assert "16 of 352 samples" in done.out
+    assert done.out.endswith("The other 336 samples have no max_kl, so they are not among the worst.\n")
+
+
 def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) -> None:
     target = tmp_path / "r.html"
     every = rolloupe("query", EXPORTS, "--json").lines

@@ -166,6 +166,12 @@ def test_a_report_says_what_it_holds_and_opens_at_its_top(page: Page, short_grpo
     worst = current.get_attribute("data-at")
     page.keyboard.press("w")
     expect(current).not_to_have_attribute("data-at", str(worst))
+    page.set_viewport_size({"width": 800, "height": 800})
+    page.goto("about:blank")
+    page.goto(f"{target.as_uri()}#%E0%A4%A")  # no sample has such a name
+    page.get_by_role("heading", level=2).wait_for()
+    page.locator("[data-at]").first.wait_for()
+    assert page.evaluate(places) == [0, 0, 0]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 /** A report: the samples at the left, and one of them as a transcript or as tokens. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { decoded } from "../lib/address/decoded";
 import { nameOfSample } from "../lib/sample/name";
 import { exact, figure } from "../lib/numbers/numbers";
 import { TOKEN_KEYS } from "../lib/keymap";
@@ -14,6 +15,9 @@ import style from "./Report.module.css";
 
 type Way = "transcript" | "tokens";
 
+/** The list stands above the sample. */
+const STACKED = "(max-width: 900px)";
+
 export function Report({ data }: { data: ReportData }) {
   const session = useSession();
   const [words, setWords] = useState("");
@@ -22,10 +26,11 @@ export function Report({ data }: { data: ReportData }) {
   const found = useMemo(() => matching(data.samples, words), [data, words]);
   const id = session.place.field.sample.value;
   const at = found.findIndex((sample) => sample.reply.id === id);
-  const open = (sample: ReportSample | undefined): void => {
+  const open = (sample: ReportSample | undefined, isAtTop = false): void => {
     if (sample === undefined) return;
     const { id: next, split, step } = sample.reply;
-    session.place.go({ sample: next, split, step, view: way, ...worstOf(sample) }, "replace");
+    const worst = worstOf(sample);
+    session.place.go({ sample: next, split, step, view: way, ...worst, ...(isAtTop && { token: null }) }, "replace");
     location.replace(`#${encodeURIComponent(next)}`);
   };
   const look = (next: Way): void => {
@@ -33,7 +38,10 @@ export function Report({ data }: { data: ReportData }) {
     session.place.go({ view: next }, "replace");
   };
   useEffect(() => {
-    if (id === null) open(namedIn(data) ?? data.samples[0]);
+    if (id !== null) return;
+    const named = namedIn(data);
+    // Where the list stands above the sample, a jump to a token would open the report far below its heading.
+    open(named ?? data.samples[0], named === undefined && matchMedia(STACKED).matches);
   });
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -192,7 +200,7 @@ function textOf(sample: ReportSample): string {
 
 /** The sample that the address names. */
 function namedIn({ samples }: ReportData): ReportSample | undefined {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = decoded(location.hash.slice(1));
   return samples.find((sample) => sample.reply.id === name);
 }
 

@@ -124,6 +124,8 @@ def html(
         return OK
     size_mb = done.size_bytes / 1e6
     tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB: {done.files[0]}")
+    if worst is not None and done.samples < min(worst, total):
+        tell(f"The other {total - done.samples:,} samples have no {by}, so they are not among the worst.")
     if limit is not None and done.samples < total:
         tell(f"These are the first {LIMIT}. Next: --all-records writes all, --worst 100 the worst.")
     return OK

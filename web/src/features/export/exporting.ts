@@ -4,6 +4,7 @@ import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { exportAddress } from "../../api";
 import type { SampleReply } from "../../api/types.gen";
+import { decoded } from "../../lib/address/decoded";
 import { bookmarksCall, sampleCall, samplesCall, type Selection } from "../../lib/address/python";
 import { queryOf } from "../../lib/list/scope";
 
@@ -31,7 +32,7 @@ export function selectionNow(session: Session, of: Of): Selection {
 function selectionOf(reply: SampleReply | null): Selection {
   if (reply === null) return {};
   const { split, step, group, id } = reply;
-  const index = decodeURIComponent(id.split("/").at(-1) ?? "");
+  const index = decoded(id.split("/").at(-1) ?? "");
   return { split, step, group, where: `index = "${index.replaceAll('"', '""')}"` };
 }
 
