@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rolloupe.cli.commands.terminal import tail as module
+from rolloupe.cli.frame import NOTHING, UNREADABLE
 from rolloupe.index import library
 from tests.cli.support import FORBIDDEN, rolloupe, row, write_run
 
@@ -88,3 +89,25 @@ def test_a_run_that_begins_meanwhile_and_an_evaluation_of_another_are_followed(
     assert {(one["run"], one["split"], one["step"], one["samples"]) for one in records} == {
         ("first", "eval/default", 0, 1), ("second", "train", 4, 2),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_run_that_is_not_there_yet_is_awaited(
+    tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where, name in ((module, "QUIET_S"), (module, "LOOK_S"), (library, "LOOK_S")):
+        monkeypatch.setattr(where, name, 0.05)
+    if is_there:
+        (tmp_path / "run").mkdir()
+    trainer = threading.Timer(0.3, lambda: aged(write_run(tmp_path / "run", {0: [row(0)], 1: [row(0)]})))
+    trainer.start()
+    done = rolloupe("tail", tmp_path / "run", "--count", "2", "--json")
+    trainer.join()
+    assert [one["step"] for one in done.lines] == [0, 1], "all of its steps are new; standard output has nothing else"
+    assert done.err.startswith(f"Waiting for a run at {tmp_path / 'run'} (") and "Ctrl-C" in done.err
+
+
+def test_where_no_run_may_begin_nobody_waits(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no samples")
+    assert rolloupe("tail", tmp_path / "notes.txt").code == NOTHING
+    assert rolloupe("tail", tmp_path / "nowhere/run").code == UNREADABLE

@@ -33,8 +33,10 @@ def test_a_mask_that_cannot_be_read_is_refused(run: Path) -> None:
 
 
 def test_a_missing_path_is_refused(tmp_path: Path) -> None:
-    done = rolloupe("tui", tmp_path / "nowhere")
-    assert done.code == UNREADABLE and "nowhere" in done.err
+    done = rolloupe("tui", tmp_path / "nowhere/run")
+    assert done.code == UNREADABLE and "nowhere/run does not exist" in done.err
+    done = rolloupe("tui", tmp_path / "run")
+    assert done.code == NOTHING and "run: does not exist yet" in done.err, "nobody waits without a terminal"
 
 
 def test_the_demo_can_be_seen_in_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

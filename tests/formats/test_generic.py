@@ -7,6 +7,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading.peek import MAX_LINE_BYTES
 from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 
@@ -189,6 +190,13 @@ def test_files_of_metrics_beside_samples_are_left_aside_as_soon_as_they_hold_a_l
     assert [source.name for source in generic.sources(run)] == ["metrics.jsonl", "samples.jsonl"]
     write(metrics, {"step": 1, "loss": 2})
     assert [source.name for source in generic.sources(run)] == ["samples.jsonl"]
+
+
+@pytest.mark.parametrize("size", [3 * 2**20, MAX_LINE_BYTES])
+def test_a_long_first_row_hides_no_run(tmp_path: Path, size: int) -> None:
+    records = [{"prompt": "p", "response": "x" * length, "reward": 0.5} for length in (size, 1)]
+    run = only_run(write(tmp_path / "run/data.jsonl", *records).parent)
+    assert [row.reward for row in rows(run)] == [0.5, 0.5]
 
 
 def test_texts_without_a_score_are_not_a_run(tmp_path: Path) -> None:

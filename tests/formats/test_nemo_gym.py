@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rolloupe.formats import discover
-from rolloupe.formats.reading.peek import MAX_BYTES
+from rolloupe.formats.reading.peek import MAX_LINE_BYTES
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "nemo_gym" / "results"
@@ -104,7 +104,7 @@ def test_a_first_line_too_long_to_be_seen_whole_is_a_rollout_unless_its_file_hol
     tmp_path: Path, name: str, runs: int
 ) -> None:
     row = answer(said("a"), reward=1)
-    row["responses_create_params"] = {"input": [{"role": "user", "content": "x" * (MAX_BYTES + 10)}]}
+    row["responses_create_params"] = {"input": [{"role": "user", "content": "x" * (MAX_LINE_BYTES + 10)}]}
     write(tmp_path / f"{name}.jsonl", row)
     assert len(discover([tmp_path]).runs) == runs
 

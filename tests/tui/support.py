@@ -148,12 +148,13 @@ async def terminal(
     """The terminal over a run."""
     paths = [path] if isinstance(path, Path) else list(path)
     opener = Opener(paths, str(tmp_path / "index"), split=split, mask=mask)
-    app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"))
+    app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
     try:
         async with app.run_test(size=size) as pilot:
             driver = Driver(app, pilot)
             await driver.settle()
             yield driver
     finally:
+        opener.leave()
         if opener.future.exception() is None:
             opener.future.result().library.close()

@@ -309,6 +309,30 @@ def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
     play(run, tmp_path, scene)
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_run_that_is_not_there_yet_is_awaited(
+    tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "LOOK_S", 0.05)
+    (folder := tmp_path / "runs").mkdir()
+    run = folder / "run"
+
+    async def scene(me: Driver) -> None:
+        words = " ".join(me.text.split())
+        assert "Waiting for a run at" in words and "It opens here by itself" in words
+        assert ("an empty folder" if is_there else "does not exist yet") in words
+        await me.press("n", "s", "question_mark", "escape", "T")
+        write_run(run, {4: [row(0)]})
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            await me.settle()
+            if me.shown:
+                break
+        assert me.shown == "train/4/0/0" and "Waiting" not in me.text
+
+    play(folder if is_there else run, tmp_path, scene, NARROW)
+
+
 def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "LOOK_S", 0.05)
 

@@ -84,8 +84,12 @@ def runs_at(
     processes: int | None = None,
     budget_bytes: int | None = None,
     look_s: float | None = None,
+    waits: bool = False,
 ) -> "Runs":
-    """Open runs with the given reading options. Searches for runs for at most `look_s` seconds."""
+    """Open runs with the given reading options. Searches for runs for at most `look_s` seconds, first.
+
+    With `waits`, a path that does not exist yet is no error.
+    """
     from rolloupe.index import Library
 
     place = None if index_dir is None else Path(index_dir)
@@ -97,5 +101,6 @@ def runs_at(
         processes=processes,
         budget_bytes=budget_bytes,
         look_s=look_s,
+        waits=waits,
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

@@ -35,6 +35,11 @@ class Runs(Run, Sequence[Run]):
         self._made = {one: made[one] if one in made else self._new(one) for one in self._library.runs}
         return list(self._made.values())
 
+    @property
+    def awaited(self) -> str:
+        """Where a run may begin, in words; empty if there is one, or none may begin."""
+        return self._library.awaited
+
     def only(self) -> Run:
         """Return the only run. Raises `NotFound` if there are no runs, or several, which it names."""
         runs = self.runs

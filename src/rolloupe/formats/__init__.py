@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rolloupe.formats.base import Format
-    from rolloupe.formats.discovery import Discovery, Note, discover
+    from rolloupe.formats.discovery import Discovery, Note, discover, discover_begun, may_begin
     from rolloupe.formats.reading.field_map import checked_fields, read_fields
     from rolloupe.formats.reading.files import compression_of
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
@@ -28,8 +28,10 @@ __all__ = [
     "compression_of",
     "describe",
     "discover",
+    "discover_begun",
     "extent",
     "known_length",
+    "may_begin",
     "open_binary",
     "read_fields",
 ]
@@ -37,7 +39,7 @@ __all__ = [
 _MODULES = {
     "base": ("Format",),
     "reference": ("describe",),
-    "discovery": ("Discovery", "Note", "discover"),
+    "discovery": ("Discovery", "Note", "discover", "discover_begun", "may_begin"),
     "reading.field_map": ("checked_fields", "read_fields"),
     "reading.files": ("compression_of",),
     "reading.stream": ("extent", "known_length", "open_binary"),

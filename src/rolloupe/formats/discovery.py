@@ -81,6 +81,34 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
 
+def discover_begun(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
+    """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
+    present = [path for path in paths if not _is_to_come(path)]
+    notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
+    try:
+        runs, others = discover(present, reading, within_s) if present else Discovery([], [])
+    except NotRecognised as error:
+        runs, others = [], [Note(str(present[0]), str(error))]
+    return Discovery(runs, notes + others)
+
+
+def may_begin(path: Path) -> bool:
+    """Return whether a run may begin at a path later: a folder, an empty file, or a name in a folder that exists."""
+    place = path.expanduser()
+    return is_folder(place) or _is_to_come(path) or (is_file(place) and not path_state(place).st_size)
+
+
+def _is_to_come(path: Path) -> bool:
+    place = path.expanduser().absolute()
+    try:
+        path_state(place)
+    except FileNotFoundError:
+        return is_folder(place.parent)
+    except OSError:
+        pass
+    return False
+
+
 def _candidates(reading: Reading) -> tuple[Format, ...]:
     """The formats to ask. Raises `NotRecognised`."""
     if reading.format:

@@ -13,7 +13,7 @@ import msgspec
 import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
-from rolloupe.formats import Note, by_name, discover
+from rolloupe.formats import Note, by_name, discover, discover_begun, may_begin
 from rolloupe.formats.curve_files import check_named
 from rolloupe.index.execution import SMALL_RUNS, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
@@ -24,6 +24,8 @@ from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 LOOK_S = 3.0
 """The shortest interval at which new runs are searched for."""
+SOON_S = 0.5
+"""The same while there is no run."""
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
 
@@ -41,7 +43,7 @@ class Library:
     `processes` is the number of processes that scan (default: one for each core). `budget_bytes` limits the size of the
     index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds; `own_work` is
     what this process does itself. Raises `UnreadablePath` for a missing path, and `NotRecognised` for a forced format
-    that does not fit.
+    that does not fit: with `waits` neither, as long as a run may begin there.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Library:
         budget_bytes: int | None = None,
         look_s: float | None = None,
         own_work: OwnWork = SMALL_RUNS,
+        waits: bool = False,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._paths = [Path(p) for p in paths]
@@ -62,7 +65,8 @@ class Library:
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        discovery = discover(self._paths, reading, look_s)
+        self._discover = discover_begun if waits and any(map(may_begin, self._paths)) else discover
+        discovery = self._discover(self._paths, reading, look_s)
         check_named(discovery.runs)
         self.notes: list[Note] = discovery.notes
         _make_folder(self.index_dir)
@@ -84,15 +88,19 @@ class Library:
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""
-        rest_s = LOOK_S
+        rest_s = self._rest_s
         while not self._closed.wait(rest_s):
             began = time.monotonic()
             with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self._look()
-            rest_s = max(LOOK_S, LOOK_SHARE * (time.monotonic() - began))
+            rest_s = max(self._rest_s, LOOK_SHARE * (time.monotonic() - began))
+
+    @property
+    def _rest_s(self) -> float:
+        return LOOK_S if self.runs else min(LOOK_S, SOON_S)
 
     def _look(self) -> None:
-        discovery = discover(self._paths, self._reading)
+        discovery = self._discover(self._paths, self._reading)
         opened = {_place(run.info): run for run in self.runs}
         fresh = [info for info in discovery.runs if _place(info) not in opened]
         pairs = [(opened.get(_place(info)), info) for info in discovery.runs]
@@ -115,6 +123,17 @@ class Library:
                 run.start(follow=True)
         for old in [*replaced, *(old for old, _ in grown)]:
             old.close()
+
+    @property
+    def awaited(self) -> str:
+        """Say where a run may begin, and what is there now; empty if a run is open, or none may begin."""
+        if self.runs or not any(map(may_begin, self._paths)):
+            return ""
+        places = ", ".join(map(str, self._paths))
+        notes = "; ".join(
+            note.reason if note.path == places else f"{note.path}: {note.reason}" for note in self.notes[:3]
+        )
+        return f"Waiting for a run at {places}{f' ({notes})' if notes else ''}."
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the open runs."""

@@ -45,10 +45,15 @@ class Terminal(App[None]):
     BINDINGS = [Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)]  # noqa: RUF012
 
     def __init__(
-        self, start: "Future[FirstLook]", palette: Palette | None = None, state_dir: str | None = None
+        self,
+        start: "Future[FirstLook]",
+        palette: Palette | None = None,
+        state_dir: str | None = None,
+        awaited: "Future[str] | None" = None,
     ) -> None:
         super().__init__(ansi_color=palette is SIXTEEN_PALETTE)
         self._start = start
+        self._awaited: Future[str] = awaited or Future()
         self.bookmarks = Bookmarks(state_dir)
         self.failure: BaseException | None = None
         self.ended_by: signal.Signals | None = None
@@ -93,6 +98,15 @@ class Terminal(App[None]):
     async def on_mount(self) -> None:
         """Show the first sample as soon as it is there."""
         self._start.add_done_callback(lambda future: self._call(lambda: self._begin(future)))
+        self._awaited.add_done_callback(lambda future: self._call(lambda: self._wait(future)))
+
+    def _wait(self, awaited: "Future[str]") -> None:
+        """Say that no run is there yet, unless one has come meanwhile."""
+        if not self.rollouts.is_mounted:
+            self.set_timer(MOUNT_S, lambda: self._wait(awaited))
+        elif self.rollouts.opened is None:
+            self.rollouts.show_note(f"{awaited.result()} It opens here by itself; q leaves.")
+            self.begun.set()
 
     def _begin(self, start: "Future[FirstLook]") -> None:
         if not self.rollouts.is_mounted:  # a run without samples answers before there is a screen

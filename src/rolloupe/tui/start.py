@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rolloupe.tui.run.masks import Mask
 
 
+LOOK_S = 0.05
+"""The pause between two looks at whether a run has begun."""
+
 NO_TERMINAL = "the terminal view needs a terminal to read keys from. Next: rolloupe show, steps or tail, which do not"
 
 
@@ -35,6 +38,9 @@ class Opener:
         mask: str = "",
     ) -> None:
         self.future: Future[FirstLook] = Future()
+        self.awaited: Future[str] = Future()
+        """Says that no run is there yet, once it turns out so."""
+        self._is_left = threading.Event()
         self._arguments = paths, index_dir, reading
         self._run_id, self._split, self._mask = run_id, split, mask
         threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
@@ -57,12 +63,24 @@ class Opener:
         paths, index_dir, reading = self._arguments
         query.save_memory()
         mask = mask_of(self._mask)
-        library = Library(paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK)
+        library = Library(paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK, waits=True)
         try:
+            self._wait_for_run(library)
             return self._first(library, mask)
         except BaseException:
             library.close()
             raise
+
+    def _wait_for_run(self, library: "Library") -> None:
+        """Wait for a run where one may begin, until the person leaves."""
+        if awaited := library.awaited:
+            self.awaited.set_result(awaited)
+            while not library.runs and not self._is_left.wait(LOOK_S):
+                pass
+
+    def leave(self) -> None:
+        """Wait for no run any more."""
+        self._is_left.set()
 
     def _first(self, library: "Library", mask: "Mask") -> "FirstLook":
         from rolloupe.tui.app import FirstLook
@@ -107,13 +125,15 @@ def show(
     keep_memory_small()
     opener = Opener(paths, index_dir, reading, run_id, split, mask)
     if not has_terminal():
+        opener.leave()
         opener.future.result().library.close()
         raise NotFound(NO_TERMINAL)
     from rolloupe.tui.app import Terminal
     from rolloupe.tui.draw.palettes import PALETTES
 
-    app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir)
+    app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir, opener.awaited)
     app.run()
+    opener.leave()
     gc.unfreeze()  # else libraries count what is left at the end as leaks, on the person's terminal
     if opener.future.done() and opener.future.exception() is None:
         opener.future.result().library.close()

@@ -39,9 +39,16 @@ def test_of_a_value_that_is_cut_the_kind_is_seen() -> None:
 
 def test_keys_behind_a_long_text_are_seen(tmp_path: Path) -> None:
     row = {"prompt": "p", "response": "x" * 300_000, "reward": 1.0, "step": 1, "logprobs": [0.5] * 300_000}
+    seen = sniff.look(alone(write(tmp_path / "f.jsonl", row, {"a": 1})))
+    assert seen.whole and [list(one) for one in seen.objects] == [list(row)]
+    seen = sniff.look(alone(write(tmp_path / "f.json", row)))
+    assert not seen.whole and list(seen.objects[0]) == list(row), "of another file a MiB"
+
+
+def test_of_a_line_without_end_the_first_keys_are_seen(tmp_path: Path) -> None:
+    row = {"prompt": "p", "response": "x" * sniff.MAX_LINE_BYTES, "reward": 1.0}
     seen = sniff.look(alone(write(tmp_path / "f.jsonl", row)))
-    assert not seen.whole
-    assert list(seen.objects[0]) == list(row)
+    assert not seen.whole and list(seen.objects[0]) == ["prompt", "response"]
 
 
 def test_a_file_that_changed_is_looked_at_again(tmp_path: Path) -> None:

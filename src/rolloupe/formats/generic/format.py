@@ -14,6 +14,7 @@ from rolloupe.formats.generic.keys import (
     SCORES,
     STEPS,
     has_sample,
+    has_text,
     roles_of,
 )
 from rolloupe.formats.generic.rows import NamedRows
@@ -23,7 +24,7 @@ from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import MAX_FILES, look, look_into
+from rolloupe.formats.reading.peek import MAX_FILES, Peek, look, look_into
 from rolloupe.formats.reading.records import Record, RecordFormat
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.model import Location, RunInfo, RunPart, Source
@@ -118,8 +119,7 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
     def _found(
         self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
     ) -> list[RunInfo]:
-        records = (record for record in _beginnings(listed) if not is_foreign(record))
-        fitting = next((roles for record in records if has_sample(record, roles := roles_of(record))), None)
+        fitting = next((roles_of(record) for record in _beginnings(listed) if not is_foreign(record)), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
@@ -171,11 +171,18 @@ _READERS: dict[str, RecordFormat] = {
 
 
 def _beginnings(listed: list[Location]) -> Iterator[Record]:
-    """The first records of a few of many files."""
+    """The samples among the first records of a few of many files."""
     tables = [place for place in listed if ending_of(place.path)]
-    yield from (record for place in tables[:MAX_FILES] for record in first_rows(place))
+    yield from (one for place in tables[:MAX_FILES] for one in first_rows(place) if has_sample(one, roles_of(one)))
     if len(tables) < len(listed):
-        yield from (record for _, seen in look_into(listed) for record in seen.objects)
+        yield from (record for _, seen in look_into(listed) for record in _samples(seen, ()))
+
+
+def _samples(seen: Peek, named: Fields) -> list[Record]:
+    """The records that are samples; of one that is too long to be seen whole, the score may follow its text."""
+    records = [renamed(record, named) for record in seen.objects]
+    is_sample = has_sample if seen.whole else has_text
+    return [record for record in records if is_sample(record, roles_of(record))]
 
 
 def _is_table_of_samples(entry: FolderEntry, named: Fields) -> bool:
@@ -224,8 +231,8 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
-    records = [renamed(record, named) for record in look(entry.location).objects]
-    found = any(has_sample(record, roles_of(record)) and (forced or not is_foreign(record)) for record in records)
+    seen = look(entry.location)
+    found = any(forced or not is_foreign(record) for record in _samples(seen, named))
     if found:
         _with_samples.add(key)
-    return found or not records
+    return found or not seen.objects

@@ -1,14 +1,17 @@
 """A look at the beginning of a file: its first objects, cut short, so that a format can recognise it.
 
-Reads at most `MAX_BYTES`, follows no names, and caches the result until the file changes.
+Reads at most `MAX_BYTES`, of JSON lines at most the first `MAX_LINE_BYTES` if their first line is longer. Follows no
+names, and caches the result until the file changes.
 """
 
 import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from io import BufferedReader
 from typing import Any, NamedTuple
 
+from rolloupe.formats.reading.files import JSONL, plain_name
 from rolloupe.formats.reading.jsonl import (
     BLANK,
     NOT_DOWNLOADED,
@@ -24,6 +27,7 @@ from rolloupe.storage import path_state
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
+MAX_LINE_BYTES = 16 * 2**20
 MAX_OBJECTS = 8
 MAX_FILES = 4
 """Number of files to look into for one folder, not counting empty ones."""
@@ -86,10 +90,20 @@ def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
         if not (whole or (seen.objects and seen.whole)):  # the identifying keys may follow a long text
             data += file.read(MAX_BYTES - len(data))
             seen = _objects(data, whole=not file.peek(1))
+            if not seen.whole and plain_name(location.path).endswith(JSONL):
+                seen = _whole_line(data, file) or seen
         damage = damage_of(file)
     if damage and not (seen.objects or damage.cut):
         return Peek(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
     return seen
+
+
+def _whole_line(begun: bytes, file: BufferedReader) -> Peek | None:
+    """Read a line that has begun to its end; None if it is too long, or no object."""
+    data = begun + file.readline(MAX_LINE_BYTES - len(begun))
+    is_ended = data.endswith(b"\n") or not file.peek(1)
+    seen = _objects(data, whole=True) if is_ended else None
+    return seen if seen is not None and seen.objects else None
 
 
 def _objects(data: bytes, *, whole: bool) -> Peek:

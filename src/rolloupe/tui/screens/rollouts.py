@@ -110,6 +110,11 @@ class Rollouts(Actions, Screen[None]):
         self.show(first)
         self.ask_state()
 
+    def show_note(self, note: str) -> None:
+        """Say why there is no sample yet."""
+        self.shown = self.shown._replace(note=note)
+        self.bar("head").changed()
+
     def on_resize(self, _: Resize) -> None:
         """Fold the left pane away in a narrow window."""
         self._fold()

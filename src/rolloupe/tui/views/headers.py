@@ -7,10 +7,12 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from rolloupe.query import StepSummary
+from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.braille import BLOCKS, MISSING, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
 from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.draw.wrap import wrapped
 from rolloupe.tui.keys import KEYS
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.session import RunState, SampleAt
@@ -115,7 +117,8 @@ def sample_lines(
 ) -> Sequence[Line]:
     """Return the lines above a sample: where it stands, its id, its figures."""
     if at.sample is None:
-        return [[(" ", PLAIN), (at.note, PLAIN)]]
+        note = visible_line(at.note)
+        return [[(" ", PLAIN), (note[start:stop], PLAIN)] for start, stop in wrapped(note, width - 2)]
     key = at.sample.key
     members = at.members
     member = members.index(key) if key in members else 0

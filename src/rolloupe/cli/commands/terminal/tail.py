@@ -11,7 +11,7 @@ import click
 from rolloupe.cli import options, progress
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import line, number, output, tell
+from rolloupe.cli.terminal import complain, line, number, output, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -56,6 +56,8 @@ class StepSamples(NamedTuple):
 def tail(run_id: str | None, split: str | None, last: int, count: int | None, as_json: bool, **place: Any) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
+    Where no run is yet, in an empty folder or one that does not exist, it waits for one.
+
     A step is printed once, when a later one has begun or when it has not changed for three seconds.
 
     With --json, each object has run, split, step, samples, discarded (a count), reward_mean, reward_std, reward_min,
@@ -63,7 +65,9 @@ def tail(run_id: str | None, split: str | None, last: int, count: int | None, as
     response (their starts), or null for a step without rewards.
     """
     with _followed(options.place_of(**place)) as runs:
-        if not len(runs):
+        if awaited := runs.awaited:
+            complain(f"{awaited} Ctrl-C ends.")
+        elif not len(runs):
             options.explain_nothing(runs)
             return NOTHING
         for nth, found in enumerate(_steps(runs, run_id, split, last), 1):
@@ -79,7 +83,7 @@ def _followed(place: options.RunPaths) -> "Iterator[Runs]":
 
     with progress.looking():
         runs = api.runs_at(
-            place.paths, index_dir=place.index_dir, reading=place.reading, follow=True, wait=False, look_s=None
+            place.paths, index_dir=place.index_dir, reading=place.reading, follow=True, wait=False, waits=True
         )
     with runs:
         progress.wait(runs)
@@ -98,7 +102,7 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
     ready: set[Run] = set()
     is_first = True
     while True:
-        chosen = options.chosen(runs, run_id)
+        chosen = options.chosen(runs, run_id) if len(runs) else []
         ready |= {run for run in chosen if run not in ready and run.wait(0)}
         for run in (run for run in chosen if run in ready):
             for name in (one.name for one in run.splits() if is_asked(one.name, split)):
