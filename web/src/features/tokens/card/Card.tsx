@@ -64,7 +64,10 @@ export function Card({ tokens, elementOf, scroller }: Props) {
     };
     addEventListener("scroll", moved, { capture: true, passive: true });
     addEventListener("resize", place);
+    const panes = new ResizeObserver(place); // the list beside the tokens opens and closes
+    panes.observe(pane);
     return () => {
+      panes.disconnect();
       cancelAnimationFrame(frame);
       removeEventListener("scroll", moved, { capture: true });
       removeEventListener("resize", place);
