@@ -1,4 +1,4 @@
-/** A line of labelled figures; if there are many, two lines and a button for the rest. */
+/** A line of labelled figures; if there are many, one or two lines and a button for the rest. */
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
@@ -16,7 +16,13 @@ const FOLDED = 60;
 /** The number of further figures to draw at a time: a record may have a hundred thousand. */
 const BATCH = 600;
 
-export function Facts({ reply }: { reply: SampleReply }) {
+interface Props {
+  reply: SampleReply;
+  /** One line beside something that needs the room. */
+  isBrief?: boolean;
+}
+
+export function Facts({ reply, isBrief = false }: Props) {
   const session = useSession();
   const list = useRef<HTMLDListElement>(null);
   const [hides, setHides] = useState(false);
@@ -32,11 +38,11 @@ export function Facts({ reply }: { reply: SampleReply }) {
     const observer = new ResizeObserver(() => setHides(element.scrollHeight > element.clientHeight + 2));
     observer.observe(element);
     return () => observer.disconnect();
-  }, [reply, isOpen]);
+  }, [reply, isOpen, isBrief]);
 
   return (
     <div class={`${style["all"]} ${hides && !isOpen ? style["hides"] : ""}`}>
-      <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
+      <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : isBrief ? style["brief"] : ""}`}>
         {facts.slice(0, shown).map((fact, i) => (
           // Two facts may have the same name; their index identifies them.
           <div key={`${i} ${fact.label}`} title={harmless(`${fact.name ?? fact.label}: ${fact.title}`)}>

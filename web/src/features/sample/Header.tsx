@@ -66,7 +66,7 @@ export function Header({ reply }: { reply: SampleReply }) {
         </span>
         <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
       </div>
-      <Facts reply={reply} />
+      <Facts reply={reply} isBrief={view === "tokens"} />
       <Note run={reply.run} id={reply.id} />
     </header>
   );

@@ -5,7 +5,7 @@
 
 import { useSession } from "../../../state/useSession";
 import { choose } from "../../../state/browser/settings";
-import { figure } from "../../../lib/numbers/numbers";
+import { count, figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { agreement } from "../../../lib/tokens/masks";
 import { scaleOf, tint, valueAt } from "../../../lib/tokens/scale";
@@ -83,6 +83,9 @@ function OfSeries() {
 /** What each rule takes out, and how far it agrees with the first chosen one. */
 function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
   const ofStep = useSharesOfStep();
+  const [isWhole, showWhole] = useState(false);
+  const masking = all.filter((mask) => mask.count > 0 || mask === first);
+  const idle = all.length - masking.length;
   return (
     <section aria-labelledby="by-rule">
       <h2 id="by-rule">
@@ -103,7 +106,7 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
           </tr>
         </thead>
         <tbody>
-          {all.map((mask) => (
+          {(isWhole ? all : masking).map((mask) => (
             <tr key={mask.name}>
               <td>
                 {harmless(mask.title)}{" "}
@@ -117,6 +120,13 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
           ))}
         </tbody>
       </table>
+      {idle > 0 && (
+        <button type="button" class="action" aria-expanded={isWhole} onClick={() => showWhole(!isWhole)}>
+          {isWhole
+            ? "Only rules that mask something"
+            : `${count(idle, "more rule")} that mask${idle === 1 ? "s" : ""} nothing here`}
+        </button>
+      )}
     </section>
   );
 }

@@ -42,7 +42,9 @@ async function shown(hasAlternatives: boolean, more = {}): Promise<HTMLElement[]
   session.tokenLook.current.value = { token: 1, by: "keys" };
   const tokens = session.tokens.now.value;
   if (tokens === null) throw new Error("there are no tokens");
-  const host = await drawn(<Card tokens={tokens} elementOf={() => null} scroller={{ current: null }} />, session);
+  const none = () => null;
+  const card = <Card tokens={tokens} elementOf={none} shown={none} scroller={{ current: null }} />;
+  const host = await drawn(card, session);
   await new Promise((resolve) => setTimeout(resolve, 100));
   await settled();
   return [...host.querySelectorAll<HTMLElement>('[aria-label="Alternatives of the token"] > div')];

@@ -15,10 +15,10 @@ import { NARROW } from "../../../ui/hooks/useMatch";
 import { EFFECTS, TAKEN_OUT } from "../update/updatePaint";
 import { cut, Head } from "./Head";
 import { advantageOf, ADVANTAGES, type Line, linesOf, signOf, updateWords } from "./lines";
+import { type ElementOf, put } from "./place";
 import { closeUp, valueOf } from "./words";
 import style from "./Card.module.css";
 
-const GAP_PX = 6;
 /** More rows take two columns. */
 const ROWS = 10;
 /** Text that comes into view is laid out a frame later, which may move a token below its card again. */
@@ -26,11 +26,13 @@ const SETTLE_FRAMES = 4;
 
 interface Props {
   tokens: TokenSample;
-  elementOf: (token: number) => HTMLElement | null;
+  elementOf: ElementOf;
+  /** The same without opening what is folded. */
+  shown: ElementOf;
   scroller: RefObject<HTMLElement | null>;
 }
 
-export function Card({ tokens, elementOf, scroller }: Props) {
+export function Card({ tokens, elementOf, shown, scroller }: Props) {
   const { tokenLook: look, tokenAlternatives, tokenUpdate } = useSession();
   const [alternatives, error] = [tokenAlternatives.now.value, tokenAlternatives.error.value];
   const at = look.current.value;
@@ -52,7 +54,7 @@ export function Card({ tokens, elementOf, scroller }: Props) {
     const place = (): void => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
-        put(element, elementOf(at.token), pane, frames > 0);
+        put(element, at.token, { elementOf, shown }, pane, frames > 0);
         frames -= 1;
         if (frames > 0) place();
       });
@@ -235,28 +237,4 @@ function verdict(tokens: TokenSample, token: number, { rule, bounds }: Mask): st
   const bound = exceeded(bounds, value, tokens.named("advantages")?.values[token] ?? null);
   const side = bound?.side === "high" ? "above" : "below";
   return `masked: ${series.title} ${score(value)}, ${side} ${score(bound?.end ?? null)}`;
-}
-
-/**
- * Put a card below a token, or above it if there is more room; it goes with the token when that is scrolled out of the
- * pane. On a narrow screen the card has a place of its own, and a token that it would cover moves to the middle of the
- * rest.
- */
-function put(card: HTMLElement, token: HTMLElement | null, pane: HTMLElement, mayMove: boolean): void {
-  const box = token?.getClientRects()[0];
-  if (matchMedia(NARROW).matches) {
-    card.style.left = card.style.top = card.style.visibility = "";
-    const [top, bottom] = [pane.closest("main")?.getBoundingClientRect().top ?? 0, card.getBoundingClientRect().top];
-    if (mayMove && box !== undefined && (box.bottom > bottom - GAP_PX || box.top < top))
-      pane.closest("main")?.scrollBy(0, box.top - (top + bottom) / 2);
-    return;
-  }
-  const { top: first, bottom: last } = pane.getBoundingClientRect();
-  card.style.visibility = box === undefined || box.bottom < first || box.top > last ? "hidden" : "";
-  if (box === undefined) return;
-  const { offsetWidth: width, offsetHeight: height } = card;
-  const isBelow = box.bottom + GAP_PX + height <= innerHeight - GAP_PX || box.top < innerHeight / 2;
-  const top = isBelow ? box.bottom + GAP_PX : box.top - GAP_PX - height;
-  card.style.left = `${Math.max(GAP_PX, Math.min(box.left, innerWidth - width - GAP_PX))}px`;
-  card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
 }

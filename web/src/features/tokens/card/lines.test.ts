@@ -32,7 +32,7 @@ it("has all values where they are few", () => {
 it("says in words what the step would do", () => {
   const mask = new Mask("dapo", "DAPO", null, [], [], () => Uint8Array.of(0, 1));
   const words = (advantages: number[], token = 1) => updateWords(sampleOf({ advantages }), token, [mask]);
-  expect(words([2, 2], 0)).toBe("would push up");
+  expect(words([2, 2], 0)).toBe("would push up, DAPO keeps it");
   expect(words([-2, -2])).toBe("would push down, is masked by DAPO");
   expect(words([0, 0])).toBe("nothing: advantage 0");
   expect(updateWords(sampleOf({ entropy: [1, 1] }), 1, [mask])).toBe("is masked by DAPO");

@@ -60,7 +60,8 @@ export function updateWords(tokens: TokenSample, token: number, masks: readonly 
   const taken = masks.filter(({ flags }) => flags[token] === 1).map(({ title }) => title);
   const push = Number.isNaN(advantage) ? "" : advantage > 0 ? "would push up" : "would push down";
   if (advantage === 0) return "nothing: advantage 0";
-  return [push, taken.length > 0 ? `is masked by ${taken.join(" and ")}` : ""].filter((one) => one !== "").join(", ");
+  const kept = push !== "" && masks.length > 0 ? `${masks.map(({ title }) => title).join(" and ")} keeps it` : "";
+  return [push, taken.length > 0 ? `is masked by ${taken.join(" and ")}` : kept].filter((one) => one !== "").join(", ");
 }
 
 /** The recorded advantage of a token, else that of its group; NaN without one. */

@@ -141,7 +141,12 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
       }}
     >
       <div ref={body} />
-      <Card tokens={tokens} elementOf={(token) => flow.current?.elementOf(token) ?? null} scroller={host} />
+      <Card
+        tokens={tokens}
+        elementOf={(token) => flow.current?.elementOf(token) ?? null}
+        shown={(token) => flow.current?.shown(token) ?? null}
+        scroller={host}
+      />
     </div>
   );
 }

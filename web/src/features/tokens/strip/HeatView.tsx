@@ -17,8 +17,8 @@ import { point, press } from "./press";
 import style from "./Strip.module.css";
 
 /** So many rows beside the bars of the current series; the table has room for more. */
-const MOST = { text: 5, update: 5, table: 12 };
-const MOST_NARROW = 4;
+const MOST = { text: 2, update: 2, table: 12 };
+const MOST_NARROW = 2;
 
 interface Props {
   tokens: TokenSample;

@@ -1,0 +1,59 @@
+/** Where the card of a token stands. */
+
+import { NARROW } from "../../../ui/hooks/useMatch";
+
+/** The element of a token; null if it is not on the page. */
+export type ElementOf = (token: number) => HTMLElement | null;
+
+const GAP_PX = 6;
+/** So many tokens at each side are asked where their lines end. */
+const NEAR = 150;
+
+/**
+ * Put a card beside the lines where they leave room, else below a token, or above it if there is more room; it goes with the token when that is scrolled out of the
+ * pane. On a narrow screen the card has a place of its own, and a token that it would cover moves to the middle of the
+ * rest.
+ */
+export function put(
+  card: HTMLElement,
+  at: number,
+  { elementOf, shown }: { elementOf: ElementOf; shown: ElementOf },
+  pane: HTMLElement,
+  mayMove: boolean,
+): void {
+  const box = elementOf(at)?.getClientRects()[0];
+  if (matchMedia(NARROW).matches) {
+    card.style.left = card.style.top = card.style.visibility = "";
+    const [top, bottom] = [pane.closest("main")?.getBoundingClientRect().top ?? 0, card.getBoundingClientRect().top];
+    if (mayMove && box !== undefined && (box.bottom > bottom - GAP_PX || box.top < top))
+      pane.closest("main")?.scrollBy(0, box.top - (top + bottom) / 2);
+    return;
+  }
+  const { top: first, bottom: last, right: end } = pane.getBoundingClientRect();
+  card.style.visibility = box === undefined || box.bottom < first || box.top > last ? "hidden" : "";
+  if (box === undefined) return;
+  const { offsetWidth: width, offsetHeight: height } = card;
+  const beside = GAP_PX + lineEnd(at, shown, box.top - height, box.top + height);
+  if (beside + width <= end - GAP_PX) {
+    card.style.left = `${beside}px`;
+    card.style.top = `${Math.max(GAP_PX, Math.min(box.top, innerHeight - height - GAP_PX))}px`;
+    return;
+  }
+  const isBelow = box.bottom + GAP_PX + height <= innerHeight - GAP_PX || box.top < innerHeight / 2;
+  const top = isBelow ? box.bottom + GAP_PX : box.top - GAP_PX - height;
+  card.style.left = `${Math.max(GAP_PX, Math.min(box.left, innerWidth - width - GAP_PX))}px`;
+  card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
+}
+
+/** Where the longest line ends that a card beside a token would stand next to; past every pane if that is far to look. */
+function lineEnd(at: number, shown: ElementOf, top: number, bottom: number): number {
+  let end = 0;
+  for (const step of [-1, 1])
+    for (let token = at; ; token += step) {
+      const box = shown(token)?.getBoundingClientRect();
+      if (box === undefined || box.bottom < top || box.top > bottom) break;
+      if (Math.abs(token - at) > NEAR) return Infinity;
+      end = Math.max(end, box.right);
+    }
+  return end;
+}
