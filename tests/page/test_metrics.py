@@ -25,7 +25,9 @@ def recorded(folder: Path) -> None:
             for index in range(4):
                 reward = float(index <= step // 4)
                 run.sample(step=step, group="0", index=index, prompt="?", response="!" * (step + 1), reward=reward)
-            run.metrics(step, {"actor/loss": float("nan") if step == 4 else 0.5, "actor/kl": 0.01 * (step + 1)})
+            wait = 90.0 if step == 3 else 1 + step % 3
+            loss = float("nan") if step == 4 else 0.5
+            run.metrics(step, {"actor/loss": loss, "actor/kl": 0.01 * (step + 1), "actor/wait": wait})
         run.checkpoint("half", step=6, paths={})
     launches._ours.clear()  # as another process would
     with Recorder(folder, code=None) as run:
@@ -108,7 +110,7 @@ def arrange(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(opener.first).to_be_focused()
     legend = chart.get_by_role("list", name="Curves").get_by_role("listitem")
-    expect(legend).to_have_text([re.compile(r"^kl0\.0869"), re.compile(r"^loss0\.500")])
+    expect(legend).to_have_text([re.compile(r"^kl0\.120"), re.compile(r"^loss0\.500")])
     chart.get_by_role("img").hover(position={"x": 48, "y": 40})
     expect(legend).to_have_text([re.compile(r"^kl0\.0100"), re.compile(r"^loss0\.500")])
     hide = legend.nth(0).get_by_role("button", pressed=True)
@@ -232,6 +234,25 @@ def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
     expect(chart.get_by_text("mean ± std")).to_be_visible()
 
 
+def see_what_is_beyond(page: Page, viewer: Viewer) -> None:
+    """A spike does not press a chart flat: the axis fits the rest, says so, and shows all at a press."""
+    page.goto(viewer.to("runs/run/metrics?chart=trainer.actor/wait"))
+    chart = page.get_by_role("region", name="wait by step")
+    beyond = chart.get_by_role("button", name="▲ 1 point above: 90.0")
+
+    def labels() -> set[str | None]:
+        svg = ET.parse(saved_as(page, chart, "Picture as SVG")).getroot()
+        return {one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")}
+
+    expect(beyond).to_be_visible()
+    assert "3" in labels() and "EMA over 10 steps · train · 1 point above: 90.0" in labels()
+    beyond.click()
+    expect(chart.get_by_role("button", name="Fit to the other points")).to_be_visible()
+    assert "100" in labels() and "EMA over 10 steps · train" in labels()
+    table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
+    assert float(table[3]["value"]) == 90.0
+
+
 def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_path: Path) -> None:
     for number, rate in enumerate((0.1, 0.1, 0.5)):
         launches._ours.clear()  # as another process would
@@ -245,8 +266,8 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         row.get_by_role("link", name="Group curves").click()
         expect(page).to_have_url(re.compile("/metrics.*by=lr"))
         chart = page.get_by_role("region", name="loss by step")
-        expect(chart.get_by_text("lr 0.1 · 2 runs: 2.25")).to_be_visible()
-        expect(chart.get_by_text("lr 0.5 · 1 run: 3.75")).to_be_visible()
+        expect(chart.get_by_text("lr 0.1 · 2 runs: 3.50")).to_be_visible()
+        expect(chart.get_by_text("lr 0.5 · 1 run: 5.00")).to_be_visible()
         expect(chart.get_by_text("mean of runs ± std")).to_be_visible()
         page.get_by_role("combobox", name="Band").select_option("min to max")
         table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
@@ -254,7 +275,7 @@ def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_pat
         assert [float(row["value"]) for row in table] == [0.5, 1.5, 2.5, 3.5, 2, 3, 4, 5]
         assert [float(row["std"]) for row in table] == [0.5] * 4 + [0] * 4
         page.get_by_role("combobox", name="group by").select_option("seed")
-        expect(chart.get_by_text("seed 1 · 1 run: 2.75")).to_be_visible()
+        expect(chart.get_by_text("seed 1 · 1 run: 4.00")).to_be_visible()
         page.get_by_role("combobox", name="group by").select_option("run")
         expect(chart.get_by_text("· 1 run")).to_have_count(0)
         page.goto(viewer.to("runs/run0/metrics?over=run1&by=nothing"))
@@ -352,7 +373,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         charts = page.get_by_role("region", name="by step")
         expect(charts.get_by_role("img")).to_have_count(6)
         kl = page.get_by_role("region", name="kl by step")
-        expect(kl.get_by_role("link", name="open its")).to_have_text("0.0869")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
         flat = page.get_by_role("region", name="Without spread by step")
         expect(flat.get_by_role("link", name="open its")).to_have_text("0.00")
         assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
@@ -395,7 +416,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         menu.get_by_role("checkbox", name="Ignore the first step").uncheck()
         menu.get_by_role("textbox", name="Last step").fill("")
         page.keyboard.press("Escape")
-        expect(kl.get_by_role("link", name="open its")).to_have_text("0.0869")
+        expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
 
         find = page.get_by_role("searchbox", name="Find a metric")
         find.fill("loss(")
@@ -485,6 +506,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))
         alarm.get_by_role("link", name="Open step 4").click()
         expect(page).to_have_url(re.compile("runs/run.split=train&step=4&sample=train/4.*mode=samples"))
-        page.go_back()
+        see_what_is_beyond(page, viewer)
+        page.goto(viewer.to("runs/run/metrics"))
         page.get_by_role("region", name="Reward by step").get_by_role("img").click(position={"x": 48, "y": 40})
         expect(page).to_have_url(re.compile("runs/run.split=train&step=0&sample=train/0"))

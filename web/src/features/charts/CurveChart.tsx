@@ -1,7 +1,7 @@
 /** A mean by step: a faint raw line, a firm smoothed line, the spread as a band, and a line at the current step. */
 
 import { useSession } from "../../state/useSession";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Across } from "../../lib/charts/across";
@@ -9,10 +9,11 @@ import type { Dash } from "../../lib/charts/picture";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
-import { type Limits, NO_LIMITS, type Range } from "./axis";
-import type { Frame } from "./frame";
+import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
+import { type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
+import type { Frame } from "./drawing/frame";
 import { inksOf } from "./inks";
-import { type EndsAt, optionsOf } from "./options";
+import { optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
@@ -45,7 +46,6 @@ interface Props {
   limits?: Limits;
   /** Called with what is drawn, whenever that changes. */
   onDrawn?: ((frame: Frame) => void) | null;
-  endsAt?: EndsAt;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
 }
@@ -67,7 +67,6 @@ export function CurveChart({
   onZoom = null,
   limits = NO_LIMITS,
   onDrawn = null,
-  endsAt = "value",
   open,
 }: Props) {
   const session = useSession();
@@ -86,6 +85,19 @@ export function CurveChart({
     [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
   const [low, high] = digits === 0 ? limits : NO_LIMITS;
+  const [isWhole, showWhole] = useState(false);
+  const isFree = digits === 0 && low === null && high === null;
+  const { axis, beyond } = useMemo(
+    () => {
+      const fit = isFree ? fitOf(curve, drawn, bounds, isLog) : null;
+      if (fit === null) return { axis: null, beyond: [] };
+      const ends = rangeOf(...fit, bounds, isLog);
+      return { axis: ends, beyond: beyondOf(curve, drawn, bounds, ends) };
+    },
+    // oxlint-disable-next-line react/exhaustive-deps
+    [isFree, curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
+  );
+  const ends: Ends | null = isWhole ? null : axis;
   const values = {
     current,
     data,
@@ -99,6 +111,8 @@ export function CurveChart({
     onZoom,
     onDrawn,
     limits: [low, high] as const,
+    ends,
+    beyond: isWhole ? [] : beyond,
   };
   const now = useRef(values);
   now.current = values;
@@ -130,7 +144,6 @@ export function CurveChart({
           digits: () => now.current.digits,
           withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
           dashes: others.map((one) => one.dash ?? []),
-          endsAt,
           across,
           isZoomed: () => now.current.zoom !== null,
           range() {
@@ -141,9 +154,12 @@ export function CurveChart({
           current: () => (now.current.current === null ? null : place.current(now.current.current)),
           hover: (index) => now.current.hover(index === null ? null : (now.current.steps[index] ?? null)),
           isByPosition,
-          bounds: () => now.current.bounds,
           isLog,
-          limits: () => now.current.limits,
+          ends: (least, most) =>
+            now.current.ends === null
+              ? rangeOf(least, most, now.current.bounds, isLog, now.current.limits)
+              : [...now.current.ends],
+          beyond: () => now.current.beyond,
           drawn: (frame) => now.current.onDrawn?.(frame),
           open(index) {
             const step = now.current.steps[index];
@@ -174,7 +190,8 @@ export function CurveChart({
   }, [scheme, colours, isLog, across, isZoomable]);
 
   const range = (zoom ?? reach)?.join(" ");
-  useLayoutEffect(() => plot.current?.setData(data), [data, range, low, high]);
+  const height = ends?.join(" ");
+  useLayoutEffect(() => plot.current?.setData(data), [data, range, low, high, height]);
   useEffect(() => {
     const chart = plot.current;
     const { idx } = chart?.cursor ?? {};
@@ -185,14 +202,34 @@ export function CurveChart({
   useEffect(() => plot.current?.redraw(false), [current]);
 
   return (
-    <div
-      ref={host}
-      class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
-      role="img"
-      aria-label={words(what, curve, isByPosition)}
-    />
+    <>
+      <div
+        ref={host}
+        class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
+        role="img"
+        aria-label={words(what, curve, isByPosition)}
+      />
+      {beyond.length > 0 && (
+        <button
+          type="button"
+          class={`action ${style["beyond"]}`}
+          title={
+            isWhole
+              ? "Fit the axis to the other points"
+              : "Beyond the edge, so that the rest is not flat. Press to show all"
+          }
+          onClick={() => showWhole(!isWhole)}
+        >
+          {isWhole
+            ? "Fit to the other points"
+            : beyond.map((one) => `${ARROWS[Number(one.isAbove)]} ${wordsOf(one)}`).join(" ")}
+        </button>
+      )}
+    </>
   );
 }
+
+const ARROWS = ["▼", "▲"] as const;
 
 function words(what: string, { steps, mean }: Curve, isByPosition: boolean): string {
   const means = mean.map(finite).filter((one) => one !== null);

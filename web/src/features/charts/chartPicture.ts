@@ -3,8 +3,9 @@
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { type Dash, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";
 import { extent } from "../../lib/numbers/curves";
-import { bandsOf, type Bounds, type Curve, drawnOf } from "./curvesOf";
+import { bandsOf, type Bounds, type Curve, drawnOf, rawOf } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf, tickOf, ticksOf } from "./axis";
+import { beyondOf, wordsOf } from "./edge/fit";
 import { inksOf } from "./inks";
 
 export interface Charted {
@@ -19,6 +20,7 @@ export interface Charted {
   isLog: boolean;
   kind: Across;
   zoom: Range | null;
+  /** The axis of values as it is drawn, or as a person chose it. */
   limits: Limits;
 }
 
@@ -46,6 +48,15 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
     isLog,
     digits === 0 ? of.limits : NO_LIMITS,
   );
+  const beyond =
+    digits > 0
+      ? []
+      : beyondOf(
+          curve,
+          others.map((one) => one.curve),
+          bounds,
+          [bottom, top],
+        ).map(wordsOf);
   const [first, last] = of.zoom ?? [xs[0] ?? 0, xs.at(-1) ?? 0];
   const inks = inksOf(
     element,
@@ -57,12 +68,13 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
   const colours = inks.others.map(ink);
   return pictureOf({
     title: of.title,
-    note: of.note,
+    note: [of.note, ...beyond].filter((one) => one !== "").join(" · "),
     across: of.across,
     xs,
     lines: [
       { ys: mean, ink: ink(inks.faint), width: 1.25 },
       { ys: smooth, ink: line, width: 2.25 },
+      ...rawOf(others, rest).map((ys, i) => ({ ys, ink: ink(inks.faints[i] ?? inks.faint), width: 1.25 })),
       ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, dash: others[i]?.dash ?? [] })),
     ],
     bands: [

@@ -72,6 +72,6 @@ describe("curves of several runs", () => {
   });
   it("keep a place for a run whose steps are on their way", () => {
     const columns = curvesOf(of([0, 1], [1, 2]), [null]);
-    expect(columns.map((column) => column.length)).toEqual([2, 2, 2, 2, 2, 2]);
+    expect(columns.map((column) => column.length)).toEqual([2, 2, 2, 2, 2, 2, 2]);
   });
 });

@@ -1,5 +1,6 @@
 /**
- * The columns of a chart: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs.
+ * The columns of a chart: step, mean, smoothed mean, the two edges of the band; of other curves the smoothed means, the
+ * edges of their bands, and of few ones the means.
  */
 
 import type { CurveData, StepsReply, WireNumber } from "../../api/types.gen";
@@ -71,6 +72,12 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
   high: finite(high) ?? NO_BOUNDS.high,
 });
 
+/** Of more other curves the raw lines would hide each other. */
+const FEW_RAW = 3;
+
+/** True if the raw lines of further curves are drawn, too. */
+export const hasRaw = (others: readonly unknown[]): boolean => others.length <= FEW_RAW;
+
 interface Rows {
   columns: Columns;
   /** The values of the columns, without the rows of other runs. */
@@ -80,7 +87,7 @@ interface Rows {
 }
 
 /** The upper and the lower edge of the band. */
-function bandOf({ mean: means, std: stds, edges }: Curve, bounds: Bounds): [high: Column, low: Column] {
+export function bandOf({ mean: means, std: stds, edges }: Curve, bounds: Bounds): [high: Column, low: Column] {
   if (edges !== undefined) return [edges.high.map(finite), edges.low.map(finite)];
   const [mean, std] = [means.map(finite), stds.map(finite)];
   const edge = (sign: 1 | -1): Column =>
@@ -94,8 +101,9 @@ function bandOf({ mean: means, std: stds, edges }: Curve, bounds: Bounds): [high
 export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Rows {
   const { steps, mean: means, smooth } = curve;
   const drawn = [means.map(finite), smooth.map(finite), ...bandOf(curve, bounds)];
+  const further = hasRaw(others) ? [...others, ...others] : others;
   if (curve.x === undefined && others.every((other) => other === null))
-    return { columns: [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))], values: drawn, steps };
+    return { columns: [[...steps], ...drawn, ...further.map(() => steps.map(() => undefined))], values: drawn, steps };
   const rows = rowsAcross([curve, ...others]);
   const lines: [at: number, column: Column][] = [
     ...drawn.map((column): [number, Column] => [0, column]),
@@ -103,6 +111,7 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
     ...others.flatMap((other, i) =>
       other?.hasBand === true ? bandOf(other, bounds).map((column): [number, Column] => [i + 1, column]) : [],
     ),
+    ...(hasRaw(others) ? others : []).map((other, i): [number, Column] => [i + 1, (other?.mean ?? []).map(finite)]),
   ];
   const blank: Column = rows.xs.map(() => undefined);
   const columns = lines.map(([at, values]) => {
@@ -210,6 +219,10 @@ export function drawnOf(
   const drawn: Columns = digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)];
   return { columns: drawn, digits, steps };
 }
+
+/** The raw lines of further curves, which are the last columns; none of many. */
+export const rawOf = (others: readonly unknown[], rest: readonly Column[]): readonly Column[] =>
+  hasRaw(others) && others.length > 0 ? rest.slice(-others.length) : [];
 
 /** The bands of further curves, by the places of these; their columns follow those of their lines. */
 export function bandsOf(

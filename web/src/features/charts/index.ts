@@ -5,5 +5,5 @@ export { type Charted, pictureOfChart, pngBlob, svgBlob } from "./chartPicture";
 export { CurveChart } from "./CurveChart";
 export { type Limits, NO_LIMITS, type Range } from "./axis";
 export { banded, type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS } from "./curvesOf";
-export type { Frame } from "./frame";
+export type { Frame } from "./drawing/frame";
 export { kindOf } from "./kinds";

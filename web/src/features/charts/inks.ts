@@ -11,7 +11,8 @@ export interface Inks {
   strong: string;
   /** The colours of the overlaid runs. */
   others: readonly string[];
-  /** Of the bands of the others. */
+  /** Of the raw lines and of the bands of the others. */
+  faints: readonly string[];
   bands: readonly string[];
 }
 
@@ -36,6 +37,7 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     faint: ink(`color-mix(in oklch, var(--run-${colour}) 40%, transparent)`),
     band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
     others: others.map((one) => ink(`var(--run-${one})`)),
+    faints: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 40%, transparent)`)),
     bands: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 10%, transparent)`)),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),

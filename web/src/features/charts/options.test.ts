@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { NO_BOUNDS } from "./curvesOf";
-import { NO_LIMITS } from "./axis";
 import { optionsOf } from "./options";
 
-const INKS = { faint: "f", line: "l", band: "b", grid: "g", label: "t", strong: "s", mark: "m", page: "p", bands: [] };
+const INKS = {
+  faint: "f",
+  line: "l",
+  band: "b",
+  grid: "g",
+  label: "t",
+  strong: "s",
+  mark: "m",
+  page: "p",
+  bands: [],
+  faints: [],
+};
 
 const widthsOf = (runs: number): (number | undefined)[] =>
   optionsOf({
@@ -12,7 +21,6 @@ const widthsOf = (runs: number): (number | undefined)[] =>
     digits: () => 0,
     dashes: [],
     withBand: [],
-    endsAt: "value",
     across: "step",
     range: () => [0, 1],
     isZoomed: () => false,
@@ -21,9 +29,9 @@ const widthsOf = (runs: number): (number | undefined)[] =>
     hover: () => undefined,
     open: () => undefined,
     isByPosition: false,
-    bounds: () => NO_BOUNDS,
     isLog: false,
-    limits: () => NO_LIMITS,
+    ends: () => [0, 1],
+    beyond: () => [],
     drawn: () => undefined,
   })
     .series.slice(5)

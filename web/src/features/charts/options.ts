@@ -6,9 +6,13 @@ import uPlot from "uplot";
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import type { Dash } from "../../lib/charts/picture";
 import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
-import { apart, type Limits, type Range, rangeOf, tickOf, ticksOf } from "./axis";
-import { type Frame, framing } from "./frame";
-import type { Bounds } from "./curvesOf";
+import { apart, type Range, tickOf, ticksOf } from "./axis";
+import { hasRaw } from "./curvesOf";
+import { arrows } from "./drawing/arrows";
+import { dots } from "./drawing/dots";
+import { type Frame, framing } from "./drawing/frame";
+import { stepLine } from "./drawing/stepLine";
+import type { Beyond } from "./edge/fit";
 import type { Inks } from "./inks";
 
 const HEIGHT_PX = 128;
@@ -21,16 +25,11 @@ const EDGE: uPlot.Series = { stroke: "transparent", points: { show: false } };
 const AXIS_PX = 48;
 /** The second press of a double one comes within this time. */
 const DOUBLE_MS = 300;
-/** The radius of the dot at the last value. */
-const DOT_PX = 3;
 /** A shorter drag is a press. */
 const LEAST_DRAG_PX = 6;
 /** Room beside the last step: half of a short label. */
 const RIGHT_PX = 12;
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
-
-/** Where the dot at the end is: at the last value itself, or at the end of the firm line, an average. */
-export type EndsAt = "value" | "average";
 
 interface Given {
   width: number;
@@ -40,7 +39,6 @@ interface Given {
   dashes: readonly Dash[];
   /** The overlaid runs that have a band, by their places. */
   withBand: readonly number[];
-  endsAt: EndsAt;
   across: Across;
   /** The range across. */
   range: () => Range;
@@ -55,12 +53,12 @@ interface Given {
   open: (index: number) => void;
   /** Positions across, on a logarithmic scale, in the place of steps. */
   isByPosition: boolean;
-  /** The bounds of all values: an axis of equal values does not go beyond them. */
-  bounds: () => Bounds;
   /** Values on a logarithmic scale; all of them are positive. */
   isLog: boolean;
-  /** The ends of the axis that a person chose; null leaves one to the values. */
-  limits: () => Limits;
+  /** The ends of the axis of values, as it is for the values between two. */
+  ends: (low: number | null, high: number | null) => [number, number];
+  /** What is beyond them. */
+  beyond: () => readonly Beyond[];
   /** Called with what is drawn, whenever that changes. */
   drawn: (frame: Frame) => void;
 }
@@ -70,7 +68,6 @@ export function optionsOf({
   digits,
   dashes,
   withBand,
-  endsAt,
   across,
   range,
   isZoomed,
@@ -80,9 +77,9 @@ export function optionsOf({
   hover,
   open,
   isByPosition,
-  bounds,
   isLog,
-  limits,
+  ends,
+  beyond,
   drawn,
 }: Given): uPlot.Options {
   let roomPx = width;
@@ -105,7 +102,7 @@ export function optionsOf({
       },
       y: {
         distr: isLog ? 3 : 1,
-        range: (_, low, high) => rangeOf(low, high, bounds(), isLog, limits()),
+        range: (_, low, high) => ends(low, high),
       },
     },
     axes: [
@@ -146,6 +143,11 @@ export function optionsOf({
         points: { show: false, filter: alone, fill: stroke, size: 4 },
       })),
       ...withBand.flatMap(() => [EDGE, EDGE]),
+      ...(hasRaw(inks.others) ? inks.faints : []).map((stroke) => ({
+        stroke,
+        width: THIN_PX,
+        points: { show: false },
+      })),
     ],
     bands: [
       { series: [3, 4], fill: inks.band },
@@ -166,7 +168,7 @@ export function optionsOf({
         },
       ],
       drawAxes: [plainJoins],
-      draw: [mark(inks.mark, current), dot(inks, endsAt), framing(drawn)],
+      draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
         (plot) => {
@@ -228,47 +230,5 @@ function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => bo
       else open(index);
     },
     cancel: () => clearTimeout(timer),
-  };
-}
-
-/** A dot at what the title of a chart of one line names last. */
-function dot({ line, page, others }: Inks, endsAt: EndsAt): (plot: uPlot) => void {
-  return (plot) => {
-    const values = plot.data[endsAt === "value" ? 1 : 2] ?? [];
-    const at = values.findLastIndex((value) => typeof value === "number");
-    const value = values[at];
-    if (typeof value !== "number" || others.length > 0) return;
-    const [x, y] = [plot.valToPos(plot.data[0][at] ?? NaN, "x", true), plot.valToPos(value, "y", true)];
-    const { left, top, width, height } = plot.bbox;
-    if (!(x >= left - 1 && x <= left + width + 1 && y >= top && y <= top + height)) return;
-    plot.ctx.save();
-    plot.ctx.fillStyle = line;
-    plot.ctx.strokeStyle = page;
-    plot.ctx.setLineDash([]);
-    plot.ctx.lineWidth = devicePixelRatio;
-    plot.ctx.beginPath();
-    plot.ctx.arc(x, y, DOT_PX * devicePixelRatio, 0, 2 * Math.PI);
-    plot.ctx.fill();
-    plot.ctx.stroke();
-    plot.ctx.restore();
-  };
-}
-
-function mark(ink: string, current: () => number | null): (plot: uPlot) => void {
-  return (plot) => {
-    const at = current();
-    if (at === null) return;
-    const x = Math.round(plot.valToPos(at, "x", true)) + 0.5;
-    const { left, top, width, height } = plot.bbox;
-    if (x < left - 1 || x > left + width + 1) return;
-    plot.ctx.save();
-    plot.ctx.strokeStyle = ink;
-    plot.ctx.setLineDash([]); // a broken line before it leaves its own
-    plot.ctx.lineWidth = devicePixelRatio;
-    plot.ctx.beginPath();
-    plot.ctx.moveTo(x, top);
-    plot.ctx.lineTo(x, top + height);
-    plot.ctx.stroke();
-    plot.ctx.restore();
   };
 }

@@ -5,11 +5,11 @@ import type { CatalogueEntry, CurveData, CurveGroup } from "../../api/types.gen"
 import { acrossOf } from "../../lib/charts/across";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import type { Placed } from "../../lib/charts/layout";
-import { count, score } from "../../lib/numbers/numbers";
+import { count, figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
-import { banded, type Bounds, boundsOf, CurveChart, type Frame, kindOf, NO_BOUNDS } from "../charts";
+import { banded, type Bounds, boundsOf, CurveChart, type Frame, kindOf, type Limits, NO_BOUNDS } from "../charts";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
 import type { ChartTools } from "./ChartTitle";
@@ -104,7 +104,6 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const drawing = figureOf(asked, entry.kind);
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
   const value = score(valueOf(own?.curve ?? null, pointed), "none");
-  const alone = score(own?.curve?.mean[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
@@ -147,7 +146,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
           across: xName,
           kind: across,
           zoom: zoom ?? reach,
-          limits,
+          limits: axisOf(frame) ?? limits,
           curve,
           name: rows[0]?.lines[0]?.name ?? "",
           colour: rows[0]?.colour ?? 1,
@@ -164,7 +163,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         pointed={pointed}
         step={step}
         value={value}
-        alone={alone}
+        average={span === 0 ? "" : `EMA ${figure(span)}: ${score(own?.curve?.smooth[at], "none")}`}
         csv={csv}
         charted={charted}
         hasRollouts={hasRollouts}
@@ -198,7 +197,6 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
             isLog={isLog(asked)}
             open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
             onDrawn={setFrame}
-            endsAt="average"
           />
           {hasMarks(asked) && (
             <Landmarks
@@ -216,7 +214,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         <Legend
           rows={rows.map((row) => ({
             ...row,
-            values: row.lines.map(({ curve: one }) => score(valueOf(one, pointed), "–")).join(" · "),
+            values: valuesOf(row, pointed),
           }))}
           hidden={hidden}
           toggle={(text) =>
@@ -231,6 +229,15 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
     </section>
   );
 }
+
+/** The values of a curve in each run, as far as any other run has it. */
+function valuesOf({ lines }: Row, pointed: number | null): string {
+  const shown = lines.slice(1).every(({ curve }) => curve === null) ? lines.slice(0, 1) : lines;
+  return shown.map(({ curve }) => score(valueOf(curve, pointed), "–")).join(" · ");
+}
+
+/** The axis of values as it is drawn. */
+const axisOf = (frame: Frame | null): Limits | null => (frame === null ? null : [frame.bottom, frame.top]);
 
 const nothing = (where: string): string =>
   where === "" ? "No step has this number." : `No sample that matches the filter has this number: ${harmless(where)}`;

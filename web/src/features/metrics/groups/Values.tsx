@@ -12,9 +12,12 @@ interface Props {
 }
 
 export function Values({ lines, pointed, isGrouped }: Props) {
+  // A run without the curve has no line to name.
+  const drawn = lines.filter(({ curve }) => curve !== null);
+  if (drawn.length === 0) return null;
   return (
     <p class={style["others"]}>
-      {lines.map(({ curve, name, colour }) => (
+      {drawn.map(({ curve, name, colour }) => (
         <span key={name} title={name}>
           <i style={{ background: `var(--run-${colour})` }} />
           {isGrouped ? `${name}: ` : ""}

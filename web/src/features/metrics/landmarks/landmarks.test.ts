@@ -16,7 +16,7 @@ const ALARM: AlarmItem = {
   descending: false,
   curves: [],
 };
-const FRAME = { left: 48, width: 300, low: 0, high: 99 };
+const FRAME = { left: 48, width: 300, low: 0, high: 99, bottom: 0, top: 1 };
 const steps = Array.from({ length: 100 }, (_, i) => i);
 const saved = (...at: number[]) => at.map((step) => ({ step, name: `s${step}` }));
 const reply = (checkpoints: { step: number; name: string }[]) => ({
@@ -66,9 +66,9 @@ describe("landmarks of a chart", () => {
 
   it("stand where their step is, whatever is across, and nowhere beyond the range", () => {
     const found = landmarksOf({ run: "r", saved: saved(1, 3, 9), resumed: [], left_out: 0 }, []);
-    const places = (frame = { left: 0, width: 300, low: 0, high: 30 }) =>
+    const places = (frame = { left: 0, width: 300, low: 0, high: 30, bottom: 0, top: 1 }) =>
       spotsOf(found, { steps: [0, 1, 2], x: [0, 10, 30] }, frame).map(({ px }) => px);
     expect(places()).toEqual([100, 300]);
-    expect(places({ left: 0, width: 300, low: 5, high: 20 })).toEqual([100]);
+    expect(places({ left: 0, width: 300, low: 5, high: 20, bottom: 0, top: 1 })).toEqual([100]);
   });
 });

@@ -22,8 +22,8 @@ interface Props {
   /** The step of the value; undefined without one. */
   step: number | undefined;
   value: string;
-  /** The value of that step alone, if the other is an average. */
-  alone: string;
+  /** The moving average at it, in words; empty without one. */
+  average: string;
   csv: string;
   charted: Charted | null;
   hasRollouts: boolean;
@@ -37,7 +37,7 @@ export function ChartHead({
   pointed,
   step,
   value,
-  alone,
+  average,
   csv,
   charted,
   hasRollouts,
@@ -60,8 +60,8 @@ export function ChartHead({
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${value} ${whichValue(step, value, alone)}: open its rollouts`}
-            title={`${value} ${whichValue(step, value, alone)}: open its rollouts`}
+            aria-label={`${value} ${whichValue(step, average)}: open its rollouts`}
+            title={`${value} ${whichValue(step, average)}: open its rollouts`}
           >
             {value}
           </a>
@@ -99,8 +99,8 @@ export function ChartHead({
   );
 }
 
-const whichValue = (step: number, value: string, alone: string): string =>
-  value === alone ? `at step ${figure(step)}` : `on average at step ${figure(step)}, ${alone} in it alone`;
+const whichValue = (step: number, average: string): string =>
+  `at step ${figure(step)}${average === "" ? "" : ` (${average})`}`;
 
 /** Its own name and what it is, where the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {

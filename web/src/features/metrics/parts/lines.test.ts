@@ -81,9 +81,9 @@ it("leave the axis its range where outliers at its ends are left out", () => {
   expect(reachOf([[{ ...cut, data: { ...cut.data, reach: [-3, 1] } }, whole]])).toEqual([-3, 2]);
 });
 
-it("have the value at the end of the average that is drawn, and at a step that of the step alone", () => {
+it("have the value of the last step or of the pointed one, never an average", () => {
   const { curve } = drawn([1, 2, 9]);
   const averaged = { ...curve, smooth: [1, 1.5, 4] };
-  expect([valueOf(averaged, null), valueOf(averaged, 2), valueOf(averaged, 1)]).toEqual([4, 9, 2]);
+  expect([valueOf(averaged, null), valueOf(averaged, 2), valueOf(averaged, 1)]).toEqual([9, 9, 2]);
   expect(valueOf(null, null)).toBeUndefined();
 });

@@ -102,6 +102,6 @@ export function placeOf(curve: Curve | null, pointed: number | null): number {
   return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
 }
 
-/** The value of the pointed step, else the end of the drawn line: an average while the page smooths. */
+/** The value of the pointed step, else the last one: of the step alone, however much the page smooths. */
 export const valueOf = (curve: Curve | null, pointed: number | null): WireNumber | undefined =>
-  (pointed === null ? curve?.smooth : curve?.mean)?.[placeOf(curve, pointed)];
+  curve?.mean[placeOf(curve, pointed)];

@@ -9,6 +9,9 @@ export interface Frame {
   /** The range across. */
   low: number;
   high: number;
+  /** The axis of values. */
+  bottom: number;
+  top: number;
 }
 
 /** Calls `tell` with the frame of a plot whenever it is another one. */
@@ -20,6 +23,8 @@ export function framing(tell: (frame: Frame) => void): (plot: uPlot) => void {
       width: bbox.width / uPlot.pxRatio,
       low: scales["x"]?.min ?? 0,
       high: scales["x"]?.max ?? 0,
+      bottom: scales["y"]?.min ?? 0,
+      top: scales["y"]?.max ?? 0,
     };
     const now = JSON.stringify(frame);
     if (now !== last) tell(frame);

@@ -1,0 +1,35 @@
+/** A dot at the last value of each line, which the title or the legend has as a number. */
+
+import type uPlot from "uplot";
+import { hasRaw } from "../curvesOf";
+import type { Inks } from "../inks";
+
+const RADIUS_PX = 3;
+
+/** None where lines are many. */
+export function dots({ line, page, others }: Inks): (plot: uPlot) => void {
+  return (plot) => {
+    if (!hasRaw(others)) return;
+    const raw = plot.data.length - others.length;
+    [line, ...others].forEach((ink, i) => dot(plot, plot.data[i === 0 ? 1 : raw + i - 1] ?? [], ink, page));
+  };
+}
+
+function dot(plot: uPlot, values: ArrayLike<number | null | undefined>, ink: string, page: string): void {
+  const at = Array.from(values).findLastIndex((value) => typeof value === "number");
+  const value = values[at];
+  if (typeof value !== "number") return;
+  const [x, y] = [plot.valToPos(plot.data[0][at] ?? NaN, "x", true), plot.valToPos(value, "y", true)];
+  const { left, top, width, height } = plot.bbox;
+  if (!(x >= left - 1 && x <= left + width + 1 && y >= top && y <= top + height)) return;
+  plot.ctx.save();
+  plot.ctx.fillStyle = ink;
+  plot.ctx.strokeStyle = page;
+  plot.ctx.setLineDash([]);
+  plot.ctx.lineWidth = devicePixelRatio;
+  plot.ctx.beginPath();
+  plot.ctx.arc(x, y, RADIUS_PX * devicePixelRatio, 0, 2 * Math.PI);
+  plot.ctx.fill();
+  plot.ctx.stroke();
+  plot.ctx.restore();
+}

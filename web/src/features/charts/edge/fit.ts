@@ -1,0 +1,155 @@
+/**
+ * The range of values of a chart. A few far points do not press the rest flat: they are beyond its edge, and counted.
+ *
+ * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one, and as
+ * few as bring the range near to its least. They are left out if the rest has a third of the height with them, or less.
+ * A curve with equal quartiles keeps all points: its few other values are all that it shows.
+ */
+
+import { count, finite, score } from "../../../lib/numbers/numbers";
+import { bandOf, type Bounds, type Curve, hasRaw } from "../curvesOf";
+
+/** In a smaller part of the height, the rest is flat. */
+const FLAT = 1 / 3;
+const MOST_LEFT_OUT = 1 / 20;
+/** Of so many points one may be left out. */
+const LEAST_POINTS = 8;
+/** A range near to the least one is at most so many times as wide. */
+const NEAR = 1.5;
+
+export type Ends = readonly [low: number, high: number];
+
+/** A point with its band, if it has one, in the unit of the scale. */
+interface Point {
+  /** What is across. */
+  x: number;
+  value: number;
+  row: Ends;
+}
+
+interface Strip {
+  points: Point[];
+  /** The firm line. */
+  line: Ends | null;
+  /** Everything that is drawn. */
+  whole: Ends | null;
+}
+
+/** The range without far points; null where all points are in it. On a logarithmic scale, distances are of powers. */
+export function fitOf(curve: Curve, others: readonly (Curve | null)[], bounds: Bounds, isLog: boolean): Ends | null {
+  const strips = [curve, ...others].flatMap((one, i) =>
+    one === null ? [] : [stripOf(one, i === 0, others, bounds, isLog)],
+  );
+  const whole = union(strips.map((one) => one.whole));
+  const rest = union(strips.map(restOf));
+  if (whole === null || rest === null || height(rest) === 0 || height(rest) > FLAT * height(whole)) return null;
+  const lines = union([rest, ...strips.map(({ line }) => line)]) ?? rest;
+  const [low, high] = height(rest) < FLAT * height(lines) ? rest : lines;
+  return isLog ? [10 ** low, 10 ** high] : [low, high];
+}
+
+function stripOf(
+  curve: Curve,
+  isFirst: boolean,
+  others: readonly (Curve | null)[],
+  bounds: Bounds,
+  isLog: boolean,
+): Strip {
+  const points = pointsOf(curve, isFirst || curve.hasBand === true, bounds, isLog);
+  const line = union(curve.smooth.map((mean) => apiece(scaled(finite(mean), isLog))));
+  const rows = isFirst || hasRaw(others) || curve.hasBand === true ? points.map(({ row }) => row) : [];
+  return { points, line, whole: union([line, ...rows]) };
+}
+
+function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolean): Point[] {
+  const [highs, lows] = withBand ? bandOf(curve, bounds) : [[], []];
+  return curve.mean.flatMap((mean, at) => {
+    const value = scaled(finite(mean), isLog);
+    const x = (curve.x ?? curve.steps)[at];
+    if (value === null || x === undefined) return [];
+    const [low, high] = [lows[at], highs[at]].map((edge) => scaled(edge ?? null, isLog) ?? value);
+    return [{ x, value, row: [Math.min(value, low ?? value), Math.max(value, high ?? value)] }];
+  });
+}
+
+/** The range of a curve without the far points that it may lack. */
+function restOf({ points }: Strip): Ends | null {
+  const rows = points.map(({ row }) => row);
+  const whole = union(rows);
+  const last = rows.at(-1);
+  const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * MOST_LEFT_OUT));
+  const sorted = Float64Array.from(points, ({ value }) => value).toSorted();
+  const [quarter = 0, median = 0, third = 0] = [1, 2, 3].map((part) => sorted[Math.floor((sorted.length * part) / 4)]);
+  if (whole === null || last === undefined || most === 0 || quarter === third) return whole;
+  const far = ([low, high]: Ends): number => Math.max(high - median, median - low);
+  const order = rows.slice(0, -1).toSorted((a, b) => far(b) - far(a));
+  let range = union([last, ...order.slice(most)]) ?? whole;
+  if (height(range) > FLAT * height(whole)) return whole;
+  const near = Math.min(NEAR * height(range), FLAT * height(whole));
+  for (const row of order.slice(1, most).toReversed()) {
+    const wider = union([range, row]) ?? range;
+    if (height(wider) > near) break;
+    range = wider;
+  }
+  return range;
+}
+
+/** The points beyond one end of an axis. */
+export interface Beyond {
+  isAbove: boolean;
+  points: number;
+  /** Those whose band alone is beyond it. */
+  bands: number;
+  /** The farthest value, or end of a band. */
+  to: number;
+  /** Where they are across, and of which curve. */
+  places: { x: number; curve: number }[];
+}
+
+/** What is beyond the ends of an axis: above it, below it. */
+export function beyondOf(
+  curve: Curve,
+  others: readonly (Curve | null)[],
+  bounds: Bounds,
+  [bottom, top]: Ends,
+): Beyond[] {
+  const all = [curve, ...others].flatMap((one, i) => {
+    if (one === null) return [];
+    const points = pointsOf(one, i === 0 || one.hasBand === true, bounds, false);
+    return points.map(({ x, value, row }) => ({ x, value, row, curve: i }));
+  });
+  return [true, false].flatMap((isAbove) => {
+    const end = isAbove ? 1 : 0;
+    const isOut = (value: number): boolean => (isAbove ? value > top : value < bottom);
+    const out = all.filter(({ row }) => isOut(row[end]));
+    const points = out.filter(({ value }) => isOut(value)).length;
+    const [low, high] = union(out.map(({ row }) => row)) ?? [0, 0];
+    const bands = out.length - points;
+    return out.length === 0 ? [] : [{ isAbove, points, bands, to: isAbove ? high : low, places: out }];
+  });
+}
+
+/** The same in words. */
+export function wordsOf({ isAbove, points, bands, to }: Beyond): string {
+  const what = [...(points > 0 ? [count(points, "point")] : []), ...(bands > 0 ? [count(bands, "band")] : [])];
+  return `${what.join(", ")} ${isAbove ? "above" : "below"}${points + bands === 1 ? ":" : ", to"} ${score(to)}`;
+}
+
+const apiece = (value: number | null): Ends | null => (value === null ? null : [value, value]);
+
+function scaled(value: number | null, isLog: boolean): number | null {
+  if (!isLog || value === null) return value;
+  return value > 0 ? Math.log10(value) : null;
+}
+
+const height = ([low, high]: Ends): number => high - low;
+
+function union(ranges: readonly (Ends | null)[]): Ends | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const range of ranges) {
+    if (range === null) continue;
+    low = Math.min(low, range[0]);
+    high = Math.max(high, range[1]);
+  }
+  return low > high ? null : [low, high];
+}
