@@ -71,3 +71,23 @@ def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Pa
 def test_an_unknown_share_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with rolloupe.open(RUNS["relax"], index_dir=tmp_path) as runs, pytest.raises(BadQuery, match="all_best"):
         runs[0].curves([CurveQuery(kind="group", name="all_bset")])
+
+
+def test_pass_at_1_is_that_of_the_page_of_evaluations(tmp_path: Path) -> None:
+    """Of one prompt three answers of four are right, of another none of one: 0.375, and 0.6 of all answers."""
+    answers = [("a", 1.0), ("a", 1.0), ("a", 1.0), ("a", 0.5), ("b", 0.0)]
+    with rolloupe.Recorder(tmp_path / "run", code=None) as recorder:
+        tries = [
+            {"prompt": group, "response": "!", "group": group, "index": index, "reward": reward}
+            for index, (group, reward) in enumerate(answers)
+        ]
+        recorder.samples(tries, step=0, split="eval/m")
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        (summary,) = runs[0].evals()
+        values = {
+            one.title: runs[0].curve(one.query).values.tolist()
+            for one in runs[0].catalogue()
+            if one.section == "Evals" and one.query.options.k == 1
+        }
+    assert values == {"m": [0.7], "m pass@1": summary.steps[0].pass_at[:1], "m: right answers": [0.6]}
+    assert summary.ks[0] == 1 and summary.steps[0].pass_at[0] == pytest.approx(0.375)

@@ -11,7 +11,7 @@ from rolloupe.query.curves.correlations import correlations
 from rolloupe.query.curves.outcomes import outcomes
 from rolloupe.query.curves.records import CurveOptions, CurveQuery
 from rolloupe.query.evals.grader import evaluations, judge_of
-from rolloupe.query.evals.scores import eval_summary
+from rolloupe.query.evals.scores import EvalSummary, eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.masks import RECORDED, masked_by_rule, usual_rules
@@ -163,14 +163,22 @@ def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
         title = name.removeprefix("eval/")
         yield CurveEntry(query, title, EVALS, "", f"the mean score of {name}")
         summary = eval_summary(run, name, "", None, ())
-        if any(one.score != one.correct for one in summary.steps):
-            about = f"share of the answers of {name} that are right: {summary.metric}, {summary.reason}"
-            query = CurveQuery(kind="eval", source=name, stat="correct")
-            yield CurveEntry(query, f"{title} pass@1", EVALS, "share of answers", about)
-        for k in summary.ks[1:]:
-            about = f"share of the prompts of {name} of which one of {k} answers is right, without bias"
-            query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
-            yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
+        yield from _of_answers(summary, title)
+
+
+def _of_answers(summary: EvalSummary, title: str) -> Iterator[CurveEntry]:
+    """Each pass@k that is not the score again, and the share of right answers where that is another number."""
+    name, steps, judge = summary.split, summary.steps, f"{summary.metric}, {summary.reason}"
+    is_new = {k: k > 1 or any(one.score != one.pass_at[at] for one in steps) for at, k in enumerate(summary.ks)}
+    for k in (k for k in summary.ks if is_new[k]):
+        answers = "an answer is" if k == 1 else f"one of {k} answers is"
+        about = f"probability that {answers} right, mean over the prompts of {name}: {judge}"
+        query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
+        yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
+    if any(one.correct not in (one.score, one.pass_at[0]) for one in steps):
+        about = f"share of all answers of {name} that are right: {judge}; a prompt with more answers counts for more"
+        query = CurveQuery(kind="eval", source=name, stat="correct")
+        yield CurveEntry(query, f"{title}: right answers", EVALS, "share of answers", about)
 
 
 def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:

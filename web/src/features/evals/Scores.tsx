@@ -133,7 +133,7 @@ function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
   const last = whole < 0 ? ks.length - 1 : whole;
   const k = ks[last] ?? 1;
   const lines = [
-    { label: "pass@1", values: steps.map(({ correct }) => finite(correct)), kind: "one" },
+    { label: "pass@1", values: steps.map(({ pass_at }) => finite(pass_at[ks.indexOf(1)])), kind: "one" },
     ...(k > 1
       ? [
           { label: `pass@${k}`, values: steps.map(({ pass_at }) => finite(pass_at[last])), kind: "some" },

@@ -21,7 +21,7 @@ describe("charts of an evaluation", () => {
     ];
     expect(words.map((one) => kind.words(one, session))).toEqual([
       "score of eval/aime",
-      "pass@1 of eval/aime",
+      "right answers of eval/aime",
       "pass@4 of eval/aime by acc",
       "pass^4 of eval/aime",
       "prompts of eval (all)",

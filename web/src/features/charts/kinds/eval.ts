@@ -10,7 +10,7 @@ const statOf = ({ stat }: Chart): string => (stat === "" ? "score" : stat);
 
 function estimateOf(of: Chart): string {
   const stat = statOf(of);
-  if (stat === "correct") return "pass@1";
+  if (stat === "correct") return "right answers";
   if (stat === "pass_at") return `pass@${of.options?.k ?? 1}`;
   return stat === "pass_all" ? `pass^${of.options?.k ?? 1}` : stat;
 }
