@@ -121,7 +121,12 @@ function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
         </tbody>
       </table>
       {idle > 0 && (
-        <button type="button" class="action" aria-expanded={isWhole} onClick={() => showWhole(!isWhole)}>
+        <button
+          type="button"
+          class={`action ${style["idle"]}`}
+          aria-expanded={isWhole}
+          onClick={() => showWhole(!isWhole)}
+        >
           {isWhole
             ? "Only rules that mask something"
             : `${count(idle, "more rule")} that mask${idle === 1 ? "s" : ""} nothing here`}
