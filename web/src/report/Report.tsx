@@ -15,7 +15,7 @@ import style from "./Report.module.css";
 
 type Way = "transcript" | "tokens";
 
-/** The list stands above the sample. */
+/** The list is above the sample. */
 const STACKED = "(max-width: 900px)";
 
 export function Report({ data }: { data: ReportData }) {
@@ -40,7 +40,7 @@ export function Report({ data }: { data: ReportData }) {
   useEffect(() => {
     if (id !== null) return;
     const named = namedIn(data);
-    // Where the list stands above the sample, a jump to a token would open the report far below its heading.
+    // Where the list is above the sample, a jump to a token would open the report far below its heading.
     open(named ?? data.samples[0], named === undefined && matchMedia(STACKED).matches);
   });
   useEffect(() => {

@@ -71,7 +71,7 @@ it("says little at first, and has all other values and all digits once the reade
   const logprobs = { logprobs: [-1, -0.638421893119], ref_logprobs: [-1, -2.5] };
   await shown(false, { series: { ...logprobs, kl_k3: [0, 1.9142], advantages: [1, 0.5361], ...others } });
   const few = [
-    "Logprob sampling · reference−0.638 · −2.50",
+    "Logprob at sampling · reference−0.638 · −2.50",
     "kl_k31.91",
     "advantages0.536",
     "This updatewould push up",

@@ -14,8 +14,8 @@ export const MOST_LINES = 7;
 const DIFFERENCE = "_difference";
 /** Series that stand on one line, with a word for each. */
 const TOGETHER: readonly { title: string; parts: Readonly<Record<string, string>> }[] = [
-  { title: "Probability", parts: { probability: "now", sampling_probability: "at sampling" } },
-  { title: "Logprob", parts: { logprobs: "sampling", trainer_logprobs: "trainer", ref_logprobs: "reference" } },
+  { title: "Probability", parts: { sampling_probability: "at sampling", probability: "now" } },
+  { title: "Logprob", parts: { logprobs: "at sampling", trainer_logprobs: "now", ref_logprobs: "reference" } },
 ];
 const BEFORE = ["importance_ratio"];
 export const ADVANTAGES: readonly string[] = ["advantages", "group_advantages"];

@@ -60,7 +60,7 @@ export function HeatView({ tokens, width }: Props) {
       <div
         class={style["heat"]}
         role="img"
-        aria-label={`All ${count(tokens.count - tokens.first, "token")} at once: ${names.join(", ")}`}
+        aria-label={`All ${count(tokens.count - tokens.start, "token")} at once: ${names.join(", ")}`}
         title="What stands out in each series; press to go to a token, drag to select a range"
         style={{ height: `${rows.length * ROW_PX}px` }}
         onPointerDown={(event) => press(session, tokens, event, rowAt(look, rows, event))}
@@ -87,7 +87,7 @@ const known = new WeakMap<Series, { key: string; row: HeatRow }>();
 
 function rowOf(look: Look, tokens: TokenSample, series: Series, width: number): HeatRow {
   const [scale, isUsual] = [look.scaleOf(series), look.isUsual(series)];
-  const key = JSON.stringify([width, isUsual, scale, tokens.first, tokens.count]);
+  const key = JSON.stringify([width, isUsual, scale, tokens.start, tokens.count]);
   const before = known.get(series);
   if (before?.key === key) return before.row;
   const row = heatRow(series, tokens, scale, Math.floor(width), isUsual);

@@ -16,11 +16,14 @@ export function Marks({ tokens }: { tokens: TokenSample }) {
           style={{ left: left(range.from), width: `${percentOf(tokens, range.stop) - percentOf(tokens, range.from)}%` }}
         />
       )}
-      {at !== null && <i class={style["here"]} style={{ left: left(at + 0.5) }} />}
-      {pointed !== null && <i class={style["pointed"]} style={{ left: left(pointed.token + 0.5) }} />}
+      {at !== null && at >= tokens.start && <i class={style["here"]} style={{ left: left(at + 0.5) }} />}
+      {pointed !== null && pointed.token >= tokens.start && (
+        <i class={style["pointed"]} style={{ left: left(pointed.token + 0.5) }} />
+      )}
     </>
   );
 }
 
 /** How far from the left a place among the tokens is. */
-const percentOf = ({ first, count }: TokenSample, token: number): number => (100 * (token - first)) / (count - first);
+const percentOf = ({ start, count }: TokenSample, token: number): number =>
+  (100 * (Math.max(start, token) - start)) / (count - start);

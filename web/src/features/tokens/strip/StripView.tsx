@@ -2,11 +2,12 @@
 
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { figure } from "../../../lib/numbers/numbers";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { figure, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { inColumn } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
+import { meanAndMost } from "../../../lib/tokens/strip/strip";
 import { reaching } from "../../../lib/tokens/scale";
 import type { Session } from "../../../state/session";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
@@ -21,11 +22,12 @@ import style from "./Strip.module.css";
 
 /** The share of the tokens that an arrow key moves by. */
 const STEP = 1 / 200;
+const NOTHING = new Float64Array();
 
 export function StripView({ tokens }: { tokens: TokenSample }) {
   const session = useSession();
   const { tokenLook: look } = session;
-  const { first } = tokens;
+  const { start } = tokens;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const scheme = useScheme();
@@ -42,13 +44,14 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   useAfterFrame(() => {
     if (canvas.current === null || drawn === null) return;
     const { series, scale } = drawn;
-    const own = flags.map((of) => of.subarray(first));
-    const values = series.values.subarray(first);
+    const own = flags.map((of) => of.subarray(start));
+    const values = series.values.subarray(start);
     // The columns of many tokens would all reach an end that clips.
     const isCrowded = values.length > width && look.isUsual(series);
     const shown = isCrowded ? reaching(scale, tokens.ordered(series)) : scale;
-    drawStrip(canvas.current, { values, trained: tokens.trained.subarray(first), scale: shown, flags: own });
+    drawStrip(canvas.current, { values, trained: tokens.trained.subarray(start), scale: shown, flags: own });
   }, [tokens, drawn, flags, width, scheme]);
+  const { mean, most } = useMemo(() => meanAndMost(drawn?.series.values ?? NOTHING, tokens.trained), [drawn, tokens]);
   if (drawn === null) return null;
   const { series } = drawn;
   const at = look.chosen.value;
@@ -56,15 +59,17 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     <div class={style["strip"]} data-form={session.place.field.tokensAs.value}>
       <span class={style["name"]} title={harmless(series.about)}>
         {harmless(series.title)}
+        <small>mean {score(mean)}</small>
+        <small>max {score(most)}</small>
       </span>
       <div
         class={style["plot"]}
         role="slider"
         tabIndex={0}
         aria-label={`${harmless(series.title)} by position`}
-        aria-valuemin={first}
+        aria-valuemin={start}
         aria-valuemax={tokens.count - 1}
-        aria-valuenow={at ?? first}
+        aria-valuenow={at ?? start}
         aria-valuetext={at === null ? "no token" : words(session, tokens, at)}
         title="Press to go to a token, drag to select a range"
         onPointerDown={(event) => press(session, tokens, event, drawn)}
@@ -79,7 +84,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
       </div>
       <HeatView tokens={tokens} width={width} />
       <p class={style["words"]}>
-        <span>{figure(first)}</span>
+        <span>{figure(start)}</span>
         <span class={style["middle"]}>
           <Pointed tokens={tokens} />
         </span>
@@ -127,19 +132,19 @@ function byKey({ tokenLook: look }: Session, tokens: TokenSample, event: Keyboar
     return true;
   }
   const last = tokens.count - 1;
-  const here = look.current.peek()?.token ?? tokens.first;
-  const step = Math.max(1, Math.round((tokens.count - tokens.first) * STEP));
+  const here = look.current.peek()?.token ?? tokens.start;
+  const step = Math.max(1, Math.round((tokens.count - tokens.start) * STEP));
   const ways: Readonly<Record<string, number>> = {
     ArrowLeft: here - step,
     ArrowDown: here - step,
     ArrowRight: here + step,
     ArrowUp: here + step,
-    Home: tokens.first,
+    Home: tokens.start,
     End: last,
   };
   const to = ways[event.key];
   if (to === undefined) return false;
-  const token = Math.max(tokens.first, Math.min(last, to));
+  const token = Math.max(tokens.start, Math.min(last, to));
   if (event.shiftKey) look.extend(here, token);
   look.current.value = { token, by: "keys" };
   look.target.value = { token };

@@ -21,9 +21,9 @@ export function press(
   if (!(plot instanceof HTMLElement) || event.button !== 0) return;
   plot.setPointerCapture(event.pointerId);
   const box = plot.getBoundingClientRect();
-  const { first, count } = tokens;
+  const { start, count } = tokens;
   const tokenAt = (at: PointerEvent): number =>
-    first + tokenAtPlace((at.clientX - box.left) / box.width, count - first);
+    start + tokenAtPlace((at.clientX - box.left) / box.width, count - start);
   const isDrag = (at: PointerEvent): boolean => Math.abs(at.clientX - event.clientX) >= DRAG_PX;
   const move = (at: PointerEvent): void => {
     if (isDrag(at)) look.select(tokenAt(event), tokenAt(at));
@@ -33,7 +33,7 @@ export function press(
     plot.removeEventListener("pointerup", end);
     plot.removeEventListener("pointercancel", end);
     if (at.type === "pointercancel") return;
-    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? first };
+    if (isDrag(at)) look.target.value = { token: look.range.peek()?.from ?? start };
     else if (drawn !== null) look.goTo(peakAt(tokens, at, box, drawn));
   };
   plot.addEventListener("pointermove", move);
@@ -43,13 +43,13 @@ export function press(
 
 /** The token that the pointer means: the peak nearby. */
 function peakAt(
-  { first, count, trained }: TokenSample,
+  { start, count, trained }: TokenSample,
   at: PointerEvent,
   box: DOMRect,
   { series, scale }: Drawn,
 ): number {
-  const [values, own] = [series.values.subarray(first, count), trained.subarray(first, count)];
-  return first + peakNear(values, own, scale, (at.clientX - box.left) / box.width, REACH_PX / box.width);
+  const [values, own] = [series.values.subarray(start, count), trained.subarray(start, count)];
+  return start + peakNear(values, own, scale, (at.clientX - box.left) / box.width, REACH_PX / box.width);
 }
 
 /** Say which token the pointer is over, and mark it in the text; null when it leaves. */

@@ -72,6 +72,8 @@ export class TokenSample {
   readonly segments: readonly Segment[];
   /** 1 for each token that the update counts. */
   readonly trained: Uint8Array;
+  /** Where drawings along the position begin: at the first trained token, as the prompt before it has nothing to draw. */
+  readonly start: number;
   readonly series: readonly Series[];
   readonly rules: readonly MaskRuleInfo[];
   readonly updates: readonly UpdateRuleInfo[];
@@ -107,6 +109,7 @@ export class TokenSample {
       run,
       known.map(({ values }) => values),
     );
+    this.start = Math.max(this.first, this.trained.indexOf(1));
   }
 
   get hasIds(): boolean {

@@ -19,14 +19,14 @@ const CROWDED = 4;
  */
 export function heatRow(
   { name, values: all }: Series,
-  { first, count, trained }: Pick<TokenSample, "first" | "count" | "trained">,
+  { start, count, trained }: Pick<TokenSample, "start" | "count" | "trained">,
   scale: TokenScale,
   most: number,
   isUsual: boolean,
 ): HeatRow {
-  const cells = Math.max(1, Math.min(count - first, most));
-  const values = worstOf(all.subarray(first, count), trained.subarray(first, count), scale, cells);
-  const isCrowded = isUsual && count - first > CROWDED * cells;
+  const cells = Math.max(1, Math.min(count - start, most));
+  const values = worstOf(all.subarray(start, count), trained.subarray(start, count), scale, cells);
+  const isCrowded = isUsual && count - start > CROWDED * cells;
   const own = isCrowded
     ? scaleOf(
         sorted(values, () => true),

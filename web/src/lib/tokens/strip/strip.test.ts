@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnOf, flaggedColumns, peakNear, stripOf, tokenAtPlace } from "./strip";
+import { columnOf, flaggedColumns, meanAndMost, peakNear, stripOf, tokenAtPlace } from "./strip";
 
 const SCALE = { kind: "linear" as const, low: 0, high: 10, middle: null, quiet: 0, isDown: false };
 const TWO_SIDED = { kind: "symmetric" as const, low: -10, high: 10, middle: 0, quiet: 0, isDown: false };
@@ -11,6 +11,11 @@ describe("a strip of a series", () => {
     const { up, mean } = stripOf(values, Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 0), SCALE, 4);
     expect([...up]).toEqual([0.5, NaN, 1, NaN]);
     expect([...mean].map((value) => Math.round(value * 10))).toEqual([3, NaN, 6, NaN]);
+  });
+  it("has the mean and the largest of the trained tokens", () => {
+    const trained = Uint8Array.of(1, 1, 1, 0);
+    expect(meanAndMost(Float64Array.of(1, NaN, -4, 9), trained)).toEqual({ mean: -1.5, most: 1 });
+    expect(meanAndMost(Float64Array.of(NaN, NaN), trained)).toEqual({ mean: NaN, most: NaN });
   });
   it("goes both ways on a scale with two sides", () => {
     const { up, down } = stripOf(Float64Array.of(-10, 5, -5, -1), all(4), TWO_SIDED, 2);

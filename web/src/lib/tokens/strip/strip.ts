@@ -69,3 +69,16 @@ export function peakNear(
   for (let token = first; token <= last; token += 1) if (strength(token) > strength(best)) best = token;
   return best;
 }
+
+/** The mean and the largest of the values of trained tokens; NaN without one. */
+export function meanAndMost(values: Float64Array, trained: Uint8Array): { mean: number; most: number } {
+  let [sum, found, most] = [0, 0, NaN];
+  for (let token = 0; token < trained.length; token += 1) {
+    const value = values[token] ?? NaN;
+    if (trained[token] !== 1 || Number.isNaN(value)) continue;
+    sum += value;
+    found += 1;
+    if (!(most >= value)) most = value;
+  }
+  return { mean: sum / found, most };
+}
