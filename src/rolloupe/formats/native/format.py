@@ -6,7 +6,7 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from rolloupe.formats.base import Annotations
 from rolloupe.formats.native import annotations
 from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
+from rolloupe.formats.native.step_metrics import metrics_in
 from rolloupe.formats.native.token_arrays import NativeTokens
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
 from rolloupe.formats.reading import fields
@@ -252,9 +253,7 @@ class Native(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `Format`."""
-        rows = [row for one in _metrics_files(run) for row in _latest_sums(trainer.records(one))]
-        flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
-        return trainer.merged_metrics([*_summed(rows), *flat])
+        return metrics_in(_metrics_files(run))
 
     def times_s(self, run: RunInfo) -> list[float]:
         """See `Format`: the lines of metrics carry the time."""
@@ -505,37 +504,3 @@ def _uneven(sample: Sample) -> list[str]:
         return []
     of_them = "" if response is None else f", {response:,} of them of the response"
     return [f"token series of another length than the {count:,} tokens{of_them}: {lengths}; shown at the last tokens"]
-
-
-def _named(values: object) -> dict[str, Any]:
-    """Metrics of a line, renamed where they would clash with the line's own names."""
-    named = values.items() if isinstance(values, dict) else ()
-    return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
-
-
-def _latest_sums(rows: Iterable[Record]) -> list[Record]:
-    """The lines of a producer; of several lines with sums for one step the last counts, as when a step ran again."""
-    found = list(rows)
-    last = {fields.integer(row.get("step")): at for at, row in enumerate(found) if isinstance(row.get("sums"), dict)}
-    return [
-        row if last.get(fields.integer(row.get("step"))) == at else {**row, "sums": None}
-        for at, row in enumerate(found)
-    ]
-
-
-def _summed(rows: Iterable[Record]) -> list[Record]:
-    """Means over all producers, from their sums and counts; a sum with count 0 is a total."""
-    totals: dict[tuple[int | None, str], list[float]] = {}
-    for row in rows:
-        step, sums = fields.integer(row.get("step")), row.get("sums")
-        for name, pair in sums.items() if isinstance(sums, dict) else ():
-            figures = [fields.number(one) for one in pair] if isinstance(pair, list) and len(pair) == 2 else [None]
-            numbers = [one for one in figures if one is not None]
-            if len(numbers) == 2:
-                sum_and_count = totals.setdefault((step, name), [0.0, 0.0])
-                sum_and_count[0] += numbers[0]
-                sum_and_count[1] += numbers[1]
-    means: dict[int | None, Record] = {}
-    for (step, name), (total, count) in totals.items():
-        means.setdefault(step, {})[name] = total / count if count else total
-    return [{**_named(values), "step": step} for step, values in means.items()]

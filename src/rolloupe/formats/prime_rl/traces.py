@@ -20,6 +20,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
+from rolloupe.formats.reading.metric_lines import metrics_of
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.model import (
@@ -223,7 +224,7 @@ class PrimeRLTraces(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""
-        found = trainer.merged_metrics(trainer.records(_metrics_file(run)))
+        found = metrics_of(_metrics_file(run))
         for row in found:
             row.values.pop("time", None)
         return found

@@ -66,32 +66,56 @@ def lines_of(location: Location | None) -> Iterator[bytes]:
                 yield data
 
 
-def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
-    """Merge rows of one step, the last value of each metric winning; rows without a step follow, one by one.
+class MergedMetrics:
+    """Rows of metrics, merged by step, the last value of each metric winning; rows without a step stay single.
 
     Drops values that are not numbers, as metrics are drawn, and rows whose step is too large or not an integer, which
     `rolloupe.formats.reading.file_damage` lists.
     """
-    by_step: dict[int, dict[str, float]] = {}
-    loose: list[MetricRow] = []
-    names = fields.MetricNames()
-    for row in rows:
+
+    def __init__(self) -> None:
+        self._by_step: dict[int, dict[str, float]] = {}
+        self._loose: list[MetricRow] = []
+        self._names = fields.MetricNames()
+
+    def add(self, row: Record) -> None:
+        """Merge a row."""
         try:
             step = step_of(row.get("step"))
         except Unusable:
-            continue
+            return
+        names = self._names
         values = {
             names[key]: number
             for key, value in row.items()
             if (number := value if type(value) is float else fields.number(value)) is not None
         }
         values.pop("step", None)
-        time_s = fields.number(row.get("time")) if step is None else None
         if step is None:
-            loose.append(MetricRow(step=None, values=values, time_s=time_s))
+            self._loose.append(MetricRow(step=None, values=values, time_s=fields.number(row.get("time"))))
         else:
-            by_step.setdefault(step, {}).update(values)
-    return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)] + loose
+            self._by_step.setdefault(step, {}).update(values)
+
+    def join(self, rows: Iterable[MetricRow]) -> None:
+        """Merge rows that are merged already."""
+        for row in rows:
+            if row.step is None:
+                self._loose.append(row)
+            else:
+                self._by_step.setdefault(row.step, {}).update(row.values)
+
+    def rows(self) -> list[MetricRow]:
+        """Return copies of all rows: by step, then those without one."""
+        steps = [MetricRow(step=step, values=dict(self._by_step[step])) for step in sorted(self._by_step)]
+        return steps + [MetricRow(step=None, values=dict(one.values), time_s=one.time_s) for one in self._loose]
+
+
+def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
+    """Merge rows of one step: see `MergedMetrics`."""
+    merged = MergedMetrics()
+    for row in rows:
+        merged.add(row)
+    return merged.rows()
 
 
 def checkpoints_of(rows: Iterable[Record], placed_keys: tuple[str, ...]) -> list[Checkpoint]:

@@ -12,6 +12,7 @@ from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, links_of, plain_name
+from rolloupe.formats.reading.metric_lines import metrics_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.tinker.join import Joined, Place, join, texts_of
 from rolloupe.formats.tinker.log import TREE, beside, joined, trajectories_beside
@@ -45,7 +46,7 @@ class TinkerFiles:
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `Format`. Merges late rows of evaluations, and rows that a resumed run wrote again."""
-        return trainer.merged_metrics(trainer.records(_file(run, METRICS)))
+        return metrics_of(_file(run, METRICS))
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
