@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.metric_lines import MetricLines, lines_so_far
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trackers.metric_lines import MetricLines, lines_so_far
 from rolloupe.formats.reading.trainer_files import MergedMetrics
 from rolloupe.model import Location, MetricRow
 

@@ -20,9 +20,9 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
-from rolloupe.formats.reading.metric_lines import metrics_of
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
+from rolloupe.formats.reading.trackers.metric_lines import metrics_of
 from rolloupe.model import (
     Annotation,
     Location,

@@ -18,12 +18,12 @@ from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.metric_lines import metrics_of
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.settings.yaml_values import yaml_value
 from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.formats.reading.trackers.metric_lines import metrics_of
 from rolloupe.formats.reading.trainer_files import read_bytes, read_text
 from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import file_state, is_file, path_state

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rolloupe.formats.reading.metric_lines as reading
+import rolloupe.formats.reading.trackers.metric_lines as reading
 from rolloupe.formats.native import step_metrics
-from rolloupe.formats.reading.metric_lines import lines_so_far, metrics_of
+from rolloupe.formats.reading.trackers.metric_lines import lines_so_far, metrics_of
 from rolloupe.formats.reading.trainer_files import merged_metrics, records
 from rolloupe.model import Location
 from tests.thoroughness import amount
@@ -71,7 +71,12 @@ def test_only_appended_lines_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
     read: list[bytes] = []
     parse = reading.parse
-    monkeypatch.setattr(reading, "parse", lambda data: (read.append(data), parse(data))[1])
+
+    def noting(data: bytes) -> Any:
+        read.append(data)
+        return parse(data)
+
+    monkeypatch.setattr(reading, "parse", noting)
     path.write_bytes(b"".join(map(row, range(5))))
     rows()
     rows()  # from the second time on it stays in memory
