@@ -14,6 +14,7 @@ def test_without_the_extra_a_message_says_what_to_install(run: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "textual", None)
     for done in (rolloupe("tui", run), rolloupe("view", run, "--tui")):
         assert done.code == NOTHING and "pip install 'rolloupe[tui]'" in done.err
+        assert "in a clone: pip install '.[tui]'" in done.err
 
 
 def test_the_options_reach_the_terminal(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ ANY = st.text(st.characters(exclude_categories=()), max_size=80)
         ("\ufeff\u200b\u2028", "<U+FEFF><U+200B><U+2028>"),
         ("\U000e0041", "<U+E0041>"),
         ("\ud83d", "\ufffd"),
+        ("\ufffe\uffff\ufdd0\U0001fffe\U0010ffff", "<U+FFFE><U+FFFF><U+FDD0><U+1FFFE><U+10FFFF>"),
     ],
 )
 def test_what_is_hostile_becomes_visible(text: str, shown: str) -> None:

@@ -1,12 +1,17 @@
 """Figures and small charts."""
 
+import json
+import math
+from unittest.mock import ANY
+
 import pytest
 
-from rolloupe.tui.draw.braille import chart, sparkline, thinned
+from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief
 from rolloupe.tui.run import find
 from rolloupe.tui.run.find import places_in
-from rolloupe.tui.views.blocks import TextBlock
+from rolloupe.tui.views.blocks import TextBlock, as_text
+from rolloupe.tui.views.facts import as_value
 
 
 @pytest.mark.parametrize(
@@ -14,7 +19,7 @@ from rolloupe.tui.views.blocks import TextBlock
     [
         (None, "–"), (3, "3"), (1234567, "1,234,567"), (2.0, "2"), (35.71, "35.7"), (0.72, "0.720"), (-9.999, "−10.0"),
         (99.94, "99.9"), (123.4, "123"), (54321.9, "54,322"), (0.00012, "0.000120"), (1.234e-7, "1.23e−7"),
-        (-1.5e12, "−1.50e12"), (float("nan"), "NaN"), (float("-inf"), "−∞"),
+        (-1.5e12, "−1.50e12"), (float("nan"), "NaN"), (float("-inf"), "−inf"), (float("inf"), "inf"),
     ],
 )  # fmt: skip
 def test_figures(value: float | None, shown: str) -> None:
@@ -29,6 +34,19 @@ def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
     assert thinned(values, 24) == sorted(thinned(values, 24)) == thinned(values, 25)
     assert thinned([1.0, None, 2.0], 24) == [0, 1, 2] and sparkline([1.0, None, 2.0], 24) == "▁·█"
     assert thinned([None] * 9, 4) == [0, 0, 4, 4] and thinned([], 4) == []
+
+
+def test_the_height_of_a_block_is_a_share_of_a_whole() -> None:
+    blocks = [block_of(correct / 8) for correct in range(9)]
+    assert blocks == sorted(blocks) and (blocks[0], blocks[4], blocks[8]) == (0, 4, 7)
+    assert block_of(0.001) == 1 and block_of(0.999) == 6, "neither nothing nor all"
+
+
+def test_numbers_that_json_lacks_have_one_spelling() -> None:
+    values = {"a": math.inf, "b": [math.nan, -math.inf], "c": None}
+    assert json.loads(as_text(values)) == {"a": math.inf, "b": [ANY, -math.inf], "c": None} and "NaN" in as_text(values)
+    assert [as_value(one) for one in ("Infinity", "-Infinity", 2.0, None)] == [math.inf, -math.inf, 2.0, None]
+    assert as_value("Infinity", is_text=True) == "Infinity"
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_a_click_on_another_curve_chooses_it(tmp_path: Path) -> None:
             await me.pilot.click("#metrics", offset=(4, 1))
             await me.settle()
             assert isinstance(me.app.screen, MetricsScreen) == is_open, "the second click opens the step"
-        assert me.shown == "train/3/0/0", "the last step, for the cursor was on another curve"
+        assert me.shown == "train/0/0/0", "the chosen step, on every curve"
 
     play(run, tmp_path, scene)
 

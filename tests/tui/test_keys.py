@@ -245,7 +245,16 @@ def test_keeping(run: Path, tmp_path: Path) -> None:
         (owner,) = state.owners()
         assert [mark.name for mark in state.of(owner.key)] == ["train/7/0/0"]
         state.close()
+        await me.press("n", "n", "b", "P", "B")
+        assert [one.split()[:2] for one in me.rows("pick-rows")] == [
+            ["train/7/0/0", "Answer"], ["train/7/1/2", "line"],
+        ]  # fmt: skip
+        await me.press("down", "enter")
+        assert me.shown == "train/7/1/2", "a bookmark leads to another step"
+        await me.press("b", "B", "enter")
+        assert me.shown == "train/7/0/0"
         assert "★" not in await me.press("b")
+        assert "No sample of this run is bookmarked" in await me.press("B")
         await me.press("y")
         assert me.app.clipboard == "train/7/0/0" and "Copied train/7/0/0" in me.text
 
@@ -283,7 +292,7 @@ def test_the_mouse(run: Path, tmp_path: Path) -> None:
 def test_help_and_palette(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("question_mark")
-        rows = me.pane("help")
+        rows = me.pane("help-lines")
         shown = "\n".join("".join(text for text, _ in rows.line_at(y)) for y in range(rows.count()))
         assert all(one.label in shown and one.meaning in shown for one in EVERY_KEY)
         await me.press("escape", "ctrl+p")
@@ -302,6 +311,21 @@ def test_help_and_palette(run: Path, tmp_path: Path) -> None:
         assert me.app._exit
 
     play(run, tmp_path, scene)
+
+
+def test_the_help_fits_a_narrow_window(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("question_mark")
+        shown = " ".join(" ".join(me.rows("help-lines")).split())
+        assert all(one.meaning in shown for one in EVERY_KEY)
+        assert max(map(len, me.rows("help-lines"))) <= me.pane("help-lines").size.width
+        pane = me.pane("help-lines")
+        places = [pane.scroll_offset.y for key in "j j k down G g".split() if await me.press(key)]
+        page = pane.size.height - 1
+        assert places == [page, 2 * page, page, page + 1, pane.max_scroll_y, 0]
+        assert "Fields" not in await me.press("escape")
+
+    play(run, tmp_path, scene, NARROW)
 
 
 def test_a_narrow_window_folds_the_left_pane(run: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, library
+from rolloupe.record import Recorder
 from rolloupe.tui.draw.braille import chart
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
@@ -57,6 +58,34 @@ def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
         assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
 
     play(short_grpo, shared, scene)
+
+
+def test_the_best_answer_is_better_than_another(tmp_path: Path) -> None:
+    rewards: dict[int, list[float | None]] = {0: [1.0, 1.0], 1: [None, None], 2: [0.5, 1.0, 1.0, None]}
+    steps = {
+        step: [row(n, reward=reward, group_index=0) for n, reward in enumerate(values)]
+        for step, values in rewards.items()
+    }
+
+    async def scene(me: Driver) -> None:
+        heads = [me.lines[1] for key in ("v", "escape P v", "escape P v") if await me.press(*key.split())]
+        assert [head.count("best") for head in heads] == [2, 0, 0], "no best one where all tie, or none has a reward"
+
+    play(write_run(tmp_path / "run", steps), tmp_path, scene, (160, 36))
+
+
+def test_discarded_samples_have_a_sign_in_the_list(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for n, reason in enumerate(("", "stale", "")):
+            recorder.sample(step=0, group=n, index=0, prompt="p", response="r", reward=n, discarded=reason)
+        recorder.step_end(0)
+
+    async def scene(me: Driver) -> None:
+        assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
+        await me.press("V")
+        assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
+
+    play(tmp_path / "run", tmp_path, scene)
 
 
 def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
@@ -149,7 +178,8 @@ def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
         assert "All right" in (await me.press("down")).split("share of groups")[0]
         await me.press("up", "left", "left", "left", "enter")
         assert me.rollouts.place.step == 0 and len(me.app.screen_stack) == 1
-        await me.press("m", "escape")
+        assert "step 0 " in await me.press("m", "down"), "the cursor begins at the step that the person comes from"
+        await me.press("escape")
         assert not isinstance(me.app.screen, MetricsScreen)
 
     play(short_grpo, shared, scene)
@@ -166,8 +196,8 @@ def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
             await me.press(*["down"] * nth, *keys, "enter")
             return me.shown
 
-        assert await open_curve("gsm8k") == "eval/gsm8k/7/0/0", "the split of the curve"
-        assert await open_curve("gsm8k", "left") == "eval/gsm8k/2/0/0"
+        assert await open_curve("gsm8k") == "eval/gsm8k/2/0/0", "the split of the curve, at the step nearest to 4"
+        assert await open_curve("gsm8k", "right") == "eval/gsm8k/7/0/0"
         for step, shown in ((1, 2), (4, 2), (5, 7), (99, 7)):
             me.rollouts.go_to_point(SplitStep("", step))  # as of a curve that the trainer logged
             await me.settle()
@@ -183,7 +213,9 @@ def test_the_split_to_begin_with(tmp_path: Path) -> None:
 
     async def shown(split: str) -> str:
         async with terminal(run, tmp_path, split=split) as me:
-            return me.shown
+            first = me.shown
+            await me.rest()
+            return first
 
     assert asyncio.run(shown("")) == "train/0/0/0"
     assert asyncio.run(shown("eval/gsm8k")) == "eval/gsm8k/2/0/0"

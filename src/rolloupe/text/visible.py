@@ -11,7 +11,10 @@ _INVISIBLE = (
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidi controls
     "\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # invisible characters
 )
-HOSTILE = rf"\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff"
+_ENDS = "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+_NOT_CHARACTERS = f"\ufdd0-\ufdef{_ENDS}"
+"""Code points that Unicode keeps free of characters."""
+HOSTILE = rf"\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}{_NOT_CHARACTERS}\ud800-\udfff"
 """A character class for `re`: characters that never reach a terminal unchanged."""
 
 _TEXT = re.compile(f"[{HOSTILE}]")

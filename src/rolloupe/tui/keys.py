@@ -57,6 +57,7 @@ KEYS = (
     KeyHelp(("D",), "discarded", "Discarded samples only, or all", VIEW, "D discarded"),
     KeyHelp(("T",), "theme", "Light or dark", VIEW),
     KeyHelp(("b",), "bookmark", "Bookmark the sample, as on the page", KEEP),
+    KeyHelp(("B",), "bookmarks", "Go to a bookmarked sample", KEEP),
     KeyHelp(("y",), "copy", "Copy the id of the sample", KEEP, "y copy id"),
     KeyHelp(("ctrl+p",), "palette", "Palette: every action by its name", KEEP, "", "Ctrl+P"),
     KeyHelp(("question_mark",), "help", "All keys", KEEP, "? keys", "?"),

@@ -41,6 +41,11 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     return "".join(_block(value, low, high) for value in shown)
 
 
+def block_of(share: float) -> int:
+    """Return the number of the block of a share of a whole: the lowest is nothing, and the highest all of it."""
+    return round(7 * share) if share in (0, 1) else max(1, min(6, round(7 * share)))
+
+
 def _block(value: float | None, low: float, high: float) -> str:
     if value is None or not isfinite(value):
         return MISSING

@@ -9,7 +9,7 @@ def brief(value: float | None) -> str:
     if value is None:
         return "–"
     if not isfinite(value):
-        return "NaN" if isnan(value) else "∞" if value > 0 else "−∞"
+        return "NaN" if isnan(value) else "inf" if value > 0 else "−inf"
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e6):
         return f"{int(value):,}".replace("-", "−")
     return _three(value).replace("-", "−")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
@@ -25,6 +26,13 @@ class Bookmarks:
         """Return whether a sample is bookmarked; creates nothing."""
         return State.is_there(self._folder) and _is_set(self._mark(run, key))
 
+    def listed(self, run: OpenRun) -> list[SampleItem]:
+        """Return the bookmarked samples that the run still has, in the order of their ids; creates nothing."""
+        marks = self._marks(run) if State.is_there(self._folder) else []
+        keys = sorted(key for mark in marks if _is_set(mark) and (key := _key_of(mark.name)) is not None)
+        items = query.named(run, keys)
+        return [items[key] for key in keys if key in items]
+
     def toggle(self, run: OpenRun, item: SampleItem) -> bool:
         """Set or remove a bookmark; a note stays. Returns whether it is set now."""
         is_set = not _is_set(self._mark(run, item.key))
@@ -44,10 +52,12 @@ class Bookmarks:
         return not self._opened().write(change, run).is_conflict
 
     def _mark(self, run: OpenRun, key: SampleKey) -> Mark | None:
+        return next((mark for mark in self._marks(run) if mark.name == str(key)), None)
+
+    def _marks(self, run: OpenRun) -> list[Mark]:
         state = self._opened()
         owner = state.owner(run)
-        marks = state.of(owner) if owner else []
-        return next((mark for mark in marks if mark.name == str(key)), None)
+        return state.of(owner) if owner else []
 
     def close(self) -> None:
         """Close the file."""
@@ -57,3 +67,11 @@ class Bookmarks:
 
 def _is_set(mark: Mark | None) -> bool:
     return mark is not None and isinstance(mark.value, SampleMark) and mark.value.bookmarked
+
+
+def _key_of(name: str) -> SampleKey | None:
+    """Return the id that a mark is of, if it is one."""
+    try:
+        return SampleKey.parse(name)
+    except ValueError:
+        return None

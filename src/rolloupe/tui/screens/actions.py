@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import replace
 from textual.widget import Widget
 
+from rolloupe.query import SampleItem
 from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
@@ -19,6 +20,7 @@ from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views.headers import step_at, view_at
+from rolloupe.tui.views.lists import preview
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
@@ -308,6 +310,23 @@ class Actions:
             me.tell("Bookmarked; the page shows it too." if is_set else "The bookmark is removed.")
 
         me.ask("toggle bookmark", lambda: me.bookmarks.toggle(run, item), show)
+
+    def action_bookmarks(self) -> None:
+        """Choose a bookmarked sample."""
+        me, run = self._me, self._me.session.run
+
+        def choose(items: list[SampleItem]) -> None:
+            def chosen(number: int | None) -> None:
+                me.go_to(None if number is None else items[number].key)
+
+            choices = [Choice(f"{one.id}  {preview(one.response)}") for one in items]
+            now = next((n for n, one in enumerate(items) if me.shown.item and one.key == me.shown.item.key), 0)
+            if items:
+                me.app.push_screen(PickScreen("Bookmarks", choices, now), chosen)
+            else:
+                me.tell("No sample of this run is bookmarked; b bookmarks one.")
+
+        me.ask("bookmarks", lambda: me.bookmarks.listed(run), choose)
 
     def action_help(self) -> None:
         """Show all keys."""

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import EvalSummary, Grid
-from rolloupe.tui.draw.braille import sparkline
+from rolloupe.tui.draw.braille import BLOCKS, block_of, sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
 from rolloupe.tui.keys import EVAL_KEYS
@@ -159,4 +159,4 @@ def _cell(answers: int, correct: int) -> tuple[str, Ink]:
     if answers < 0:
         return ("·", GHOST)
     share = correct / answers if answers else 0.0
-    return ("█" if share > 0 else "▁", Ink(f"reward@{share:.2f}"))
+    return (BLOCKS[block_of(share)], Ink(f"reward@{share:.2f}"))

@@ -1,6 +1,8 @@
 """`v`: the answers of a group side by side, with their rewards, and the place where each departs from the best."""
 
+from collections.abc import Sequence
 from itertools import groupby
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
@@ -40,7 +42,8 @@ class AnswerColumn(NamedTuple):
 class GroupAnswers(NamedTuple):
     """The group."""
 
-    best: SampleKey
+    best: float | None
+    """The highest reward; None where no answer is better than another."""
     columns: list[AnswerColumn]
     total: int
     prompt: str
@@ -105,10 +108,11 @@ class GroupScreen(BackScreen[SampleKey]):
 
         def ask() -> GroupAnswers:
             compared = query.compared(run, key)
-            items = query.named(run, [member.key for member in compared.members])
+            items = query.named(run, [compared.best, *(member.key for member in compared.members)])
             columns = [_column(member, items.get(member.key), mask) for member in compared.members]
             own = items.get(key)
-            return GroupAnswers(compared.best, columns, compared.total, mask(own.prompt) if own else "")
+            best = _best([one.reward for one in items.values()])
+            return GroupAnswers(best, columns, compared.total, mask(own.prompt) if own else "")
 
         self.pane.focus()
         self.ask("group", ask, self._take)
@@ -152,11 +156,15 @@ class GroupScreen(BackScreen[SampleKey]):
             is_chosen = first + nth == self.number
             name = joined([
                 [("▸ " if is_chosen else "  ", ACCENT), safe(f"{column.key.index}", ACCENT if is_chosen else STRONG)],
-                [("best", Ink("live"))] if self._group and column.key == self._group.best else [],
+                [("best", Ink("live"))] if self._is_best(column) else [],
             ])  # fmt: skip
             lines[0] += padded(name, each)
             lines[1] += padded([("  ", PLAIN), *self._facts(column)], each)
         return [*lines, [("─" * width, Ink("line-2"))]]
+
+    def _is_best(self, column: AnswerColumn) -> bool:
+        best = self._group.best if self._group else None
+        return best is not None and column.item is not None and column.item.reward == best
 
     def _facts(self, column: AnswerColumn) -> Line:
         item = column.item
@@ -194,6 +202,12 @@ class GroupScreen(BackScreen[SampleKey]):
         else:
             return False
         return True
+
+
+def _best(rewards: Sequence[float | None]) -> float | None:
+    """Return the highest reward, if there are lower ones."""
+    known = {reward for reward in rewards if reward is not None and isfinite(reward)}
+    return max(known) if len(known) > 1 else None
 
 
 def _column(member: GroupAnswer, item: SampleItem | None, mask: Mask) -> AnswerColumn:

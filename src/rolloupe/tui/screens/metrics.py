@@ -75,8 +75,8 @@ class MetricsScreen(BackScreen[SplitStep]):
         """The curves that are asked for."""
         self._others: dict[int, OtherCurves] = {}
         """The same curve of the other open runs, by the number of the curve."""
-        self._at: dict[int, int] = {}
-        """The chosen point of each curve, by its number; of others the last."""
+        self._step = rollouts.place.step
+        """The chosen step: the cursor of every curve is on its nearest one."""
         self._drawn: PlotArea | None = None
 
     def compose(self) -> ComposeResult:
@@ -128,6 +128,10 @@ class MetricsScreen(BackScreen[SplitStep]):
         self.rows.refresh()
         self.redraw("chart")
 
+    def _place_in(self, curve: Curve, step: float | None = None) -> int:
+        """Return the number of the point nearest to a step, or to the chosen one."""
+        return int(np.abs(curve.steps - (self._step if step is None else step)).argmin())
+
     def _of_others(self, number: int, entry: CurveEntry) -> OtherCurves:
         """Return the same curve of other runs, or ask for it."""
         if number not in self._others:
@@ -163,7 +167,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         title: Line = [(" ", PLAIN), safe(entry.title, STRONG), ("  ", PLAIN), safe(entry.unit, DIM)]
         if not values:
             return [title, [(" no values", DIM)]]
-        at = self._at.get(self.rows.cursor, len(values) - 1)
+        at = self._place_in(curve)
         others = self._of_others(self.rows.cursor, entry)
         span = steps[0], steps[-1]
         curves = [_points(one, span) for one in (curve, *(one for _, one in others.curves))]
@@ -190,7 +194,7 @@ class MetricsScreen(BackScreen[SplitStep]):
             return
         step = area.step_at(event.x - AXIS, event.y - 1)
         if step is not None:
-            self._at[area.curve] = int(np.abs(curve.steps - step).argmin())
+            self._step = int(curve.steps[self._place_in(curve, step)])
             self.redraw("chart")
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
@@ -203,15 +207,15 @@ class MetricsScreen(BackScreen[SplitStep]):
         event.stop()
         curve = self._curves.get(event.number)
         if curve is not None and len(curve.steps):
-            self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._at.get(event.number, -1)])))
+            self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._place_in(curve)])))
 
     def pressed(self, key: str) -> bool:
         """Move along the curve."""
         curve = self._curves.get(self.rows.cursor)
         if key not in ("left", "right", "h", "l") or curve is None or not len(curve.steps):
             return False
-        at = self._at.get(self.rows.cursor, len(curve.steps) - 1)
-        self._at[self.rows.cursor] = max(0, min(at + (1 if key in ("right", "l") else -1), len(curve.steps) - 1))
+        at = self._place_in(curve) + (1 if key in ("right", "l") else -1)
+        self._step = int(curve.steps[max(0, min(at, len(curve.steps) - 1))])
         self.redraw("chart")
         return True
 

@@ -1,5 +1,6 @@
 """A sample as blocks of text: its turns, the golden answer, the reference response and its other fields."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -108,16 +109,19 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list | dict):
-        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() if _is_plain(value) else repr(value)
+        return _as_json(value)
     return exact(value) if isinstance(value, float) else str(value)
 
 
-def _is_plain(value: Any) -> bool:
+def _as_json(value: Any) -> str:
+    """Return JSON, with the numbers that it lacks as Python writes them; Python's own form of other values."""
     try:
-        msgspec.json.encode(value)
+        written = msgspec.json.encode(value)
+        if b"null" in written:  # it may stand for NaN
+            return json.dumps(value, indent=2, ensure_ascii=False)
+        return msgspec.json.format(written, indent=2).decode()
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return False
-    return True
+        return repr(value)
 
 
 def row_block(name: str, value: float | str | None, ink: Ink = PLAIN) -> TextBlock:

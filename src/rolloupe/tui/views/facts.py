@@ -38,11 +38,13 @@ def facts_of(sample: Sample) -> Iterator[NamedValue]:
         if value is not None
     )  # fmt: skip
     for fact in facts(sample):
-        yield NamedValue(fact.name, as_value(fact.value), fact.label)
+        yield NamedValue(fact.name, as_value(fact.value, is_text=fact.kind == "tag"), fact.label)
 
 
-def as_value(value: object) -> float | str | None:
-    """Return a number of the wire as a plain one."""
+def as_value(value: object, *, is_text: bool = False) -> float | str | None:
+    """Return a value of the wire as a plain one; what is no text may be a number that JSON lacks."""
+    if not is_text and value in ("NaN", "Infinity", "-Infinity"):
+        return float(str(value))
     return value if isinstance(value, float | int | str) or value is None else str(value)
 
 

@@ -8,7 +8,7 @@ from rolloupe.columns import KNOWN
 from rolloupe.query import Group, SampleItem
 from rolloupe.tui.draw.braille import BLOCKS, MISSING
 from rolloupe.tui.draw.figures import brief, signed
-from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, Line, Piece, ends, padded, safe
+from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, Piece, ends, padded, safe
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
@@ -21,13 +21,18 @@ def sample_row(
     item: SampleItem, columns: Sequence[str], scales: "dict[str, Scale]", mask: Mask, width: int
 ) -> list[Line]:
     """Return a sample of a list: its figures, and the start of its response."""
-    line: Line = [(" ", PLAIN)]
+    line: Line = [_mark(is_discarded=bool(item.discarded))]
     for name in columns:
         value = value_of(item, name)
         shown = signed(value) if name == "advantage" else brief(value)
         line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
     ink = GHOST if item.discarded else DIM
     return [padded([*line, safe(preview(mask(item.response)), ink)], width)]
+
+
+def _mark(*, is_discarded: bool) -> Piece:
+    """Return the sign before a row of what was discarded."""
+    return ("×", WARN) if is_discarded else (" ", PLAIN)
 
 
 STRIP = 16
@@ -37,7 +42,8 @@ STRIP = 16
 def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> list[Line]:
     """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
     rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
-    mean: Line = [(f" {brief(group.reward.mean):>7}", scale.ink(group.reward.mean)), (" ", PLAIN)]
+    mark = _mark(is_discarded=bool(group.discarded))
+    mean: Line = [mark, (f"{brief(group.reward.mean):>7}", scale.ink(group.reward.mean)), (" ", PLAIN)]
     prompt = " ".join(mask(group.prompt[:400]).split())
     cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
     return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, GHOST if group.discarded else DIM)], width)]

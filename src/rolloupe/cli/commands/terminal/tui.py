@@ -15,7 +15,7 @@ EXAMPLES = (
     Example("rolloupe tui RUN_DIR --mask-str ''", "With placeholders of images as they are"),
 )
 
-MISSING = "the terminal needs Textual. Next: pip install 'rolloupe[tui]'"
+MISSING = "the terminal needs Textual. Next: pip install 'rolloupe[tui]', or in a clone: pip install '.[tui]'"
 
 MASK = r"<\|image_pad\|>|<\|imgpad\|>|<\|audio_comp_pad\|>"
 
