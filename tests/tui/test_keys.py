@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from rolloupe.state import State
+from rolloupe.tui.draw.ink import PLAIN, Line
 from rolloupe.tui.keys import EVERY_KEY
 from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.views.blocks import TextBlock
+from rolloupe.tui.views.layout import Layout, TextPlace
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 
@@ -182,12 +185,13 @@ def test_finding(run: Path, tmp_path: Path) -> None:
         assert "match 2 of 2" in await me.press("enter")
         await me.press("enter")
         assert me.shown == "train/7/1/3" and "match 1 of 1" in me.text, "past the sample"
+        assert "found in step" not in me.text
         await me.press("escape")
         assert me.rollouts.finder.text == "" and not me.rollouts.asker.is_open
         await me.press("f")
         await me.type("needle35")
         await me.press("enter")
-        assert me.shown == "train/3/2/5" and "match 1 of 1" in me.text, "past the step"
+        assert me.shown == "train/3/2/5" and "found in step 3 · match 1 of 1" in me.text, "past the step"
         await me.press("escape", "f")
         await me.type("nowhere to be seen")
         assert "No further sample" in await me.press("enter")
@@ -207,6 +211,51 @@ def test_finding(run: Path, tmp_path: Path) -> None:
         assert "train/0/3/6" in hits and "1 sample" in hits
         await me.press("enter")
         assert me.shown == "train/0/3/6" and "match 1 of 1" in me.text
+
+    play(run, tmp_path, scene)
+
+
+def test_a_find_far_down_looks_at_few_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(f"needle {n}" for n in range(2000))
+    looks: list[TextPlace] = []
+    row_of = Layout.row_of
+
+    def counted(layout: Layout, place: TextPlace) -> int:
+        looks.append(place)
+        return row_of(layout, place)
+
+    async def scene(me: Driver) -> None:
+        await me.press("G", "f")
+        monkeypatch.setattr(Layout, "row_of", counted)
+        await me.type("needle")
+        shown = await me.press("enter")
+        assert "match 1,9" in shown and len(looks) < 20
+
+    play(write_run(tmp_path / "run", {0: [row(0, response=text)]}), tmp_path, scene)
+
+
+def test_the_row_of_a_place_is_where_its_text_is() -> None:
+    margin: list[Line] = [[("role", PLAIN)], [("fact", PLAIN)]]
+    blocks = [TextBlock("response", margin, text) for text in ("", "one two three " * 40, "short", "\n\nx\n")]
+    for width in (30, 120):
+        layout = Layout(blocks, width)
+        for number, block in enumerate(blocks):
+            for at in range(len(block.text)):
+                row = layout.rows[layout.row_of(TextPlace(number, at, at + 1))]
+                assert row.block == number and row.nth >= 0 and row.start <= at <= row.stop
+
+
+def test_a_walk_says_how_far_it_has_come_and_stops(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    async def scene(me: Driver) -> None:
+        monkeypatch.setattr(me.rollouts, "tell", lambda words, **_: said.append(words))
+        await me.press("f")
+        await me.type("nowhere to be seen")
+        await me.press("enter")
+        assert any("searched" in words and "Esc: stop" in words for words in said)
+        assert any("every field of step 0, sample 1 …" in words for words in said)
+        assert said[-1].startswith("No further sample")
 
     play(run, tmp_path, scene)
 

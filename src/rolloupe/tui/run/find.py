@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query.search import Pattern, Search, TextQuery
+from rolloupe.query.search import Hit, Pattern, Search, TextQuery
 from rolloupe.tui.run.place import ListPlace
-from rolloupe.tui.run.session import Session
+from rolloupe.tui.run.session import PAGE, Session
 from rolloupe.tui.views.blocks import TextBlock
 from rolloupe.tui.views.layout import TextPlace
 
@@ -87,7 +87,6 @@ class Walk:
             yield found
         steps = self._session.steps(place.split)
         for step in [one for one in steps if one > place.step] + [one for one in steps if one < place.step]:
-            self._tell(f"looking further: every field of step {step} …")
             there = replace(place, step=step)
             samples = range(self._session.page(there, 0).total)
             yield from (one for one in self._in_list(there, samples) if one.key not in seen)
@@ -98,6 +97,8 @@ class Walk:
         for number in numbers:
             if self._stopped():
                 return
+            if number % PAGE == 0:
+                self._tell(f"looking further: every field of step {place.step}, sample {number + 1:,} …")
             page = self._session.page(place, number)
             nth = number - page.offset
             if nth < len(page.samples) and self._has_it(page.samples[nth].key):
@@ -111,9 +112,15 @@ class Walk:
                 self._session.run, TextQuery(text=self._text), one, oldest_first=True, transcripts=0,
                 stopped=self._is_stopped,
             )  # fmt: skip
-            for hit in (hit for found in search for hit in found.hits):
+            for hit in self._hits(search):
                 if self._has_it(hit.sample.key):
                     yield FoundSample(replace(self._place, step=hit.sample.key.step), hit.sample.key)
+
+    def _hits(self, search: Search) -> Iterator[Hit]:
+        for found in search:
+            progress = found.progress
+            self._tell(f"looking further: searched {progress.samples:,} of {progress.known_samples:,} samples …")
+            yield from found.hits
 
     def _is_stopped(self) -> bool:
         return self._stopped()

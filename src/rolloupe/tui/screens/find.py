@@ -1,5 +1,6 @@
 """`f`: find in the sample on the screen; Enter goes to the next match, through the sample, the step and the run."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ class Finder:
         self.current = -1
         self._is_looking: Callable[[], bool] = lambda: False
         self._walk: Walk | None = None
+        self._news = ""
+        """Where the walk led, for the first match there."""
         self._reached: SampleKey | None = None
         """Where the walk is."""
 
@@ -51,19 +54,20 @@ class Finder:
             self.text, self.found = "", NOWHERE
             self._screen.tell(str(error), is_alarm=True)
             return
-        self._go_to(0 if from_top else self._first_in_view())
+        news, self._news = self._news, ""
+        self._go_to(0 if from_top else self._first_in_view(), news)
 
     def _first_in_view(self) -> int:
-        reader = self._screen.reader
-        top = reader.scroll_offset.y
-        rows = (n for n, place in enumerate(self.found.places) if reader.layout_.row_of(place) >= top)
-        return next(rows, 0)
+        reader, places = self._screen.reader, self.found.places
+        first = bisect_left(places, reader.scroll_offset.y, key=reader.layout_.row_of)
+        return first if first < len(places) else 0
 
-    def _go_to(self, number: int) -> None:
+    def _go_to(self, number: int, news: str = "") -> None:
         self.current = number
         self._screen.reader.mark(self.found.places, number)
         if self.found.places:
-            self._screen.tell(f"match {number + 1:,} of {self.found.total} in this sample · Enter: next · Esc: clear")
+            match = f"match {number + 1:,} of {self.found.total} in this sample"
+            self._screen.tell(f"{news}{match} · Enter: next · Esc: clear")
 
     def _further(self) -> None:
         """Look for the next sample with a match, if nobody looks yet; who moved since the last one begins there."""
@@ -78,14 +82,14 @@ class Finder:
 
     def _look(self, walk: Walk) -> None:
         screen, questions = self._screen, self._screen.questions
-        screen.tell(f"matches here: {self.found.total}; looking further …")
+        screen.tell(f"matches here: {self.found.total}; looking further … · Esc: stop")
         asked = questions.number("find") + 1
 
         def is_stopped() -> bool:
             return not questions.is_newest("find", asked)
 
         def tell(progress: str) -> None:
-            screen.app.call_later(lambda: None if is_stopped() else screen.tell(progress))
+            screen.app.call_later(lambda: None if is_stopped() else screen.tell(f"{progress} · Esc: stop"))
 
         walk.is_on = True
         self._is_looking = lambda: walk.is_on and not is_stopped()
@@ -97,10 +101,11 @@ class Finder:
             screen.tell(f"No further sample of {screen.place.split} shows {self.text!r}.")
             return
         self._walk, self._reached = walk, found.key
+        self._news = f"found in step {found.place.step} · " if found.place.step != screen.place.step else ""
         screen.go(found.place, 0, found.key)
 
     def clear(self) -> None:
         """Forget what was found."""
         self._screen.questions.forget("find")
-        self.text, self.found, self.current, self._walk = "", NOWHERE, -1, None
+        self.text, self.found, self.current, self._walk, self._news = "", NOWHERE, -1, None, ""
         self._screen.reader.mark([])

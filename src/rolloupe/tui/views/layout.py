@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import islice, pairwise, takewhile
+from operator import attrgetter
 from typing import NamedTuple
 
 from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Ink, Line, cut, joined, padded
@@ -45,6 +46,8 @@ class Layout:
         self.is_table = is_table
         self._margin = min(TABLE_MARGIN, width // 3) if is_table else MARGIN if width >= WIDE else 0
         self.rows: list[Row] = []
+        self._texts: list[range] = []
+        """The rows with the text of each block."""
         for number in range(len(blocks)):
             self._add(number)
 
@@ -58,6 +61,7 @@ class Layout:
         lines = [Row(number, nth, *place) for nth, place in enumerate(wrapped(block.text, room))]
         missing = len(block.margin) - len(lines) if self._margin and not block.is_row else 0
         end = len(block.text)
+        self._texts.append(range(len(self.rows), len(self.rows) + len(lines)))
         self.rows += lines + [Row(number, len(lines) + nth, end, end) for nth in range(missing)]
 
     def __len__(self) -> int:
@@ -81,9 +85,8 @@ class Layout:
 
     def row_of(self, place: TextPlace) -> int:
         """Return the line on which a place begins."""
-        lines = [nth for nth, row in enumerate(self.rows) if row.block == place.block and row.nth >= 0]
-        starts = [self.rows[nth].start for nth in lines]
-        return lines[max(0, bisect_right(starts, place.start) - 1)] if lines else 0
+        rows = self._texts[place.block]
+        return max(rows.start, bisect_right(self.rows, place.start, rows.start, rows.stop, key=attrgetter("start")) - 1)
 
     def first_row(self, field: str) -> int | None:
         """Return the first line of the blocks of a field."""
