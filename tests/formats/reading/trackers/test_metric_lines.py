@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rolloupe.formats.reading.trackers.metric_lines as reading
 from rolloupe.formats.native import step_metrics
+from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.trackers.metric_lines import lines_so_far, metrics_of
 from rolloupe.formats.reading.trainer_files import merged_metrics, records
 from rolloupe.model import Location
@@ -70,11 +71,10 @@ def test_only_appended_lines_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
         return [one.values for one in (step_metrics.metrics_in([place]) if is_native else metrics_of(place))]
 
     read: list[bytes] = []
-    parse = reading.parse
 
     def noting(data: bytes) -> Any:
         read.append(data)
-        return parse(data)
+        return jsonl.parse(data)
 
     monkeypatch.setattr(reading, "parse", noting)
     path.write_bytes(b"".join(map(row, range(5))))
