@@ -7,7 +7,7 @@
  */
 
 import { count, finite, score } from "../../../lib/numbers/numbers";
-import { bandOf, type Bounds, type Curve, hasRaw } from "../curvesOf";
+import { bandOf, type Bounds, type Curve, hasRaw, NO_BOUNDS } from "../curvesOf";
 
 /** In a smaller part of the height, the rest is flat. */
 const FLAT = 1 / 3;
@@ -28,7 +28,8 @@ interface Point {
 }
 
 interface Strip {
-  points: Point[];
+  /** The range of the points without far ones. */
+  rest: Ends | null;
   /** The firm line. */
   line: Ends | null;
   /** Everything that is drawn. */
@@ -41,7 +42,7 @@ export function fitOf(curve: Curve, others: readonly (Curve | null)[], bounds: B
     one === null ? [] : [stripOf(one, i === 0, others, bounds, isLog)],
   );
   const whole = union(strips.map((one) => one.whole));
-  const rest = union(strips.map(restOf));
+  const rest = union(strips.map((one) => one.rest));
   if (whole === null || rest === null || height(rest) === 0 || height(rest) > FLAT * height(whole)) return null;
   const lines = union([rest, ...strips.map(({ line }) => line)]) ?? rest;
   const [low, high] = height(rest) < FLAT * height(lines) ? rest : lines;
@@ -55,10 +56,42 @@ function stripOf(
   bounds: Bounds,
   isLog: boolean,
 ): Strip {
-  const points = pointsOf(curve, isFirst || curve.hasBand === true, bounds, isLog);
-  const line = union(curve.smooth.map((mean) => apiece(scaled(finite(mean), isLog))));
-  const rows = isFirst || hasRaw(others) || curve.hasBand === true ? points.map(({ row }) => row) : [];
-  return { points, line, whole: union([line, ...rows]) };
+  const withBand = isFirst || curve.hasBand === true;
+  const { points, rest } = withBand ? measured(pointsOf(curve, true, bounds, isLog)) : unbanded(curve, isLog);
+  const line = lineOf(curve, isLog);
+  const rows = withBand || hasRaw(others) ? points.map(({ row }) => row) : [];
+  return { line, rest, whole: union([line, ...rows]) };
+}
+
+/** The points of a curve, and their range without far ones. */
+interface Measured {
+  points: Point[];
+  rest: Ends | null;
+}
+
+const measured = (points: Point[]): Measured => ({ points, rest: restOf(points) });
+
+/** What is known of values without a band: they stay while a person moves the slider of the average. */
+const known = [new WeakMap<Curve["mean"], Measured>(), new WeakMap<Curve["mean"], Measured>()] as const;
+
+function unbanded(curve: Curve, isLog: boolean): Measured {
+  const of = known[isLog ? 1 : 0];
+  const before = of.get(curve.mean);
+  if (before !== undefined) return before;
+  const found = measured(pointsOf(curve, false, NO_BOUNDS, isLog));
+  of.set(curve.mean, found);
+  return found;
+}
+
+function lineOf({ smooth }: Curve, isLog: boolean): Ends | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const mean of smooth) {
+    const value = scaled(finite(mean), isLog);
+    if (value === null) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low > high ? null : [low, high];
 }
 
 function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolean): Point[] {
@@ -73,7 +106,7 @@ function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolea
 }
 
 /** The range of a curve without the far points that it may lack. */
-function restOf({ points }: Strip): Ends | null {
+function restOf(points: readonly Point[]): Ends | null {
   const rows = points.map(({ row }) => row);
   const whole = union(rows);
   const last = rows.at(-1);
@@ -115,7 +148,8 @@ export function beyondOf(
 ): Beyond[] {
   const all = [curve, ...others].flatMap((one, i) => {
     if (one === null) return [];
-    const points = pointsOf(one, i === 0 || one.hasBand === true, bounds, false);
+    const hasBand = i === 0 || one.hasBand === true;
+    const points = hasBand ? pointsOf(one, true, bounds, false) : unbanded(one, false).points;
     return points.map(({ x, value, row }) => ({ x, value, row, curve: i }));
   });
   return [true, false].flatMap((isAbove) => {
@@ -134,8 +168,6 @@ export function wordsOf({ isAbove, points, bands, to }: Beyond): string {
   const what = [...(points > 0 ? [count(points, "point")] : []), ...(bands > 0 ? [count(bands, "band")] : [])];
   return `${what.join(", ")} ${isAbove ? "above" : "below"}${points + bands === 1 ? ":" : ", to"} ${score(to)}`;
 }
-
-const apiece = (value: number | null): Ends | null => (value === null ? null : [value, value]);
 
 function scaled(value: number | null, isLog: boolean): number | null {
   if (!isLog || value === null) return value;
