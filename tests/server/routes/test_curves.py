@@ -217,6 +217,17 @@ def test_the_columns_of_a_curve_as_csv_say_what_they_are(tmp_path: Path) -> None
         assert [*row] == ["lr", "step", "value", "std", "min", "max"] and row["min"] == row["max"] == "0.5"
 
 
+def test_a_file_with_other_letters_than_ascii_begins_with_a_mark_for_spreadsheets(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.metrics(0, {"größe": 1.0, "kl": 2.0})
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app, runs = served(library), [library.runs[0].id]
+        for names, start in ((("größe", "kl"), "\ufeffstep,größe"), (("kl",), "step,value")):
+            asked = {"runs": runs, "curves": [curve("trainer", name) for name in names]}
+            reply = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked))}")
+            assert reply.body.decode().startswith(start)
+
+
 def test_alarms_are_looked_for_once_while_a_run_stays_as_it_is(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"/api/runs/{run_id(app)}/alarms"
     first = get(app, address).json

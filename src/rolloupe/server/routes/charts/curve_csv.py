@@ -58,6 +58,10 @@ def _name(of: CurveQuery) -> str:
     return f"{name} {of.stat}" if of.stat not in ("", STATS[of.kind][0]) else name
 
 
+MARK = "\ufeff".encode()
+"""Without it, spreadsheets misread UTF-8; plain names need none, and other programs take it for part of a name."""
+
+
 def _found(
     runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: wire.CurvesRequest, *, is_only: bool
 ) -> list[Curve | None]:
@@ -87,7 +91,9 @@ def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[byte
             for row in zip(*(table.get(name, absent) for name in names), strict=True):
                 yield [run, *row] if has_runs else list(row)
 
-    return export.csv_lines([title, *names] if has_runs else names, rows())
+    if not "".join([*names, *(run for run, _ in tables)]).isascii():
+        yield MARK
+    yield from export.csv_lines([title, *names] if has_runs else names, rows())
 
 
 def _table(curves: Sequence[Curve | None], *, is_group: bool) -> Table:
