@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
-from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.figures import brief, listed
 from rolloupe.tui.run import find
 from rolloupe.tui.run.find import places_in
 from rolloupe.tui.views.blocks import TextBlock, as_text
@@ -34,6 +34,12 @@ def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
     assert thinned(values, 24) == sorted(thinned(values, 24)) == thinned(values, 25)
     assert thinned([1.0, None, 2.0], 24) == [0, 1, 2] and sparkline([1.0, None, 2.0], 24) == "▁·█"
     assert thinned([None] * 9, 4) == [0, 0, 4, 4] and thinned([], 4) == []
+
+
+def test_of_a_long_list_the_limit_is_named() -> None:
+    assert [listed(300, number, "sample") for number in (1, 300, 2000)] == [
+        "1 sample", "300 samples", "first 300 of 2,000 samples",
+    ]  # fmt: skip
 
 
 def test_the_height_of_a_block_is_a_share_of_a_whole() -> None:

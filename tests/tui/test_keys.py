@@ -215,6 +215,19 @@ def test_finding(run: Path, tmp_path: Path) -> None:
     play(run, tmp_path, scene)
 
 
+def test_the_foot_follows_the_size_of_the_window(tmp_path: Path) -> None:
+    text = "\n".join(f"line {n}" for n in range(20))
+
+    async def scene(me: Driver) -> None:
+        assert "%" not in me.lines[-1], "all of the text is in view"
+        for lines, has_more in ((20, True), (36, False)):
+            await me.pilot.resize_terminal(WIDE[0], lines)
+            await me.settle()
+            assert ("0 %" in me.lines[-1]) == has_more
+
+    play(write_run(tmp_path / "run", {0: [row(0, response=text)]}), tmp_path, scene)
+
+
 def test_a_find_far_down_looks_at_few_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(f"needle {n}" for n in range(2000))
     looks: list[TextPlace] = []

@@ -33,6 +33,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(most: int, number: int, noun: str) -> str:
+    """Return a number of things of which at most some are listed: `first 300 of 2,000 samples`."""
+    return f"first {most:,} of {count(number, noun)}" if number > most else count(number, noun)
+
+
 def exact(value: float | str | None) -> str:
     """Return a value as exactly as a person may want it."""
     if isinstance(value, str):

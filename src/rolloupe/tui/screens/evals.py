@@ -9,7 +9,7 @@ from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import EvalSummary, Grid
 from rolloupe.tui.draw.braille import BLOCKS, block_of, sparkline
-from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.figures import brief, count, listed
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
 from rolloupe.tui.keys import EVAL_KEYS
 from rolloupe.tui.screens.back import BackScreen
@@ -62,20 +62,28 @@ class EvalsScreen(BackScreen[SampleKey]):
     def _title(self, width: int) -> list[Line]:
         if self._grid is not None:
             counts: list[Line] = [
-                [(f" {name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items()
+                [(f" {name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items() if number
             ]
-            title = [[(" ", PLAIN), safe(self._split, STRONG)], [(count(self._grid.total, "prompt"), DIM)]]
+            title = [
+                [(" ", PLAIN), safe(self._split, STRONG)],
+                [(listed(len(self._grid.prompts), self._grid.total, "prompt"), DIM)],
+            ]
             keys: Line = [("  Enter opens the newest answer, Esc goes back ", DIM)]
-            return [ends(joined(title), keys, width), cut(joined([*counts, self._steps()]), width)]
+            return [ends(joined(title), keys, width), cut(joined([*counts, self._steps(width)]), width)]
         if not self._evals:
             words = " Reading …  " if self._evals is None else " This run has no evaluations.  "
             return [[(words, PLAIN), ("Esc leaves", DIM)]]
         return [[(" Evaluations  ", STRONG), ("Enter shows the prompts of one, Esc leaves", DIM)]]
 
-    def _steps(self) -> Line:
-        """Return which steps the columns are of."""
-        steps = self._grid.steps if self._grid is not None else []
-        return [(f"steps {steps[0]} to {steps[-1]}, the newest at the right", DIM)] if steps else []
+    def _columns(self, width: int) -> range:
+        """Return the numbers of the newest steps, as many as have room."""
+        steps = len(self._grid.steps) if self._grid is not None else 0
+        return range(max(0, steps - max(1, width // 3)), steps)
+
+    def _steps(self, width: int) -> Line:
+        """Return what the blocks show, and of which steps."""
+        steps = [self._grid.steps[n] for n in self._columns(width)] if self._grid is not None else []
+        return [(f"share correct at steps {brief(steps[0])} to {brief(steps[-1])}", DIM)] if steps else []
 
     def on_resize(self, event: events.Resize) -> None:
         """Give a row two lines where one is too short."""
@@ -96,9 +104,7 @@ class EvalsScreen(BackScreen[SampleKey]):
     def _prompt_row(self, number: int, width: int) -> list[Line]:
         assert self._grid is not None
         one = self._grid.prompts[number]
-        steps = len(self._grid.steps)
-        shown = range(max(0, steps - max(1, width // 3)), steps)
-        cells: Line = [_cell(one.n[step], one.c[step]) for step in shown]
+        cells: Line = [_cell(one.n[step], one.c[step]) for step in self._columns(width)]
         verdict = padded([(" ", PLAIN), (one.verdict, DIM)], 9)
         return [ends([*verdict, safe(" ".join(one.prompt.split()))], [(" ", PLAIN), *cells, (" ", PLAIN)], width)]
 

@@ -85,7 +85,7 @@ class Rollouts(Actions, Screen[None]):
             yield Side(self.fields, self._want_page)
             with Vertical(id="main"):
                 yield LineBar("head", self._sample_lines, "surface-page")
-                yield TextPane("reader")
+                yield TextPane("reader", self._draw_foot)
         yield Asker()
         yield LineBar("foot", lambda width: [foot_line(self.message, self.is_alarm, self._share, width)])
 

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, TextQuery
-from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.figures import brief, listed
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
 from rolloupe.tui.keys import SEARCH_KEYS
 from rolloupe.tui.screens.back import BackScreen
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BEFORE = 60
 """Letters before a match."""
-MOST = 1000
+MOST = 300
 """Hits that are listed; all are counted."""
 
 
@@ -68,7 +68,7 @@ class SearchScreen(BackScreen[Hit]):
         if self._progress is None:
             return [cut(title, width)]
         progress = self._progress.progress
-        found = count(progress.found, "sample")
+        found = listed(MOST, progress.found, "sample")
         how_far = "" if progress.is_over else f"  searched {progress.samples:,} of {progress.known_samples:,}"
         notes = [safe(note, DIM) for note in progress.notes[:1]]
         return [cut(joined([title, [(found + how_far, QUIET)], [("Enter opens, Esc leaves", DIM)], notes]), width)]

@@ -1,6 +1,6 @@
 """The pane in which a person reads: blocks of text in lines, with the places that a search found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 
@@ -11,10 +11,11 @@ from rolloupe.tui.widgets.lines import LinePane
 
 
 class TextPane(LinePane):
-    """A text of any length."""
+    """A text of any length. Calls `resized` when its window has another size."""
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, resized: Callable[[], None]) -> None:
         super().__init__(id=id)
+        self._resized = resized
         self.blocks: Sequence[TextBlock] = ()
         self._is_table = False
         self._layout: Layout | None = None
@@ -53,6 +54,7 @@ class TextPane(LinePane):
     def on_resize(self, _: events.Resize) -> None:
         """Break the lines again."""
         self.changed()
+        self._resized()
 
     def on_key(self, event: events.Key) -> None:
         """Scroll by the arrows."""
