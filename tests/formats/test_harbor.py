@@ -86,10 +86,37 @@ def test_a_trial_without_a_trajectory_is_a_sample_of_its_result(tmp_path: Path) 
     put(folder / "t__2" / "result.json", failed | {"verifier_result": {"rewards": {"reward": 0.25}}})
     run = only_run(folder)
     (found,) = [one for one in samples(run) if one.row.index == "t__2"]
-    assert run.reason == "3 trajectories in ATIF, the format of Harbor; 1 trial has a result alone"
+    assert run.reason == "3 trajectories in ATIF, the format of Harbor; 1 trial has results without one"
     assert (found.row.group, found.row.reward, found.row.status, found.row.response) == ("t", 0.25, "error", "")
     assert found.extra["exception_info"] == {"exception_type": "OSError"} and len(rows(run)) == 4
     assert [row.status for row in rows(only_run(folder / "t__2"))] == ["error"]
+
+
+def test_a_step_without_a_trajectory_is_a_sample_of_its_result(tmp_path: Path) -> None:
+    trial = tmp_path / "job" / "trial"
+    put(tmp_path / "job" / "config.json", {"job_name": "job"})
+    put(trial / "steps/build/agent/trajectory.json", document(said("one")))
+    (trial / "steps/test/agent").mkdir(parents=True)
+    failed = {"step_name": "test", "exception_info": {"exception_type": "AgentTimeoutError"}}
+    steps = [{"step_name": "build", "verifier_result": {"rewards": {"reward": 1}}}, failed]
+    put(trial / "result.json", {"task_name": "t", "trial_name": "trial", "step_results": steps})
+    for folder, name in ((tmp_path / "job", "trial:{}"), (trial, "{}")):
+        run = only_run(folder)
+        found = samples(run)
+        assert [(one.row.group, one.row.index, one.row.reward, one.row.status) for one in found] == [
+            ("t:build", name.format("build"), 1.0, "completed"), ("t:test", name.format("test"), None, "truncated"),
+        ]  # fmt: skip
+        assert found[1].extra == {"exception_info": {"exception_type": "AgentTimeoutError"}}
+        assert run.reason.endswith("1 trial has results without one")
+    before = by_name("harbor").sources(run)
+    put(trial / "steps/test/agent/trajectory.json", document(said("late")))
+    assert [one.name for one in by_name("harbor").sources(run)] == [
+        "steps/build/agent/trajectory.json", "steps/test/agent/trajectory.json"
+    ]  # fmt: skip
+    assert [(row.index, row.response) for row in rows(run)] == [("build", "one"), ("test", "late")]
+    (trial / "steps/build/agent/trajectory.json").unlink()
+    assert before[-1] not in by_name("harbor").sources(run)
+    assert [(row.index, row.response) for row in rows(run)] == [("test", "late"), ("build", "")]
 
 
 def test_a_reward_that_comes_later_counts(tmp_path: Path) -> None:

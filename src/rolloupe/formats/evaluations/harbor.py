@@ -48,10 +48,10 @@ class Harbor(NumberedFormat):
     suffixes = (".json",)
     takes_single_files = True
     series_in_samples = True
-    placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result"))
+    placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result", "_step"))
     recognises = (
         "JSON documents whose `schema_version` begins with `ATIF-`, alone, in a folder, or in Harbor's trials; of a "
-        "trial without any, its `result.json` with `task_name` and `trial_name`."
+        "trial or a step without any, the trial's `result.json` with `task_name` and `trial_name`."
     )
     layout = (
         "`jobs/{job}/{trial}/agent/trajectory.json` with `result.json` in the trial, and "
@@ -106,7 +106,7 @@ class Harbor(NumberedFormat):
         return [
             Source(
                 path=one.path, name=os.path.relpath(one.path, run.root), root=one.root, split="eval/harbor",
-                depends=" ".join([_state(_trial_file(one, RESULT)), *map(_state, _following(one, beside))]).strip(),
+                depends=_depends(one, beside),
             )
             for one in listed
         ]  # fmt: skip
@@ -114,8 +114,10 @@ class Harbor(NumberedFormat):
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`: a document is one trajectory."""
         if _is_result(location):
-            found = read_json(location)
-            yield 0, {"steps": [], "_result": found if isinstance(found, dict) else {}}
+            result = _result(location)
+            lost = _lost_steps(location, result)
+            for number, name in enumerate(lost):
+                yield number, {"steps": [], "_result": result, "_step": name}
             return
         found = _document(location)
         documents, seen = [found], {os.path.basename(location.path)}
@@ -131,16 +133,16 @@ class Harbor(NumberedFormat):
         steps = [step for one in documents for step in one["steps"]]
         listed = (one.get("subagent_trajectories") for one in documents)
         subagents = [sub for some in listed if isinstance(some, list) for sub in some]
-        result = read_json(_trial_file(location, RESULT))
         yield 0, documents[-1] | {
-            "steps": steps, "subagent_trajectories": subagents, "_result": result if isinstance(result, dict) else {},
+            "steps": steps, "subagent_trajectories": subagents, "_result": _result(_trial_file(location, RESULT)),
+            "_step": _step_name(location.path),
         }  # fmt: skip
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
         asked, answered = _parted(record)
         result, totals = record["_result"], record.get("final_metrics")
-        of_step = _step_of(source, result)
+        of_step = _step_of(record["_step"], result)
         reward = fields.reward(_inner(of_step, "verifier_result").get("rewards"))
         status, status_raw = _status(of_step, has_reward=reward.value is not None)
         prompt = fields.joined(asked)
@@ -151,8 +153,8 @@ class Harbor(NumberedFormat):
         return SampleRow(
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=_group(source, result) or fields.digest(prompt),
-            index=_index(source),
+            group=_group(record["_step"], result) or fields.digest(prompt),
+            index=_index(source, record["_step"]),
             ordinal=start,
             start=start,
             length=length,
@@ -181,7 +183,8 @@ class Harbor(NumberedFormat):
         asked, answered = _parted(record)
         sample = fields.sample_of(row, locator, asked, answered)
         rest = {key: value for key, value in record.items() if key not in self.placed}
-        rest |= {key: value for key, value in record["_result"].items() if key in _SHOWN}
+        of_step = _step_of(record["_step"], record["_result"])
+        rest |= {key: value for key, value in of_step.items() if key in _SHOWN}
         sample.extra = {key: fields.showable(value) for key, value in rest.items()}
         if name := fields.name(record.get(_GOES_ON)):
             sample.notes = [f"the trajectory goes on in {name}, which is not read: open the folder of the trial"]
@@ -223,7 +226,7 @@ def _reason(places: list[Location]) -> str:
     alone = sum(map(_is_result, places))
     count = "one trajectory" if len(places) - alone == 1 else f"{len(places) - alone} trajectories"
     reason = f"{count} in ATIF, the format of Harbor"
-    return f"{reason}; {alone} trial{'s have' if alone > 1 else ' has'} a result alone" if alone else reason
+    return f"{reason}; {alone} trial{'s have' if alone > 1 else ' has'} results without one" if alone else reason
 
 
 def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
@@ -233,13 +236,31 @@ def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
 
 
 def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
-    """The trajectories of a trial; of one that failed before it wrote any, its result."""
+    """The trajectories of a trial, and its result if the trial or one of its steps failed before it wrote any."""
     below = {one.name for one in folders(str(folder), links)}
     agents = [folder / AGENT] if AGENT in below else []
     if STEPS in below:
         agents += [Path(one.path) / AGENT for one in folders(str(folder / STEPS), links)]
     found = [one for agent in agents for one in files(str(agent), links, (FIRST,)) if one.name == FIRST]
-    return found or [one for one in files(str(folder), links, (RESULT,)) if _is_result(one.location)]
+    results = [one for one in files(str(folder), links, (RESULT,)) if _is_result(one.location)]
+    if found and STEPS in below:
+        results = [one for one in results if _lost_steps(one.location, _result(one.location))]
+    return found + results if not found or STEPS in below else found
+
+
+def _result(place: Location | None) -> Record:
+    found = read_json(place)
+    return found if isinstance(found, dict) else {}
+
+
+def _lost_steps(place: Location, result: Record) -> list[str]:
+    """The steps in a trial's result that left no trajectory; of a trial without steps and trajectories `""`."""
+    folder = os.path.dirname(place.path)
+    below = {one.name for one in folders(folder, place.root)}
+    steps = [one.path for one in folders(os.path.join(folder, STEPS), place.root)] if STEPS in below else []
+    written = {os.path.basename(one) for one in steps if file_of(os.path.join(one, AGENT), FIRST, place.root)}
+    named = [one["step_name"] for one in _step_results(result)]
+    return [one for one in named if one not in written] if named or written else [""]
 
 
 def _trial_file(place: Location, name: str) -> Location | None:
@@ -265,6 +286,13 @@ def _following(place: Location, beside: dict[str, list[Location]]) -> list[Locat
     return [one for one in beside[folder] if os.path.basename(one.path).startswith(begin)]
 
 
+def _depends(place: Location, beside: dict[str, list[Location]]) -> str:
+    """What else the rows of a document say, for they are read again when it changes."""
+    if _is_result(place):
+        return " ".join(_lost_steps(place, _result(place)))
+    return " ".join([_state(_trial_file(place, RESULT)), *map(_state, _following(place, beside))]).strip()
+
+
 def _state(place: Location | None) -> str:
     if place is None:
         return ""
@@ -288,37 +316,43 @@ def _inner(record: Record, key: str) -> Record:
     return found if isinstance(found, dict) else {}
 
 
-def _index(source: Source) -> str:
+def _index(source: Source, step: str) -> str:
     """The trial and its step; of a document that lies elsewhere its name."""
     places = source.name.split("/")
+    if places == [RESULT]:
+        return step or RESULT
     if len(places) == 1:
         return places[0]
     kept = [one for one in places[:-1] if one not in (AGENT, STEPS)]
+    if step and places[-1] == RESULT:
+        kept.append(step)
     return ":".join(kept) or source.name
 
 
-def _step_name(source: Source) -> str:
+def _step_name(path: str) -> str:
     """The step of a trial of several that a document is of."""
-    places = source.name.split("/")
-    return places[places.index(STEPS) + 1] if STEPS in places[:-1] else ""
+    places = path.split(os.sep)
+    return places[-3] if places[-4:-3] == [STEPS] and places[-2] == AGENT else ""
 
 
-def _group(source: Source, result: Record) -> str | None:
+def _group(step: str, result: Record) -> str | None:
     task = fields.name(result.get("task_name"))
-    return task and ":".join(filter(None, (task, _step_name(source))))
+    return task and ":".join(filter(None, (task, step)))
 
 
-def _step_of(source: Source, result: Record) -> Record:
-    """What the result says about the step of a document; of a trial of one step all of it."""
-    name, steps = _step_name(source), result.get("step_results")
-    if not name:
+def _step_of(step: str, result: Record) -> Record:
+    """What the result says about a step; of a trial of one step all of it."""
+    if not step:
         return result
-    named = (
-        (one for one in steps if isinstance(one, dict) and one.get("step_name") == name)
-        if isinstance(steps, list)
-        else ()
-    )
-    return next(iter(named), {"exception_info": result.get("exception_info")})
+    named = (one for one in _step_results(result) if one["step_name"] == step)
+    return next(named, {"exception_info": result.get("exception_info")})
+
+
+def _step_results(result: Record) -> list[Record]:
+    """What the result says about its steps, those with a name."""
+    found = result.get("step_results")
+    listed = found if isinstance(found, list) else []
+    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("step_name"), str)]
 
 
 def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
