@@ -130,3 +130,13 @@ def test_matches_of_an_expression_are_masked(tmp_path: Path) -> None:
     assert "*×3look*" in masked.out and pad not in masked.out
     assert "× 3" in rolloupe("show", run, "train/0/0/0").out
     assert rolloupe("show", run, "train/0/0/0", "--mask-str", "(").code == 2
+
+
+def test_the_place_of_a_sample_is_its_bytes_or_its_number(demo_runs: Path) -> None:
+    def place(path: Path) -> str:
+        (line, *_) = rolloupe("query", path, "--json", "--limit", "1").lines
+        shown = rolloupe("show", path, line["id"]).out.splitlines()
+        return next(text.split(maxsplit=1)[1] for text in shown if text.startswith("source"))
+
+    assert place(Path("tests/data/harbor/harbor-atif.json")) == "harbor-atif.json, record 0"
+    assert ".jsonl, bytes 0 to " in place(demo_runs / "relax")

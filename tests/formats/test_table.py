@@ -37,6 +37,7 @@ NOT_READ = {
     "toy_metadata.jsonl": "open-instruct",
     "log.eval": "Inspect",
     "placeholders.jsonl": "NeMo-Gym",
+    "copies.jsonl": "PROJECT.db",
     "a.db-wal": "SQLite",
 }
 
@@ -92,6 +93,7 @@ def test_what_is_not_read_names_the_framework(tmp_path: Path, name: str, framewo
     rows: dict[str, dict[str, Any]] = {
         "rlviz.ndjson": {"record_type": "run", "id": "r", "started_at": "2026-05-24"},
         "aggregated_results.jsonl": {"eval/all/avg_score": 1.0, "eval/all/pass_at_4": 1.0},
+        "copies.jsonl": {"type": "session", "harness": "trackio", "trackio": {}},
         "toy_metadata.jsonl": {"run_name": "a", "git_commit": "b", "model_name": "c", "timestamp": "d"},
     }
     write(path, rows.get(name, {}))

@@ -14,7 +14,7 @@ from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
 
-_NO_FORMAT = "no format of this version reads them"
+_NO_FORMAT = "no format of this version reads them. Next: write their samples as JSON lines, as docs/recording.md shows"
 _NEVER = (
     "Rolloupe never unpickles what a run contains, as that can run any code. Next: have the trainer write JSON lines"
 )
@@ -55,6 +55,10 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("responses_create_params", "inputs of NeMo-Gym: prompts without responses, which are no samples"),
         ("run_name git_commit model_name timestamp", "metadata of open-instruct: read with its rollouts"),
         ("eval/all/avg_score", "metrics of SkyRL: read with its evaluations"),
+        (
+            "harness trackio",
+            "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",
+        ),
         ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
     )
 )

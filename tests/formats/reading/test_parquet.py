@@ -18,7 +18,7 @@ from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.formats.testing import FormatContract
 from rolloupe.index.segments.grid import GRID_BYTES
 from rolloupe.index.segments.segment import read_meta
-from rolloupe.model import Problem, SampleRow
+from rolloupe.model import Location, Problem, SampleRow
 from tests.formats.packages import install, on_path
 from tests.formats.support import items, load, only_run, rows
 
@@ -176,6 +176,20 @@ def test_a_file_with_more_rows_than_bytes_is_not_read(tmp_path: Path, monkeypatc
     monkeypatch.setattr(parquet, "FREE_ROWS", count)
     parquet._groups.cache_clear()
     assert len(rows(run)) == count
+
+
+def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
+    def most_rows(*texts: str, **how: Any) -> int:
+        file = tmp_path / "some.parquet"
+        pq.write_table(pa.table({"ask": list(texts)}), file, **how)
+        place = Location(str(file), str(file))
+        (group,) = parquet._groups(place, parquet._stamp(place))
+        return max(int(batch.num_rows) for batch in parquet._batches(place, group))
+
+    small = ("a",) * 600
+    assert most_rows(*small) == parquet.BATCH_ROWS
+    for how in ({}, {"use_dictionary": False}):  # later rows are much larger than the first
+        assert most_rows(*small, *(str(number) * 2**20 for number in range(8)), **how) == parquet.FEW_ROWS
 
 
 def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:

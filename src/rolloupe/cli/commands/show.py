@@ -174,7 +174,8 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
         yield name, fact if isinstance(fact, str) else number(fact)
     if sample.series:
         yield "token series", ", ".join(f"{series.name} ({len(series.values)})" for series in sample.series)
-    yield "source", f"{where.source}, bytes {where.start} to {where.start + where.length}"
+    place = f"bytes {where.start} to {where.start + where.length}" if where.length else f"record {where.start}"
+    yield "source", f"{where.source}, {place}"
 
 
 def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]":

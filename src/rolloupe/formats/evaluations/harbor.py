@@ -115,9 +115,8 @@ class Harbor(NumberedFormat):
         """See `NumberedFormat`: a document is one trajectory."""
         if _is_result(location):
             result = _result(location)
-            lost = _lost_steps(location, result)
-            for number, name in enumerate(lost):
-                yield number, {"steps": [], "_result": result, "_step": name}
+            for number, step in enumerate(_lost_steps(location, result)):
+                yield number, {"steps": [], "_result": result, "_step": step}
             return
         found = _document(location)
         documents, seen = [found], {os.path.basename(location.path)}

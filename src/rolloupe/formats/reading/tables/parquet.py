@@ -31,9 +31,11 @@ FREE_ROWS = 2**14
 """A file must pay for its rows: it may have this many, and one more for each byte."""
 
 BATCH_ROWS = 256
-FEW_ROWS = 16
-LARGE_BYTES = 8 * 2**20
-"""If a dictionary may hold values this large, batches are small: each row may repeat the largest."""
+FEW_ROWS = 8
+BATCH_BYTES = 32 * 2**20
+"""How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
+
+LEADING_BYTES = 8 * 2**20
 
 BUFFER_BYTES = 2**20
 FIRST_FILES = 4
@@ -57,7 +59,8 @@ class PlacedGroup(NamedTuple):
     @property
     def batch_rows(self) -> int:
         """Number of rows to decode at a time."""
-        return FEW_ROWS if self.facts.largest_dictionary > LARGE_BYTES else BATCH_ROWS
+        largest = max(self.facts.size_bytes, self.facts.largest_dictionary, 1)
+        return min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
 
 
 class ParquetFormat(RecordFormat):
@@ -187,9 +190,11 @@ def _groups(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:  # noq
     return tuple(found)
 
 
-def _batches(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+def _batches(
+    location: Location, group: PlacedGroup, columns: Sequence[str] | None = None, rows: int = 0
+) -> Iterator[pa.RecordBatch]:
     with open_file(location) as opened, pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        yield from file.iter_batches(group.batch_rows, [group.number], columns, use_threads=False)
+        yield from file.iter_batches(rows or group.batch_rows, [group.number], columns, use_threads=False)
 
 
 @lru_cache(maxsize=KEPT_BATCHES)
@@ -205,7 +210,7 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
     groups = [group for group in _groups(location, stamp) if group.facts.rows]
     if not groups:
         return ()
-    first = next(_batches(location, groups[0])).slice(0, FIRST_ROWS)
+    first = next(_batches(location, groups[0], rows=FIRST_ROWS))
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))
 
 
@@ -226,7 +231,7 @@ def column_types(location: Location) -> dict[str, str]:
 @lru_cache(maxsize=KEPT_FOOTERS)
 def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
     groups = [group for group in _groups(location, stamp) if group.facts.rows]
-    schema = next(_batches(location, groups[0])).schema if groups else pa.schema([])
+    schema = next(_batches(location, groups[0], rows=1)).schema if groups else pa.schema([])
     return {field.name: str(field.type) for field in schema}
 
 
@@ -267,7 +272,11 @@ def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, 
     groups = [group for group in _groups(location, stamp) if group.facts.rows]
     if not groups:
         return ()
-    with open_file(location) as opened, pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        batches = file.iter_batches(groups[0].batch_rows, [groups[0].number], [column], use_threads=False)
-        rows = python_rows(next(batches), lambda _: False)
-        return tuple(fields.digest(fields.joined(record.get(column))) for record in rows)
+    found: list[str] = []
+    left = LEADING_BYTES
+    for batch in _batches(location, groups[0], [column]):
+        found += (fields.digest(fields.joined(record.get(column))) for record in python_rows(batch, lambda _: False))
+        left -= batch.nbytes
+        if len(found) >= BATCH_ROWS or left <= 0:
+            break
+    return tuple(found[:BATCH_ROWS])
