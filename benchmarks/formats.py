@@ -52,10 +52,30 @@ CREATE INDEX idx_traces_search ON traces(search_text);
 
 
 class Times(NamedTuple):
-    """When a reader had its first sample, and the others."""
+    """When a reader had its first sample, and how long the others took: by the clock, and of the process itself."""
 
     first_s: float
     next_s: float
+    first_cpu_s: float
+    next_cpu_s: float
+
+
+class Watch:
+    """Two clocks: that of the wall, and what the processor spent on this process since its start."""
+
+    def __init__(self) -> None:
+        self._began, self._cpu = time.perf_counter(), 0.0
+        self._first: tuple[float, float] = (0, 0)
+
+    def first(self) -> None:
+        """The first sample is there."""
+        self._first = time.perf_counter() - self._began, time.process_time()
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+
+    def others(self) -> Times:
+        """All others are there."""
+        took = time.perf_counter() - self._began, time.process_time() - self._cpu
+        return Times(self._first[0], took[0], self._first[1], took[1])
 
 
 def noise(rng: random.Random) -> str:
@@ -146,7 +166,7 @@ def write_dumps(run: Path) -> None:
 
 def with_rolloupe(run: Path, index: Path, last: int) -> Times:
     """Open a run that was never indexed, show a sample of its last step, then others."""
-    began = time.perf_counter()
+    watch = Watch()
     import rolloupe
 
     with rolloupe.open(run, index_dir=index, wait=False) as runs:
@@ -154,42 +174,41 @@ def with_rolloupe(run: Path, index: Path, last: int) -> Times:
         while not (page := list(one.samples(step=last, limit=NEXT + 1))):
             time.sleep(0.005)
         assert one.sample(page[0].key).response_text
-        first_s = time.perf_counter() - began
+        watch.first()
         while len(page) <= NEXT:
             page = list(one.samples(step=last, limit=NEXT + 1))
-        began = time.perf_counter()
         for item in page[1:]:
             assert one.sample(item.key).response_text
-        return Times(first_s, time.perf_counter() - began)
+        return watch.others()
 
 
 def until_indexed(run: Path, index: Path, _: int) -> Times:
     """Open a run and wait until its numbers are indexed."""
-    began = time.perf_counter()
+    watch = Watch()
     import rolloupe
 
     with rolloupe.open(run, index_dir=index) as runs:
         assert list(runs.only().samples(limit=1))
-        return Times(time.perf_counter() - began, 0)
+        watch.first()
+        return watch.others()
 
 
 def with_pandas(run: Path, _: Path, last: int) -> Times:
     """Read the newest file, and take samples of its last step."""
-    began = time.perf_counter()
+    watch = Watch()
     import pandas as pd
 
     table = pd.read_parquet(max(run.glob("*.parquet")))
     rows = table[table["step"] == last]
     assert rows.iloc[0]["completion"]
-    first_s = time.perf_counter() - began
-    began = time.perf_counter()
+    watch.first()
     assert all(rows.iloc[number]["completion"] for number in range(1, NEXT + 1))
-    return Times(first_s, time.perf_counter() - began)
+    return watch.others()
 
 
 def with_sqlite3(run: Path, _: Path, last: int) -> Times:
     """Ask for the traces of the last step, in the order of rewards as a list of samples has them."""
-    began = time.perf_counter()
+    watch = Watch()
     database = sqlite3.connect(run / "project.db")
     wanted = "SELECT rowid FROM traces WHERE run_id = 'r' AND step = ? ORDER BY json_extract(metadata, '$.reward')"
     numbers = [number for (number,) in database.execute(wanted, (last,))]
@@ -199,26 +218,24 @@ def with_sqlite3(run: Path, _: Path, last: int) -> Times:
         return json.loads(found)[1]["content"]
 
     assert shown(numbers[0])
-    first_s = time.perf_counter() - began
-    began = time.perf_counter()
+    watch.first()
     assert all(map(shown, numbers[1 : NEXT + 1]))
-    return Times(first_s, time.perf_counter() - began)
+    return watch.others()
 
 
 def with_torch(run: Path, _: Path, last: int) -> Times:
     """Load the last dump, and take the same arrays of samples."""
-    began = time.perf_counter()
+    watch = Watch()
     import numpy as np
     import torch
 
     found = torch.load(run / f"rollout_data/{last}.pt", weights_only=True)["samples"]  # noqa: TID251 - what is timed
     keys = ("tokens", "loss_mask", "rollout_log_probs")
     assert all(len(np.asarray(found[0][key])) for key in keys)
-    first_s = time.perf_counter() - began
-    began = time.perf_counter()
+    watch.first()
     for position in range(1, NEXT + 1):
         assert all(len(np.asarray(found[position][key])) for key in keys)
-    return Times(first_s, time.perf_counter() - began)
+    return watch.others()
 
 
 class Shape(NamedTuple):
@@ -276,7 +293,8 @@ def read(name: str, run: Path, index: Path, last: int) -> dict[str, float]:
     memory = Memory()
     memory.start()
     times = READERS[name](run, index, last)
-    return {"first": times.first_s, "next": times.next_s / NEXT, "MiB": memory.look()}
+    first, next_ms = {"first": times.first_s, "cpu": times.first_cpu_s}, 1000 / NEXT
+    return first | {"ms": times.next_s * next_ms, "cpu_ms": times.next_cpu_s * next_ms, "MiB": memory.look()}
 
 
 def measured(shape: str, work: Path, reader: str) -> dict[str, float]:
@@ -312,9 +330,10 @@ def main() -> None:
         found["all indexed"] = [measured(name, given.work, "all indexed")]
         for reader, results in found.items():
             median = {key: statistics.median(one[key] for one in results) for key in results[0]}
+            worst = max(one["first"] for one in results)
             print(
-                f"  {reader:<12} {median['first']:6.2f} s ({max(one['first'] for one in results):.2f})  "
-                f"next {median['next'] * 1000:6.1f} ms  {median['MiB']:.0f} MiB",
+                f"  {reader:<12} first {median['first']:6.2f} s ({worst:.2f}), processor {median['cpu']:5.2f} s  "
+                f"next {median['ms']:6.2f} ms, processor {median['cpu_ms']:6.2f} ms  {median['MiB']:.0f} MiB",
                 flush=True,
             )
 

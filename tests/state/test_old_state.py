@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from msgspec.structs import astuple
 
 import rolloupe
 from rolloupe.errors import NotFound
@@ -21,6 +20,17 @@ from tests.state.old_state import RUNS, digest
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests/data/old_state"
 ADDRESSES = json.loads((OLD / "addresses.json").read_text(encoding="utf-8"))
+
+SKYRL, FILE = "eval/openai_gsm8k", "global_step_{}_evals%2Fopenai_gsm8k"
+GROUPS = {
+    "train/1/eb3bd6ed69db/1:0": "eb3bd6ed69db-0",
+    "train/2/925e99f1946b/2:0": "925e99f1946b-0",
+    "train/2/b65502b86d6b/2:4075": "b65502b86d6b-3206",
+    f"{SKYRL}/1/dc378458b619/{FILE.format(1)}:0": "dc378458b619-0",
+    f"{SKYRL}/3/1a7fa361f98d/{FILE.format(3)}:0": "1a7fa361f98d-0",
+    f"{SKYRL}/3/38392e405995/{FILE.format(3)}:3937": "38392e405995-2253",
+}
+"""The groups that are inferred now where `generic` named them after their prompt alone."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +49,9 @@ def test_addresses_open_their_samples(place: Path) -> None:
         for run in runs:
             for one in ADDRESSES[run.id]:
                 opened = run.sample(one["id"])
-                assert (kept(opened.key, run.format), digest(opened)) == (kept(one["id"], run.format), one["digest"])
+                assert (str(opened.key), digest(opened)) == (now(one["id"]), one["digest"])
+                group = run.group_of(one["id"])
+                assert opened.key in group and group == run.group_of(opened.key)
 
 
 def test_bookmarks_notes_and_names_are_those_of_their_samples_and_runs(place: Path) -> None:
@@ -53,20 +65,18 @@ def test_bookmarks_notes_and_names_are_those_of_their_samples_and_runs(place: Pa
             assert [mark.value for mark in state.of(owner, "run")] == [
                 RunMark(name=f"my {run.id}", colour=2, note=f"about {run.id}")
             ]
-            of_format = run.info.format
-            assert {old: kept(new, of_format) for old, new in located(state, run).items()} == {
-                one["id"]: kept(one["id"], of_format) for one in ADDRESSES[run.id]
-            }
+            assert located(state, run) == {one["id"]: now(one["id"]) for one in ADDRESSES[run.id]}
             assert {mark.value.note for mark in state.of(owner) if isinstance(mark.value, SampleMark)} == {
                 f"a note on {one['id']}" for one in ADDRESSES[run.id]
             }
     state.close()
 
 
-def kept(key: SampleKey | str, of_format: str) -> tuple[str, ...]:
-    """What of an id is as it was: all but the group where a format that took over from `generic` infers it."""
-    split, step, group, index, _ = astuple(SampleKey.parse(str(key)))
-    return (split, str(step), "" if of_format in ("verl", "skyrl") else group, index)
+def now(identity: str) -> str:
+    """The id that a sample has now, which differs in its group where verl and SkyRL took over from `generic`."""
+    group = GROUPS.get(identity)
+    split, step, _, index = identity.rsplit("/", 3)
+    return identity if group is None else f"{split}/{step}/{group}/{index}"
 
 
 def located(state: State, run: OpenRun) -> dict[str, str]:

@@ -33,7 +33,7 @@ from rolloupe.storage import atomic, open_file
 LAYOUT = 20
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
-NUMBERS = SegmentKind("numbers", 4, ".parquet")
+NUMBERS = SegmentKind("numbers", 5, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
 
 PACK = ".pack.parquet"

@@ -16,7 +16,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.sample import annotations
-from rolloupe.query.samples.former_ids import by_former_id
+from rolloupe.query.samples.former_ids import by_former_id, current_ids
 
 OF_GROUP = """
 SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
@@ -210,4 +210,6 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    return group_keys(run, key, group_rows(run, key))
+    found = group_keys(run, key, group_rows(run, key))
+    current = None if found else current_ids(run, [key]).get(key)
+    return found if current in (None, key) else neighbours(run, current)

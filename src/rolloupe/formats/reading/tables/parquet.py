@@ -35,7 +35,9 @@ FEW_ROWS = 8
 BATCH_BYTES = 32 * 2**20
 """How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
 
-LEADING_BYTES = 8 * 2**20
+LEADING_ROWS = 64
+"""How many rows at the beginning of a file tell how large its groups are."""
+
 
 BUFFER_BYTES = 2**20
 FIRST_FILES = 4
@@ -272,11 +274,5 @@ def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, 
     groups = [group for group in _groups(location, stamp) if group.facts.rows]
     if not groups:
         return ()
-    found: list[str] = []
-    left = LEADING_BYTES
-    for batch in _batches(location, groups[0], [column]):
-        found += (fields.digest(fields.joined(record.get(column))) for record in python_rows(batch, lambda _: False))
-        left -= batch.nbytes
-        if len(found) >= BATCH_ROWS or left <= 0:
-            break
-    return tuple(found[:BATCH_ROWS])
+    rows = python_rows(next(_batches(location, groups[0], [column], LEADING_ROWS)), lambda _: False)
+    return tuple(fields.digest(fields.joined(record.get(column))) for record in rows)
