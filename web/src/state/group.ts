@@ -4,7 +4,6 @@ import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
 import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
 import { scopeOf } from "../lib/address/address";
-import { decoded } from "../lib/address/decoded";
 import { groupOf } from "../lib/address/groupAddress";
 import { asApiError } from "./browser/login";
 import { Store } from "./store";
@@ -160,7 +159,7 @@ export class GroupStore extends Store {
     this.#memberRound += 1;
     const thisRound = this.#memberRound;
     try {
-      const name = decoded(group.slice(group.lastIndexOf("/") + 1));
+      const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
       const column = ["total_tokens", ...names];
       const reply = await getSamples(id, {
         ...scope,
