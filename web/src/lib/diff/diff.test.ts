@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { difference, inBlocks, type DiffPiece } from "./diff";
 
 const pieceOf = (text: string, kind = "text", turn = 1, role = "assistant"): DiffPiece => ({
@@ -16,6 +16,8 @@ function marked(a: string, b: string): [string, string] {
     one.flatMap(({ stretches }) => stretches.map(({ text, isSame }) => (isSame ? text : `[${text}]`))).join("");
   return [side(found.first), side(found.second)];
 }
+
+afterEach(() => vi.restoreAllMocks());
 
 describe("the difference of two answers", () => {
   it("is told in words, numbers and signs", () => {
@@ -45,6 +47,8 @@ describe("the difference of two answers", () => {
     expect(found.by).toBe("words");
   });
   it("goes over to sentences, and gives up, where the time is over", () => {
+    let clock = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (clock += 1)); // each step of the search takes a millisecond
     const long = (word: string): DiffPiece[] => [
       pieceOf(Array.from({ length: 30_000 }, (_, i) => `${word}${i}`).join(" ")),
     ];
