@@ -30,6 +30,9 @@ from supervised import supervise
 from task import make_problem
 from vocabulary import Vocabulary
 
+DEMO_BITS = 16
+"""What a packed run keeps of each number of a token series: five digits."""
+
 EVALS = {"held_out": None, "longer": 5}
 """Evaluations by name, and how many things happen in their stories; None: as many as in training."""
 
@@ -242,7 +245,7 @@ def main() -> None:
     finally:
         training.recording.recorder.close()
     if options.preset == "demo" and is_done:
-        pack(options.out)
+        pack(options.out, DEMO_BITS)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """A packed run holds what it held before."""
 
+import json
 from pathlib import Path
 
 import msgspec
 import numpy as np
+import pytest
+from backports import zstd
 
 import rolloupe
 from pack import pack
@@ -48,3 +51,30 @@ def test_a_packed_run_holds_what_it_held_before(tmp_path: Path) -> None:
     assert len([one for one in before if one.series]) == 15
     assert len(parts) > len(list((tmp_path / "run").glob("tokens/*/*.parquet"))) == 1
     assert {path.suffix for path in (tmp_path / "run").glob("*/rank*.*")} == {".zst"}
+
+
+def said(path: Path) -> list[dict[str, list[float]]]:
+    """What lines say of token series: first those of samples, then those of annotations."""
+    files = [path / folder / "rank0.jsonl.zst" for folder in ("samples", "annotations")]
+    lines = [json.loads(line) for file in files for line in zstd.decompress(file.read_bytes()).splitlines()]
+    return [line["series"]["facts"] for line in lines if "series" in line]
+
+
+def test_of_each_number_so_many_bits_are_kept_and_what_lines_say_of_them_is_true(tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
+    before = held(tmp_path / "run")
+    pack(tmp_path / "run", 16)
+    after = held(tmp_path / "run")
+    assert [sample.key for sample in after] == [sample.key for sample in before]
+    sums: dict[str, list[float]] = {"logprobs": [], "entropy": []}
+    for old, new in zip(before, after, strict=True):
+        for theirs, ours in zip(old.series, new.series, strict=True):
+            values = np.asarray(ours.values, np.float32)
+            assert not (values.view(np.uint32) & 0xFF).any()
+            assert np.allclose(values, theirs.values, rtol=2**-16, atol=0)
+            assert list(ours.values) != list(theirs.values)
+            sums[ours.name].append(float(values.sum(dtype=float)))
+    for name, expected in sums.items():
+        found = [facts[name] for facts in said(tmp_path / "run") if name in facts]
+        assert [count for count, *_ in found] == [2] * 15
+        assert sorted(total for _, total, *_ in found) == pytest.approx(sorted(expected), rel=1e-6)
