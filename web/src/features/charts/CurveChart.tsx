@@ -12,7 +12,7 @@ import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
 import { type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
 import type { Frame } from "./drawing/frame";
-import { inksOf } from "./inks";
+import { firmness, inksOf } from "./inks";
 import { optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
@@ -124,6 +124,7 @@ export function CurveChart({
   const place = useRef(xOf);
   place.current = xOf;
   const colours = [
+    firmness(steps.length),
     colour,
     ...others.map((one) => `${one.colour}-${one.dash?.join(",") ?? ""}${one.curve?.hasBand === true ? "+" : ""}`),
   ].join(" ");
@@ -140,6 +141,7 @@ export function CurveChart({
             element,
             colour,
             others.map((one) => one.colour),
+            now.current.steps.length,
           ),
           digits: () => now.current.digits,
           withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),

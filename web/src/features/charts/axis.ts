@@ -56,7 +56,8 @@ function roundRange(least: number | null, most: number | null, bounds: Bounds): 
   if (least === null || most === null) return [0, 1];
   // A moving average of equal values differs from them by its rounding.
   const isFlat = most - least <= FLAT * Math.abs(most);
-  const [from, to] = apart(least, isFlat ? least : most);
+  const by = Math.abs(least);
+  const [from, to] = isFlat && by > 0 && by < 1 ? [least - by, least + by] : apart(least, isFlat ? least : most);
   const [low, high] = isFlat ? [Math.max(from, bounds.low), Math.min(to, bounds.high)] : [from, to];
   if (!(low < high)) return [from, to];
   const ticks = roundTicks(low, high);

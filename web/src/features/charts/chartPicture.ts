@@ -62,6 +62,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
     element,
     of.colour,
     others.map(({ colour }) => colour),
+    xs.length,
   );
   const ink = inkReader();
   const line = ink(inks.line);

@@ -19,8 +19,16 @@ export interface Inks {
 /** What charts have looked up in this turn: to compute a style takes long, and all of them share few colours. */
 const known = new Map<string, string>();
 
-/** The colours of the theme for the canvas. */
-export function inksOf(element: HTMLElement, colour: number, others: readonly number[]): Inks {
+/** Raw lines of more points are fainter: many jumps would hide the firm line. */
+const FEW_POINTS = 100;
+const [LEAST_PERCENT, MOST_PERCENT] = [14, 40];
+
+/** How firm a raw line of so many points is, in percent. */
+export const firmness = (points: number): number =>
+  Math.round(Math.min(MOST_PERCENT, Math.max(LEAST_PERCENT, MOST_PERCENT * Math.sqrt(FEW_POINTS / points))));
+
+/** The colours of the theme for the canvas, with raw lines of so many points. */
+export function inksOf(element: HTMLElement, colour: number, others: readonly number[], points: number): Inks {
   const probe = document.createElement("i");
   element.append(probe);
   if (known.size === 0) setTimeout(() => known.clear());
@@ -32,12 +40,13 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     known.set(css, color);
     return color;
   };
+  const raw = (one: number): string => ink(`color-mix(in oklch, var(--run-${one}) ${firmness(points)}%, transparent)`);
   const inks = {
     line: ink(`var(--run-${colour})`),
-    faint: ink(`color-mix(in oklch, var(--run-${colour}) 40%, transparent)`),
+    faint: raw(colour),
     band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
     others: others.map((one) => ink(`var(--run-${one})`)),
-    faints: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 40%, transparent)`)),
+    faints: others.map(raw),
     bands: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 10%, transparent)`)),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),

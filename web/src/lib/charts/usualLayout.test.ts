@@ -46,6 +46,28 @@ describe("the charts of a run never seen", () => {
     ]);
   });
 
+  it("have the gradient norm where there is room, and the trainer's evaluations where no samples of any are there", () => {
+    const names = [
+      "actor/kl",
+      "actor/grad_norm",
+      "val-core/aime/acc",
+      "val-core/gsm8k/acc",
+      "validate_s",
+      "eval/x/time",
+    ];
+    const logged = names.map((name) => entry("trainer", name));
+    const found = placedOf(usualLayout(logged), logged).map(({ section, title }) => [section, title]);
+    expect(found.slice(0, 4)).toEqual([
+      ["Policy", "KL"],
+      ["Policy", "Gradient norm"],
+      ["Evals", "aime/acc"],
+      ["Evals", "gsm8k/acc"],
+    ]);
+    const rich = [...RICH, ...logged];
+    expect(placedOf(usualLayout(rich), rich).map(({ title }) => title)).not.toContain("Gradient norm");
+    expect(placedOf(usualLayout(rich), rich).map(({ title }) => title)).not.toContain("aime/acc");
+  });
+
   it("take the mean KL of samples before their largest one", () => {
     const some = [entry("sample", "derived.max_kl"), entry("sample", "derived.mean_kl")];
     expect(usualLayout(some).map(({ name }) => name)).toEqual(["derived.mean_kl", "derived.max_kl"]);

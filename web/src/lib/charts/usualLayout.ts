@@ -10,11 +10,16 @@ const MISMATCH: readonly RegExp[] = [
   /(?:^|[._/])mismatch_kl(?:[._/](?:mean|all))?$/,
   /(?:^|[._/])\w*mismatch\w*(?:[._/](?:mean|all))?$/,
 ];
+/** Scores of an evaluation that the trainer logged. */
+const SCORED = /^(?:val|eval|test|validation)\b.*(?:acc|accuracy|score|reward|pass|correct|mean)\w*(?:[@/]\d+)?$/i;
 /** Fewer charts say little of a run: others fill up. */
 const LEAST = 5;
 const MOST_EVALS = 3;
 
-const [LEARNING, POLICY, LENGTH] = ["Reward", "Policy", "Length and status"];
+/** As many as a row of a usual screen has. */
+const MOST_OF_POLICY = 3;
+
+const [LEARNING, POLICY, LENGTH, EVALS] = ["Reward", "Policy", "Length and status", "Evals"];
 
 /** The charts of a run that nobody has seen, section by section. */
 export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
@@ -38,27 +43,29 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const entropy = policy(ENTROPY, "derived.mean_entropy");
   const kl = policy(KL, "derived.mean_kl");
   const mismatch = policy(MISMATCH, "derived.mean_mismatch_kl");
+  const ofPolicy = [
+    ...titled("KL", charts(POLICY, kl)),
+    ...titled("Entropy", charts(POLICY, entropy)),
+    ...titled("Mismatch KL", charts(POLICY, mismatch)),
+    ...titled("Gradient norm", charts(POLICY, by(NORM, "trainer"))),
+  ];
+  const evals = entries.filter(({ kind, stat }) => kind === "eval" && stat === "score");
+  const scored = entries.filter(({ kind, name }) => kind === "trainer" && SCORED.test(name));
   const best = [
     ...charts(LEARNING, ofSamples ?? by(REWARD, "sample", "trainer")),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
     ...together(LEARNING, "Groups", [named("group", "all_best"), named("group", "mixed"), named("group", "all_worst")]),
-    ...titled("KL", charts(POLICY, kl)),
-    ...titled("Entropy", charts(POLICY, entropy)),
-    ...titled("Mismatch KL", charts(POLICY, mismatch)),
+    ...ofPolicy.slice(0, MOST_OF_POLICY),
     ...charts(LENGTH, named("sample", "response_tokens", "response_chars")),
     ...together(LENGTH, "Length, right and wrong", [
       named("outcome", "length_right"),
       named("outcome", "length_wrong"),
     ]),
     ...charts(LENGTH, named("share", "truncated")),
-    ...charts("", ...entries.filter(({ kind, stat }) => kind === "eval" && stat === "score").slice(0, MOST_EVALS)),
+    ...(evals.length > 0 ? charts(EVALS, ...evals.slice(0, MOST_EVALS)) : ofTrainer(scored.slice(0, MOST_EVALS))),
   ];
   if (best.length >= LEAST) return best;
-  const more = [
-    by(NORM, "trainer"),
-    by(LOSS, "trainer"),
-    ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name)),
-  ];
+  const more = [by(LOSS, "trainer"), ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
   const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
   const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
   return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
@@ -82,6 +89,10 @@ const charts = (section: string, ...entries: readonly (CatalogueEntry | undefine
 /** Charts of the trainer's metrics with a title in words; all others have one. */
 const titled = (title: string, all: readonly Chart[]): Chart[] =>
   all.flatMap((one) => (one.kind === "trainer" ? [{ ...one, title }] : [one]));
+
+/** Evaluations of the trainer: their last names are often the same. */
+const ofTrainer = (entries: readonly CatalogueEntry[]): Chart[] =>
+  charts(EVALS, ...entries).map((one) => Object.assign(one, { title: one.name.replace(/^[^/]*\//, "") }));
 
 /** One chart of several entries, if the run has all of them. */
 function together(section: string, title: string, entries: readonly (CatalogueEntry | undefined)[]): Chart[] {
