@@ -279,6 +279,7 @@ def test_filtering(run: Path, tmp_path: Path) -> None:
         await me.type("reward > 5")
         await me.press("enter")
         assert "Sample 1 of 2" in me.text and me.shown == "train/7/0/0" and "reward > 5" in me.text
+        assert "in group  filtered  train/7/0/0" in me.text
         await me.press("n")
         assert me.shown == "train/7/2/5"
         await me.press("F", "ctrl+u")
@@ -291,8 +292,13 @@ def test_filtering(run: Path, tmp_path: Path) -> None:
         assert me.rollouts.asker.line.value == "response_tokens > 0 and reward", "a name is completed"
         await me.press("ctrl+u", "enter")
         assert "of 8" in me.text
-        assert "No sample was discarded" in await me.press("D")
-        assert "of 8" in await me.press("D")
+        assert "No sample was discarded at this step. D shows all." in await me.press("D")
+        assert "of 8" in await me.press("D") and "filtered" not in me.text
+        await me.press("F")
+        await me.type("reward > 99")
+        await me.press("enter")
+        assert "No sample of this step matches reward > 99 · F changes the filter." in me.text
+        assert "No discarded sample of this step matches" in await me.press("D")
 
     play(run, tmp_path, scene)
 

@@ -148,10 +148,13 @@ class Session:
     def _why_none(self, place: ListPlace) -> str:
         if place.where:
             lacks = query.why_none(self.run, place.query())
-            return " ".join(["No sample matches the filter.", *lacks])
+            kind = "discarded sample" if place.is_discarded else "sample"
+            return " ".join([f"No {kind} of this step matches {place.where}", "·", *lacks, "F changes the filter."])
         if not self.run.snapshot().steps:
             return "The run has no samples yet. They appear as soon as the trainer writes one; m shows its metrics."
-        return "No sample was discarded at this step." if place.is_discarded else "This step has no samples."
+        if place.is_discarded:
+            return "No sample was discarded at this step. D shows all."
+        return "This step has no samples."
 
     def state(self, split: str) -> RunState:
         """Return the state of the run, with the steps of a split."""

@@ -125,7 +125,8 @@ def sample_lines(
     left = [(" ", PLAIN), (position(at.number, at.total, len(members), member), STRONG)]
     badge: Line = [("★ bookmarked", ACCENT)] if marks.is_bookmarked else []
     reason: Line = [safe(f"discarded: {at.sample.row.discarded}"[:60], WARN)] if at.sample.row.discarded else []
-    title = joined([left, [safe(str(key), QUIET)], badge, reason])
+    limits = [*(["filtered"] if at.place.where else []), *(["discarded only"] if at.place.is_discarded else [])]
+    title = joined([left, [(", ".join(limits), ACCENT)] if limits else [], [safe(str(key), QUIET)], badge, reason])
     tabs = joined([[(word, ACCENT if view == marks.view else DIM)] for view, word in VIEWS] + [[(" ", PLAIN)]])
     shown = list(figures(at.sample, scales, is_shown))
     label: list[Line] = []
