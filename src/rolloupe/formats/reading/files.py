@@ -138,9 +138,10 @@ def _sealed_once(listed: list[FolderEntry]) -> list[FolderEntry]:
 
 def is_passed_over(name: str, names: Collection[str]) -> bool:
     """Return whether another file of the folder takes precedence: plain, or compressed with a preferred suffix."""
-    kind, plain = compression_of(name), plain_name(name)
-    before = COMPRESSED[: COMPRESSED.index(kind)] if kind else ()
-    return bool(kind) and any(other in names for other in (plain, *(plain + ending for ending in before)))
+    if not (kind := compression_of(name)):
+        return False
+    plain, before = name.removesuffix(kind), COMPRESSED[: COMPRESSED.index(kind)]
+    return any(other in names for other in (plain, *(plain + ending for ending in before)))
 
 
 def folders(folder: str, link_root: str) -> list[FolderEntry]:
@@ -154,7 +155,7 @@ def folders(folder: str, link_root: str) -> list[FolderEntry]:
 
 def compression_of(name: str) -> str:
     """Return the compression suffix, empty for a plain file."""
-    return next((ending for ending in COMPRESSED if name.endswith(ending)), "")
+    return name[name.rfind(".") :] if name.endswith(COMPRESSED) else ""
 
 
 def plain_name(name: str) -> str:

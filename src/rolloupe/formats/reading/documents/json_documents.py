@@ -31,16 +31,16 @@ def beginning(location: Location, *, is_list: bool = False) -> Record:
     """
     try:
         state = path_state(location.path)
-        head = _head(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _beginning(location, is_list, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError:
         return {}
-    return first_keys(head.removeprefix(b"[") if is_list else head)
 
 
-@lru_cache(maxsize=2048)
-def _head(location: Location, inode: int, size: int, mtime_ns: int) -> bytes:  # noqa: ARG001
+@lru_cache(maxsize=4096)
+def _beginning(location: Location, is_list: bool, *_state: int) -> Record:
     with open_binary(location) as file:
-        return file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
+        head = file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
+    return first_keys(head.removeprefix(b"[") if is_list else head)
 
 
 def members_before(location: Location, key: str) -> Record:
