@@ -1,4 +1,4 @@
-"""What the documentation adds to trainers that write nothing records their samples: run on stand-ins for their objects.
+"""What the pages of frameworks add to a trainer records its samples: run on stand-ins for its objects.
 
 The shapes are those of OpenRLHF 0.11.0 (`Experience`: the mask and the series have no first token) and of Agent
 Lightning 1.0.0 (`Rollout`, and events by attempt).
@@ -83,3 +83,84 @@ def test_a_rollout_of_agent_lightning(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [(one.key.step, one.key.group, one.reward) for one in found] == [
         (4, '{"q": "2+2?"}', None), (4, '{"q": "2+2?"}', 1.0),
     ]  # fmt: skip
+
+
+ANSWER = [{"role": "assistant", "content": "4"}]
+STEP = {"step": 3, "task": "t", "truth": "4"}
+RECORDED: dict[str, tuple[dict[str, Any], str]] = {
+    "areal": ({"version": 3, "results": [{"input_ids": [1, 2], "rewards": 1.0}]}, "t"),
+    "art": ({"group": SimpleNamespace(trajectories=[SimpleNamespace(messages=lambda: ANSWER, reward=1.0)])}, "t"),
+    "harbor": ({"trials": [SimpleNamespace(task="u", messages=ANSWER, reward=1.0)]}, "u"),
+    "inspect": (
+        {
+            "log": SimpleNamespace(samples=[SimpleNamespace(id="u", output=SimpleNamespace(completion="4"))]),
+            "reward": lambda one: float(one.id == "u"),
+        },
+        "u",
+    ),
+    "nemo_gym": ({"results": [{"_ng_task_index": 7, "text": "4", "reward": 1.0}]}, "7"),
+    "nemo_rl": ({"message_logs": [ANSWER], "rewards": [1.0], "truths": ["4"]}, ""),
+    "open_instruct": (
+        {
+            "result": SimpleNamespace(responses=[[1, 2]]), "scores": [1.0],
+            "tokenizer": SimpleNamespace(decode=lambda _: "4"),
+        },
+        "",
+    ),
+    "roll": ({"batch": SimpleNamespace(batch={"responses": tensor([1, 2]), "scores": tensor(1.0)})}, ""),
+    "skyrl": ({"output": {"response_ids": [[1, 2]], "rewards": [1.0]}, "uids": ["u"]}, "u"),
+    "trackers": ({"batch": [("q", "4", 1.0)]}, ""),
+    "tviz": ({"trajectories": [{"output_text": "4", "reward": 1.0}]}, "t"),
+    "verifiers": ({"results": [{"example_id": 7, "completion": ANSWER, "reward": 1.0}]}, "7"),
+}  # fmt: skip
+"""By page what stands for the trainer's objects, and the group of the one sample in them."""
+
+
+@pytest.mark.parametrize("page", RECORDED)
+def test_the_loop_of_a_page_records_its_samples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names, group = RECORDED[page]
+    own = {"rolloupe": rolloupe, **STEP, **names}
+    exec(block_with(page, "recorder.sample("), own)
+    own["recorder"].close()
+    with rolloupe.open(tmp_path / "runs") as runs:
+        (one,) = runs.only().samples()
+        whole = runs.only().sample(one.key)
+    assert (one.key.step, one.reward) == (0 if page in ("nemo_gym", "verifiers") else 3, 1.0)
+    assert not group or one.key.group == group
+    assert whole.response_text == "4" or whole.token_ids == [1, 2]
+
+
+def test_a_reward_function_of_ms_swift_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own: dict[str, Any] = {"rolloupe": rolloupe, "judge": lambda texts: [float(text == "4") for text in texts]}
+    exec(block_with("ms_swift", "recorder.sample("), own)
+    assert own["reward"](["4", "5"], SimpleNamespace(global_step=3)) == [1.0, 0.0]
+    own["recorder"].close()
+    with rolloupe.open(tmp_path / "runs") as runs:
+        assert [(one.key.step, one.reward) for one in runs.only().samples()] == [(3, 1.0), (3, 0.0)]
+
+
+def test_a_trainer_of_verl_records_logprobs(tmp_path: Path) -> None:
+    logged: list[Any] = []
+    trainer = type(
+        "RayPPOTrainer", (), {"global_steps": 3, "_log_rollout_data": lambda _, *given: logged.append(given)}
+    )
+    batch = SimpleNamespace(
+        non_tensor_batch={"uid": ["u"]},
+        batch={"responses": tensor([1, 2]), "old_log_probs": tensor([-1.0, -2.0])},
+    )
+    with rolloupe.Recorder(tmp_path, code=None) as recorder:
+        own: dict[str, Any] = {"recorder": recorder, "RayPPOTrainer": trainer}
+        exec(block_with("verl", "recorder.sample("), own)
+        own["Trainer"]()._log_rollout_data(batch, "rest")
+    assert logged == [(batch, "rest")]
+    with rolloupe.open(tmp_path) as runs:
+        whole = runs.only().sample("train/3/u/0")
+    assert [(one.name, list(one.values)) for one in whole.series] == [("logprobs", [-1.0, -2.0])]
+
+
+def block_with(page: str, words: str) -> str:
+    text = (FRAMEWORKS / f"{page}.md").read_text(encoding="utf-8")
+    (found,) = [one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if words in one]
+    return str(found)
