@@ -169,6 +169,23 @@ def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
         discover([shut])
 
 
+@pytest.mark.parametrize("name", ["project.db", "log.json", "0.pt", "1.jsonl", "1.parquet"])
+def test_a_file_that_cannot_be_read_is_not_taken_for_one_of_no_format(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(b"x")
+
+    def refuse(path: str, *given: Any, **named: Any) -> int:
+        if str(path).endswith(name):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *given, **named)
+
+    opened = os.open
+    monkeypatch.setattr(os, "open", refuse)
+    (note,) = discover([tmp_path]).notes
+    assert note.reason == f"{name}: could not be read: Permission denied. Next: allow it to be read"
+
+
 def test_a_folder_that_cannot_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "good" / "1.jsonl", ROW)
     (tmp_path / "shut").mkdir()
@@ -180,7 +197,7 @@ def test_a_folder_that_cannot_be_read_is_noted(tmp_path: Path, monkeypatch: pyte
         return listing(folder, link_root)
 
     monkeypatch.setattr(discovery, "entries", refuse)
-    assert reasons(tmp_path) == {"shut": "could not be read: Permission denied"}
+    assert reasons(tmp_path) == {"shut": "could not be read: Permission denied. Next: allow it to be read"}
     assert len(discover([tmp_path]).runs) == 1
 
 

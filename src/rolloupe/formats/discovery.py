@@ -19,7 +19,7 @@ from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
 from rolloupe.formats.curve_files import ALONE
-from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
 from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
@@ -236,7 +236,7 @@ class _Walk:
             state = path_state(folder)
             listed = entries(folder, self._link_root)
         except OSError as error:
-            self._note(folder, f"could not be read: {error.strerror}")
+            self._note(folder, why_shut(error))
             return []
         if (state.st_dev, state.st_ino) in self._seen:
             return []

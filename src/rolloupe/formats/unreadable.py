@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.reading.documents.json_documents import beginning
-from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
+from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
+from rolloupe.storage import open_file
 
 _NO_FORMAT = "no format of this version reads them. Next: write their samples as JSON lines, as docs/recording.md shows"
 _NEVER = (
@@ -139,7 +140,15 @@ def reason_for(name: str, location: Location) -> str | None:
         return _OF_SKYRL
     ending = _ending(name)
     own = _of_document(location) if ending == ".json" else why_unread(location)
-    return own or _KINDS.get(ending)
+    return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
+
+
+def _shut(location: Location) -> str:
+    try:
+        with open_file(location):
+            return ""
+    except OSError as error:
+        return why_shut(error)
 
 
 def _of_document(location: Location) -> str | None:

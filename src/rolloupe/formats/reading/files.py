@@ -153,6 +153,12 @@ def folders(folder: str, link_root: str) -> list[FolderEntry]:
     return [e for e in listed if e.is_folder and not e.refused]
 
 
+def why_shut(error: OSError) -> str:
+    """Say that a file or a folder could not be read, and what to do."""
+    step = "allow it to be read" if isinstance(error, PermissionError) else "check the disk"
+    return f"could not be read: {error.strerror or error}. Next: {step}"
+
+
 def compression_of(name: str) -> str:
     """Return the compression suffix, empty for a plain file."""
     return name[name.rfind(".") :] if name.endswith(COMPRESSED) else ""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from io import BufferedReader
 from typing import Any, NamedTuple
 
-from rolloupe.formats.reading.files import JSONL, plain_name
+from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import (
     BLANK,
     NOT_DOWNLOADED,
@@ -61,7 +61,7 @@ def look(location: Location) -> Peek:
         state = path_state(location.path)
         return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError as error:
-        return Peek(trouble=f"could not be read: {error.strerror}")
+        return Peek(trouble=why_shut(error))
 
 
 def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
