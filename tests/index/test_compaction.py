@@ -379,7 +379,7 @@ def test_what_another_viewer_derives_meanwhile_is_used(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(Backfill, "write", write_late)
     with settled(tmp_path / "run", tmp_path / "index") as library:
-        assert len(viewers) == 4  # each writes texts, and then tokens
+        assert len(viewers) == 6  # each writes texts, then tokens, then features
         assert all(segment.derived is not None for segment in library.runs[0].catalog.segments())
         assert [pack.derived is not None for pack in used(library.runs[0])] == [True]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
     from rolloupe.insight import Raised
+    from rolloupe.insight.findings import RunFindings
     from rolloupe.query import (
         Curve,
         CurveEntry,
@@ -197,6 +198,27 @@ class Run:
         from rolloupe.insight import RunCurves, check
 
         return Rows(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
+
+    def findings(
+        self,
+        *,
+        split: str | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        env: str | None = None,
+        correct: str = "",
+    ) -> "RunFindings":
+        """Return what the reward pays for: `findings`, those that matter most first, and what was looked at.
+
+        Each has `text` (a sentence), `kind` (suspect, unverified, earned, watch, drift), `phrase` or `behaviour`,
+        `effect` (reward over siblings), `z`, `prevalence` by step, and `samples` to read. `note` says what was scanned;
+        `pending` counts samples that the index has not reached. `steps` are the first and the last, inclusive.
+        `correct` names the sample metric that says whether an answer is correct, if its name does not. RunFindings are
+        evidence, not verdicts. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
+        """
+        from rolloupe.insight.findings import FindingQuery, findings
+
+        low, high = steps or (None, None)
+        return findings(self._ready(derived=True), FindingQuery(split or "", low, high, env, correct))
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""

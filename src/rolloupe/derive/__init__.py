@@ -10,6 +10,7 @@ from rolloupe.derive.batch import SampleBatch, SampleView
 from rolloupe.derive.registry import (
     METRICS,
     PREFIX,
+    behaviours,
     describe,
     summary_of,
     text_metrics,
@@ -27,6 +28,7 @@ __all__ = [
     "SampleBatch",
     "SampleView",
     "Value",
+    "behaviours",
     "describe",
     "summary_of",
     "text_metrics",

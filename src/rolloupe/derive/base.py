@@ -32,5 +32,7 @@ class DerivedMetric(NamedTuple):
     """Of the samples of a group at a step, a value each. A group that lies in several parts of a file has none."""
     of_tokens: Callable[[TokenBatch], Floats] | None = None
     """Of the token series of many samples, a value each, NaN for None. A pass of its own computes them."""
+    behaviour: str = ""
+    """What a sample does that has much of it, in a few words: findings look whether the reward pays for that."""
     reads_turns: bool = False
     """True if `of_batch` reads `SampleBatch.blocks` alone: the samples in `SampleBatch.apart` go to `of_sample`."""

@@ -1,4 +1,4 @@
-"""The derived metrics there are: each module in `rolloupe.derive.metrics` has one, called `METRIC`."""
+"""The derived metrics there are: each module in `rolloupe.derive.metrics`, and below, has one called `METRIC`."""
 
 import math
 from collections import defaultdict
@@ -12,6 +12,7 @@ import numpy as np
 from rolloupe.derive import metrics
 from rolloupe.derive.base import BatchValues, DerivedMetric, Value
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.metrics import behaviours as behaviours_folder
 from rolloupe.errors import words_of
 from rolloupe.model import SampleRow
 
@@ -19,13 +20,17 @@ PREFIX = "derived."
 """What the names of their columns begin with."""
 
 
-def _found() -> dict[str, DerivedMetric]:
-    modules = (import_module(f"{metrics.__name__}.{module.name}") for module in iter_modules(metrics.__path__))
-    return {module.METRIC.name: module.METRIC for module in modules}
+_MODULES = [
+    import_module(f"{folder.__name__}.{module.name}")
+    for folder in (metrics, behaviours_folder)
+    for module in iter_modules(folder.__path__)
+    if not module.ispkg
+]
 
-
-METRICS = _found()
+METRICS: dict[str, DerivedMetric] = {module.METRIC.name: module.METRIC for module in _MODULES}
 """By name."""
+
+_SUMMARIES = {module.METRIC.name: (module.__doc__ or "").partition("\n\n")[0] for module in _MODULES}
 
 
 def text_metrics() -> dict[str, DerivedMetric]:
@@ -36,6 +41,11 @@ def text_metrics() -> dict[str, DerivedMetric]:
 def token_metrics() -> dict[str, DerivedMetric]:
     """The metrics of token series, by name."""
     return {name: metric for name, metric in METRICS.items() if metric.of_tokens is not None}
+
+
+def behaviours() -> dict[str, DerivedMetric]:
+    """The metrics that are behaviours, by name."""
+    return {name: metric for name, metric in METRICS.items() if metric.behaviour}
 
 
 def values_of_sample(row: SampleRow) -> dict[str, float | str]:
@@ -124,5 +134,4 @@ def describe() -> str:
 
 def summary_of(name: str) -> str:
     """Say what a derived metric is, in the words of its module."""
-    module = import_module(f"{metrics.__name__}.{name}")
-    return " ".join((module.__doc__ or "").partition("\n\n")[0].split())
+    return " ".join(_SUMMARIES[name].split())

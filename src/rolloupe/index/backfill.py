@@ -1,14 +1,20 @@
-"""Writes what lies behind the numbers (texts, derived metrics, tokens), newest step first, as far as there is room."""
+"""Writes what lies behind the numbers, newest step first, as far as there is room.
+
+These are texts and derived metrics, tokens, and features.
+"""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
+from typing import get_args
 
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import BackfillJob, Executor, JobReply
+from rolloupe.index.features.files import features_of, sample_words_of
+from rolloupe.index.features.shares import ScanShare, share_of
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
 from rolloupe.index.segments.kind import Beside, SegmentKind, Stage
 from rolloupe.index.segments.kinds import KINDS
@@ -38,6 +44,7 @@ class Backfill:
         self._budget = budget
         self._annotations = TokenAnnotations()
         self._loss: RunLoss | None = None
+        self._share = ScanShare()
         self._failed: dict[Path, Problem] = {}
         """The reasons why kinds of segments could not be written, in the order of the attempts."""
         self._probe: Path | None = None
@@ -85,6 +92,8 @@ class Backfill:
         if self._stage == "tokens":
             self.forget(self._annotations.update(segments))
             self._look_for_loss(segments)
+        if self._stage == "features":
+            self._look_at_share(segments)
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
@@ -124,6 +133,7 @@ class Backfill:
                 kinds=kinds,
                 noted=self._annotations.of(segment.path),
                 loss=self._loss,
+                share=self._share,
                 cost=cost,
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
@@ -143,8 +153,15 @@ class Backfill:
             if self._loss is not None:
                 self._done.clear()
 
+    def _look_at_share(self, segments: Iterable[Segment]) -> None:
+        """Find out which share of the run to look at: once it has grown much, a smaller one of every segment."""
+        share = share_of(stats for segment in segments for stats in segment.meta.step_stats)
+        if share != self._share:
+            self._share = share
+            self._done.clear()
+
     def _beside(self, path: Path) -> Beside:
-        return Beside(self._annotations.stamp(path), self._loss)
+        return Beside(self._annotations.stamp(path), self._loss, self._share)
 
     def publish(self) -> None:
         """Add new derived metrics to the catalog, and so to answers."""
@@ -177,8 +194,7 @@ class Backfill:
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        own = (text_of(path),) if self._stage == "texts" else (tokens_file_of(path), words_file_of(path))
-        for file in (*own, derived_of(path), about_of(path)):
+        for file in (*_files_of(path, self._stage), derived_of(path), about_of(path)):
             self._budget.wrote(file)
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
@@ -210,8 +226,18 @@ def missing_of(segment: Segment, stage: Stage, beside: Beside) -> list[SegmentKi
     return [kind for kind, one in of_stage if not one.is_written(path, meta, beside)]
 
 
+def _files_of(path: Path, stage: Stage) -> tuple[Path, ...]:
+    """The files of a segment that a pass writes, and the budget may delete."""
+    if stage == "texts":
+        return (text_of(path),)
+    if stage == "tokens":
+        return tokens_file_of(path), words_file_of(path)
+    return features_of(path), sample_words_of(path)
+
+
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:
     """The files of some segments that may be deleted."""
     for segment in segments:
-        for path in (text_of(segment.path), words_file_of(segment.path), tokens_file_of(segment.path)):
-            yield Text(age_of(segment), path)
+        for stage in get_args(Stage):
+            for path in _files_of(segment.path, stage):
+                yield Text(age_of(segment), path)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent import futures
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from rolloupe.errors import words_of
 from rolloupe.formats import by_name
@@ -22,6 +22,7 @@ from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobRe
 from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
+from rolloupe.index.segments.kind import Stage
 from rolloupe.index.segments.segment import scan
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.snapshot import Snapshot
@@ -85,10 +86,10 @@ class OpenRun:
         self._stop = threading.Event()
         self._executor = InlineExecutor(own_work.scanned_bytes, executor)
         self._budget = budget
-        texts, tokens = (InlineExecutor(own_work.backfilled_bytes, executor) for _ in range(2))
-        self._texts = Backfill(self.catalog, info, texts, budget, "texts")
-        self._tokens = Backfill(self.catalog, info, tokens, budget, "tokens")
-        self._backfills = (self._texts, self._tokens)
+        self._backfills = tuple(
+            Backfill(self.catalog, info, InlineExecutor(own_work.backfilled_bytes, executor), budget, stage)
+            for stage in get_args(Stage)
+        )
         self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._thread: threading.Thread | None = None
@@ -429,7 +430,7 @@ class OpenRun:
         self._packs.write(self._goes_on)
 
     def _index_behind(self) -> None:
-        """Write what is missing behind the numbers, texts before tokens, until new records wait."""
+        """Write what is missing behind the numbers, pass after pass, until new records wait."""
         if all(self._write_missing(backfill) for backfill in self._backfills) and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)

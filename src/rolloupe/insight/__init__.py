@@ -1,4 +1,4 @@
-"""What a run's numbers show without being asked: rules that look at its curves, and the alarms that they raise."""
+"""What a run shows without being asked: rules that look at its curves, and what its rewards pay for (`findings`)."""
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.check import RULES, Raised, check

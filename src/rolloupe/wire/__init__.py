@@ -61,6 +61,8 @@ from rolloupe.wire.records.curves import (
 )
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
+from rolloupe.wire.records.insight import findings
+from rolloupe.wire.records.insight.findings import FindingItem, FindingsReply, PrevalenceView, ReadingView
 from rolloupe.wire.records.lists import (
     ColumnItem,
     ColumnsReply,
@@ -165,6 +167,7 @@ PARTS = (
     curves,
     groups,
     evals,
+    findings,
     lists,
     sample,
     members,
@@ -217,6 +220,8 @@ __all__ = [
     "Fact",
     "FileItem",
     "FindReply",
+    "FindingItem",
+    "FindingsReply",
     "GridReply",
     "GroupItem",
     "GroupsReply",
@@ -237,6 +242,7 @@ __all__ = [
     "NoteView",
     "Number",
     "PartView",
+    "PrevalenceView",
     "ProblemItem",
     "ProblemsReply",
     "ProgressView",
@@ -244,6 +250,7 @@ __all__ = [
     "PromptSampleItem",
     "PromptSamplesReply",
     "RawReply",
+    "ReadingView",
     "Reference",
     "ReportNode",
     "ReportReply",

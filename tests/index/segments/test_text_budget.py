@@ -20,9 +20,10 @@ def size(index_dir: Path) -> int:
 
 
 def with_derived(path: Path) -> int:
-    """Bytes of a text, and of the derived metrics beside it, which always stay."""
+    """Bytes of a text and of its features, and of the derived metrics beside it, which always stay."""
     base = path.name.split(".")[0]
-    return path.stat().st_size + sum(one.stat().st_size for one in path.parent.glob(f"{base}.derived.*"))
+    beside = [*path.parent.glob(f"{base}.derived.*"), *path.parent.glob(f"{base}.*.features.parquet")]
+    return path.stat().st_size + sum(one.stat().st_size for one in beside)
 
 
 def test_texts_of_the_newest_steps_stay(tmp_path: Path) -> None:

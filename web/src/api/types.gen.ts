@@ -664,6 +664,85 @@ export interface CellReply {
   answers: AnswerItem[];
 }
 
+/** How common a feature is over the steps, in at most 40 bins; the lists are as long as each other. */
+export interface PrevalenceView {
+  /** The first step of each bin. */
+  steps: number[];
+  /** The share of the samples that have it. */
+  shares: number[];
+  /** The mean number of uses, or the mean value of the behaviour. */
+  means: number[];
+  /** What it earns over siblings; null where siblings do not differ in it. */
+  effects: (number | null)[];
+}
+
+/** The samples to read, by id; empty for none. */
+export interface ReadingView {
+  /** Siblings: the first has more of the feature and the better reward, and is no more correct. */
+  pairs: [string, string][];
+  earliest: string;
+  /** It has the feature, and a worse reward than its siblings. */
+  counterexample: string;
+}
+
+/** Something that the reward pays for (or, of the class `drift`, that rises though it does not). */
+export interface FindingItem {
+  /** One sentence. */
+  text: string;
+  /** `suspect`, `unverified`, `earned`, `watch` or `drift`. */
+  class: string;
+  /** The words in lower case, `#` for a number, a blank between two; empty for a behaviour. */
+  phrase: string;
+  /** The derived metric; empty for a phrase. */
+  behaviour: string;
+  /** The phrase in quotation marks, or the behaviour in a few words. */
+  title: string;
+  /** A filter that lists the samples; empty for a phrase, which a search finds. */
+  where: string;
+  effect: number;
+  z: number;
+  /** The effect on correctness; null where the run does not say what is correct. */
+  correctness: number | null;
+  /** The share of the samples that have it in the first third of the steps. */
+  first: number;
+  last: number;
+  rise: number;
+  prevalence: PrevalenceView;
+  samples: ReadingView;
+}
+
+/** `GET /api/runs/{run}/findings?split=&step_min=&step_max=&env=&correct=`: those that matter most first. */
+export interface FindingsReply {
+  run: string;
+  findings: FindingItem[];
+  split: string;
+  env: string | null;
+  step_min: number | null;
+  step_max: number | null;
+  /** The number of samples in these steps. */
+  samples: number;
+  scanned: number;
+  /** How many of them the index has not reached: ask again when the run has changed. */
+  pending: number;
+  read: number;
+  /** The number of groups whose rewards differ. */
+  groups: number;
+  /** The number of features tested. */
+  tested: number;
+  /** How many of these chance alone would report. */
+  expected: number;
+  least_z: number;
+  largest_z: number;
+  /** The metric that counts as correctness; empty without one. */
+  correct: string;
+  /** The sample metrics that a person may name as correctness. */
+  metrics: string[];
+  /** The smallest effect that a phrase in a tenth of the samples could have shown. */
+  smallest: number | null;
+  /** What was looked at, in a sentence or two. */
+  note: string;
+}
+
 /**
  * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
  *

@@ -8,4 +8,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
     return [len(row.response) for row in batch.rows]
 
 
-METRIC = DerivedMetric("characters", 1, "Response characters", unit="characters", of_batch=_of_batch)
+METRIC = DerivedMetric(
+    "characters", 1, "Response characters", unit="characters", of_batch=_of_batch, behaviour="length",
+)  # fmt: skip

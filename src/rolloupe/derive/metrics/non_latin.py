@@ -47,4 +47,6 @@ def _share(response: str) -> float:
     return float(np.count_nonzero(classes & OTHER) / letters) if letters else 0.0
 
 
-METRIC = DerivedMetric("non_latin", 1, "Non-Latin letters", of_batch=_of_batch)
+METRIC = DerivedMetric(
+    "non_latin", 1, "Non-Latin letters", of_batch=_of_batch, behaviour="another script than Latin",
+)  # fmt: skip

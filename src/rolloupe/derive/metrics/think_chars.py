@@ -18,5 +18,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 
 METRIC = DerivedMetric(
-    "think_chars", 2, "Think characters", unit="characters", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
-)
+    "think_chars", 2, "Think characters", unit="characters", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
+    behaviour="length of the thinking",
+)  # fmt: skip

@@ -16,5 +16,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 
 METRIC = DerivedMetric(
-    "tool_calls", 2, "Tool calls", unit="calls", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
-)
+    "tool_calls", 2, "Tool calls", unit="calls", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
+    behaviour="calling tools",
+)  # fmt: skip

@@ -55,5 +55,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 
 METRIC = DerivedMetric(
-    "tool_errors", 2, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
-)
+    "tool_errors", 2, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
+    behaviour="tool calls that go wrong",
+)  # fmt: skip

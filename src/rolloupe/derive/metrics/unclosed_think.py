@@ -16,5 +16,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 
 METRIC = DerivedMetric(
-    "unclosed_think", 2, "Unclosed think block", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
-)
+    "unclosed_think", 2, "Unclosed think block", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
+    behaviour="a think block that never ends",
+)  # fmt: skip

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from rolloupe.derive import PREFIX
 from rolloupe.errors import SourceChanged, words_of
+from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.kind import Noted
@@ -40,6 +41,7 @@ class BackfillJob(Struct, kw_only=True, tag=True):
     kinds: Sequence[str]
     noted: Noted = Noted()
     loss: RunLoss | None = None
+    share: ScanShare = ScanShare()
     cost: int = 0
 
 
@@ -101,7 +103,7 @@ def _performed(job: Job) -> JobReply:
 
 
 def _backfilled(job: BackfillJob) -> JobReply:
-    records = segment.records_of(job.run, job.source, job.meta, job.noted, job.loss)
+    records = segment.records_of(job.run, job.source, job.meta, job.noted, job.loss, job.share)
     if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from rolloupe.index.features.shares import ScanShare
+
 if TYPE_CHECKING:
     from rolloupe.index.segments.derived_values import DerivedMeta
     from rolloupe.index.segments.segment import SegmentMeta
     from rolloupe.model import RunInfo, RunLoss, SampleRow, Source
 
-Stage: TypeAlias = Literal["texts", "tokens"]
-"""The pass that writes a kind: that over texts comes before that over tokens."""
+Stage: TypeAlias = Literal["texts", "tokens", "features"]
+"""The pass that writes a kind, in this order."""
 
 
 class NotedRow(Struct, frozen=True, array_like=True):
@@ -43,6 +45,8 @@ class Beside(NamedTuple):
     """The stamp of its annotations, as in `Noted`."""
     loss: "RunLoss | None" = None
     """The loss of the run."""
+    share: ScanShare = ScanShare()
+    """The share of the run that is looked at for findings."""
 
 
 class PartRecords:
@@ -56,9 +60,10 @@ class PartRecords:
         rows: "Callable[[], list[SampleRow]]",
         noted: "Noted",
         loss: "RunLoss | None",
+        share: ScanShare,
     ) -> None:
         self.run, self.source, self.meta = run, source, meta
-        self.noted, self.loss = noted, loss
+        self.noted, self.loss, self.share = noted, loss, share
         self._read_rows = rows
 
     @cached_property

@@ -1,10 +1,11 @@
 """The list of all kinds of segments. Nothing else lists them: a kind added here is written and kept up to date."""
 
+from rolloupe.index.features.files import FEATURES
 from rolloupe.index.segments.derived_values import DERIVED
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.segment import ANNOTATIONS, NUMBERS
 from rolloupe.index.segments.texts import TEXTS
 from rolloupe.index.token_stats.files import TOKENS
 
-KINDS: tuple[SegmentKind, ...] = (NUMBERS, ANNOTATIONS, TEXTS, DERIVED, TOKENS)
+KINDS: tuple[SegmentKind, ...] = (NUMBERS, ANNOTATIONS, TEXTS, DERIVED, TOKENS, FEATURES)
 """All kinds, in the order of writing."""

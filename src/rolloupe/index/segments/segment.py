@@ -22,6 +22,7 @@ from rolloupe.columns import ANNOTATED, COLUMNS, KNOWN, ColumnType
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
+from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
@@ -292,7 +293,7 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
 
 
 def records_of(
-    run: RunInfo, source: Source, meta: SegmentMeta, noted: Noted, loss: RunLoss | None
+    run: RunInfo, source: Source, meta: SegmentMeta, noted: Noted, loss: RunLoss | None, share: ScanShare
 ) -> PartRecords | None:
     """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
@@ -300,7 +301,7 @@ def records_of(
     state = fingerprint.state_of_source(source)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
-    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted, loss)
+    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted, loss, share)
 
 
 def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:

@@ -200,7 +200,7 @@ def definition(base: TableReading, annotations: TableReading, overlay: Annotatio
     columns = [column for column in (*ANNOTATED, *annotations.more()) if column in annotated]
     computed = [made for column in base.named if (made := _computed(column.name))]
     replaced = f" REPLACE ({', '.join(computed)})" if computed else ""
-    current = f"SELECT *{replaced} FROM base{_current(base.pieces)}"
+    current = f"SELECT *{replaced} FROM base{where_current(base.pieces)}"
     if not columns:
         return f"base AS ({base.sql()}), rows AS ({current})"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
@@ -228,7 +228,7 @@ def _computed(column: str) -> str:
     return ""
 
 
-def _current(pieces: Sequence[Piece]) -> str:
+def where_current(pieces: Sequence[Piece]) -> str:
     """The condition that drops an older launch's records of steps that a later launch recorded again."""
     steps = dict.fromkeys(step for piece in pieces for step in piece.superseded)
     older = (

@@ -1,0 +1,25 @@
+"""Counts of an expression in many texts at once, with RE2: time grows with the length of the texts alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import re2
+from numpy.typing import NDArray
+
+SEPARATOR = "\0"
+"""Between two texts; no expression matches it."""
+
+
+class Matcher:
+    """An expression that is counted regardless of case. It must not match the empty text, nor a NUL."""
+
+    def __init__(self, *alternatives: str) -> None:
+        self._pattern = re2.compile(f"(?i)(?:{'|'.join(alternatives)})".encode())
+
+    def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """How many matches each text has."""
+        encoded = [text.replace(SEPARATOR, " ").encode("utf-8", "replace") for text in texts]
+        ends = np.cumsum([len(one) + 1 for one in encoded])
+        found = [match.start() for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
+        numbers = np.searchsorted(ends, np.array(found, np.int64), "right")
+        return np.bincount(numbers, minlength=len(texts)).astype(np.float64)

@@ -1,0 +1,93 @@
+"""The samples of a segment in blocks, each of whole groups of one step and one environment."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping
+from rolloupe.index.features.shares import ScanShare, count_of, order_of
+
+LARGEST = 1e100
+"""Sums cannot tell a larger reward from infinity."""
+
+COLUMNS = ("split", "step", "launch", "env", "grp", "reward", "advantage")
+
+
+class StepOfEnv(NamedTuple):
+    """What all samples of a block have in common."""
+
+    split: str
+    step: int
+    launch: int
+    env: str
+
+
+class SampleBlock(NamedTuple):
+    """Some samples of a step: their rows in the segment, group by group, each of shape (N,)."""
+
+    of: StepOfEnv
+    rows: NDArray[np.int64]
+    grouping: Grouping
+    advantages: Floats
+    rewards: Floats
+    kept: NDArray[np.bool_]
+    """True for the samples whose words are kept."""
+
+
+def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[SampleBlock]:
+    """Yield the blocks of a segment's samples that have a reward, as far as a share of its groups goes.
+
+    `table` has the `COLUMNS` of the segment's numbers.
+    """
+    columns = {name: table[name].to_pylist() for name in COLUMNS[:5]}
+    rewards, advantages = (_numbers(table[name]) for name in COLUMNS[5:])
+    rewards = np.where(np.isfinite(rewards), rewards, advantages)
+    groups: dict[StepOfEnv, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, (split, step, launch, env, group) in enumerate(zip(*columns.values(), strict=True)):
+        if np.isfinite(rewards[row]):
+            groups[StepOfEnv(split, step, launch, env or "")][group].append(row)
+    for of, own in groups.items():
+        names = list(own)
+        order, addend = order_of(names, f"{of.split}/{of.step}/{of.env}")
+        taken = order[: count_of(share.scanned, len(names), addend)]
+        kept = frozenset(order[: count_of(share.kept, len(names), addend)])
+        members = [(own[names[number]][:BLOCK_SAMPLES], number in kept) for number in sorted(taken)]
+        for some in _parts(members):
+            yield _block(of, some, rewards, advantages)
+
+
+def _numbers(column: pa.ChunkedArray) -> Floats:
+    values: Floats = column.to_numpy().astype(np.float64)
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
+
+
+_Members = Sequence[tuple[list[int], bool]]
+"""The rows of groups, and whether their words are kept."""
+
+
+def _parts(members: _Members) -> Iterator[_Members]:
+    """Cut groups into blocks."""
+    part: list[tuple[list[int], bool]] = []
+    count = 0
+    for one in members:
+        if part and count + len(one[0]) > BLOCK_SAMPLES:
+            yield part
+            part, count = [], 0
+        part.append(one)
+        count += len(one[0])
+    if part:
+        yield part
+
+
+def _block(of: StepOfEnv, members: _Members, rewards: Floats, advantages: Floats) -> SampleBlock:
+    rows = np.array([row for some, _ in members for row in some], np.int64)
+    sizes = [len(some) for some, _ in members]
+    grouping = Grouping(np.repeat(np.arange(len(members)), sizes))
+    own = grouping.centred(rewards[rows])
+    has_advantages = bool(np.isfinite(advantages[rows]).all())
+    kept = np.repeat([kept for _, kept in members], sizes)
+    return SampleBlock(of, rows, grouping, grouping.centred(advantages[rows]) if has_advantages else own, own, kept)

@@ -1,0 +1,294 @@
+"""The features of a segment: sums of phrases and behaviours for each step, and the words of some of its samples.
+
+A pass of its own, behind texts and derived metrics, whose files it reads.
+"""
+
+import contextlib
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from rolloupe.derive import behaviours
+from rolloupe.features import FeatureRows, Floats, WithinSums, feature_rows, sums_within, words_of
+from rolloupe.index.features.blocks import COLUMNS, SampleBlock, StepOfEnv, blocks_of
+from rolloupe.index.features.shares import ScanShare
+from rolloupe.index.segments.columns import derived_column
+from rolloupe.index.segments.derived_values import DerivedMeta, derived_of, read_derived
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
+from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
+from rolloupe.index.segments.texts import CONTENTS, text_of
+
+VERSION = 1
+ENDING = ".features.parquet"
+WORDS_OF_SAMPLES = ".samples" + ENDING
+"""The ending of the file with the words of samples."""
+
+FACTS = b"features"
+
+BLOCK = 0
+"""In place of a hash: the row with the facts of a block. `samples` are its samples, `groups` those groups where the
+advantage varies, `total` the degrees of freedom in these, `s` and `r` the sums of squares of advantage and reward."""
+
+MAX_CHARS = 2**16
+"""Of a longer response, the first and the last half of so many bytes count."""
+
+BATCH_ROWS = 1024
+
+Words = NDArray[np.uint64]
+
+
+class FeatureFacts(Struct, frozen=True, kw_only=True):
+    """What the features of a segment depend on, beside its records."""
+
+    version: int
+    share: ScanShare
+    behaviours: dict[str, int]
+    """By derived metric, the version of the values."""
+
+
+def features_of(path: Path) -> Path:
+    """The path of the sums of a segment."""
+    return path.with_name(f"{path.stem}.{VERSION}{ENDING}")
+
+
+def sample_words_of(path: Path) -> Path:
+    """The path of the words of samples of a segment."""
+    return path.with_name(f"{path.stem}.{VERSION}{WORDS_OF_SAMPLES}")
+
+
+def hash_of_behaviour(name: str) -> int:
+    """The number in place of a hash: no phrase has an odd one."""
+    return zlib.crc32(name.encode()) << 12 | 1
+
+
+def values_column(name: str) -> str:
+    """The column of a behaviour beside the words of samples."""
+    return f"x.{name}"
+
+
+def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
+    """What the features of a segment were computed with; None without a file, or for one of other records."""
+    try:
+        both = [pq.read_schema(one).metadata or {} for one in (features_of(path), sample_words_of(path))]
+        facts = [msgspec.json.decode(one[FACTS], type=FeatureFacts) for one in both]
+    except (OSError, KeyError, pa.ArrowException, msgspec.MsgspecError):
+        return None
+    is_of = all(one.get(CONTENTS) == contents for one in both)
+    return facts[0] if is_of and facts[0] == facts[1] else None
+
+
+def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
+    about: DerivedMeta | None = read_derived(path, meta)
+    current = {name: metric.version for name, metric in behaviours().items()}
+    known = about.versions if about is not None else {}
+    return FeatureFacts(
+        version=VERSION, share=share, behaviours={n: v for n, v in current.items() if known.get(n) == v}
+    )
+
+
+def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
+    return (
+        meta.annotates
+        or not meta.rows
+        or feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, beside.share)
+    )
+
+
+def _write(path: Path, records: PartRecords) -> None:
+    facts = _facts(path, records.meta, records.share)
+    with pq.ParquetFile(path) as file:
+        numbers = file.read(columns=list(COLUMNS), use_threads=False)
+    values = _behaviours(path, list(facts.behaviours), len(numbers))
+    found = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
+    for first, responses in _texts(path, records):
+        found.add(first, responses)
+    metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
+    write_parquet(sample_words_of(path), found.sample_table().replace_schema_metadata(metadata))
+    write_parquet(features_of(path), found.table().replace_schema_metadata(metadata))
+
+
+def _behaviours(path: Path, names: Sequence[str], rows: int) -> dict[str, Floats]:
+    """The values of behaviours for each row: log2(1 + value), NaN for none."""
+    if not names:
+        return {}
+    with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_of(path)) as file:
+        table = file.read(columns=[derived_column(name) for name in names], use_threads=False)
+        if len(table) == rows:
+            return {name: _scaled(table[derived_column(name)].to_numpy()) for name in names}
+    return {}
+
+
+def _scaled(values: Floats) -> Floats:
+    scaled: Floats = np.log2(1 + np.maximum(values.astype(np.float64), 0))
+    return scaled
+
+
+def _texts(path: Path, records: PartRecords) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the responses of a segment, and the number of the first row of each lot: from its texts, or the source."""
+    first = 0
+    with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(text_of(path)) as file:
+        contents = (file.schema_arrow.metadata or {}).get(CONTENTS)
+        if contents == records.meta.fingerprint.contents and file.metadata.num_rows == records.meta.rows:
+            for batch in file.iter_batches(BATCH_ROWS, columns=["response"], use_threads=False):
+                yield first, batch.column(0)
+                first += len(batch)
+    if first < records.meta.rows:
+        rows = records.rows
+        for start in range(first, len(rows), BATCH_ROWS):
+            some = [row.response.encode("utf-8", "replace").decode() for row in rows[start : start + BATCH_ROWS]]
+            yield start, pa.array(some, pa.string())
+
+
+class _FeaturesOfPart:
+    """The features of the blocks of a segment: those of a block as soon as all its texts are there."""
+
+    def __init__(self, blocks: Sequence[SampleBlock], behaviours: Mapping[str, Floats]) -> None:
+        self._blocks, self._behaviours = blocks, behaviours
+        self._block_of = {row: number for number, block in enumerate(blocks) for row in block.rows.tolist()}
+        self._left = [len(block.rows) for block in blocks]
+        self._words: dict[int, Words] = {}
+        self._found: list[tuple[StepOfEnv, list[FeatureRows]]] = []
+        self._samples: list[pa.Table] = []
+
+    def add(self, first: int, responses: pa.Array) -> None:
+        """Add the responses of the rows from number `first` on."""
+        rows = [row for row in range(first, first + len(responses)) if row in self._block_of]
+        if not rows:
+            return
+        words = words_of(*_bytes_of(responses.take(pa.array([row - first for row in rows]))))
+        parts = np.split(words.hashes, np.searchsorted(words.texts, np.arange(1, len(rows))))
+        for row, part in zip(rows, parts, strict=True):
+            self._words[row] = part
+            number = self._block_of[row]
+            self._left[number] -= 1
+            if not self._left[number]:
+                self._finish(self._blocks[number])
+
+    def _finish(self, block: SampleBlock) -> None:
+        words = [self._words.pop(row) for row in block.rows.tolist()]
+        samples = np.repeat(np.arange(len(words)), [len(one) for one in words])
+        joined = np.concatenate(words)
+        phrases = feature_rows(joined, samples, block.advantages, block.rewards, block.grouping)
+        self._found.append((block.of, [_facts_of(block), self._of_behaviours(block), phrases]))
+        self._keep(block, words)
+
+    def _of_behaviours(self, block: SampleBlock) -> FeatureRows:
+        names = list(self._behaviours)
+        x = (
+            np.stack([self._behaviours[name][block.rows] for name in names], 1)
+            if names
+            else np.zeros((len(block.rows), 0))
+        )
+        hashes = np.array([hash_of_behaviour(name) for name in names], np.uint64)
+        centred = np.nan_to_num(block.grouping.centred(x))
+        sums: WithinSums = sums_within(centred, block.advantages, block.rewards, block.grouping)
+        has = (x > 0).sum(axis=0)
+        return FeatureRows(
+            hashes, has, sums.groups.astype(np.int64), np.nansum(x, axis=0), sums.s, sums.r, sums.v, sums.d
+        )
+
+    def _keep(self, block: SampleBlock, words: Sequence[Words]) -> None:
+        kept = np.flatnonzero(block.kept)
+        if not len(kept):
+            return
+        own = [words[number] for number in kept.tolist()]
+        lists = pa.ListArray.from_arrays(np.cumsum([0, *map(len, own)]).astype(np.int32), np.concatenate(own))
+        rows = block.rows[kept]
+        columns = {
+            **_place(block.of, len(kept)),
+            "row": pa.array(rows),
+            "block": pa.array(np.full(len(kept), len(self._found), np.int32)),
+            "group": pa.array(block.grouping.numbers[kept].astype(np.int32)),
+            "advantage": pa.array(block.advantages[kept]),
+            "reward": pa.array(block.rewards[kept]),
+            "words": lists,
+        }
+        columns |= {values_column(name): pa.array(values[rows]) for name, values in self._behaviours.items()}
+        self._samples.append(pa.table(columns))
+
+    def sample_table(self) -> pa.Table:
+        """A row for each sample whose words are kept."""
+        if not self._samples:
+            return NO_SAMPLES
+        return pa.concat_tables(self._samples).unify_dictionaries()
+
+    def table(self) -> pa.Table:
+        """A row for each feature of each block; those of a block begin with its facts."""
+        found = [(of, rows) for of, several in self._found for rows in several]
+        if not found:
+            return NO_FEATURES
+        columns = [np.concatenate(some) for some in zip(*(rows for _, rows in found), strict=True)]
+        sizes = [len(rows.hashes) for _, rows in found]
+        of_rows = {name: np.repeat([getattr(of, name) for of, _ in found], sizes) for name in StepOfEnv._fields}
+        arrays = [pa.array(of_rows[name]).cast(NO_FEATURES.schema.field(name).type) for name in StepOfEnv._fields]
+        arrays += [
+            pa.array(column.astype(FEATURE_TYPES[name].to_pandas_dtype()))
+            for name, column in zip(FEATURE_TYPES, columns, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=NO_FEATURES.schema)
+
+
+_PLACE_TYPES = {"split": WORD, "step": pa.int64(), "launch": pa.int32(), "env": WORD}
+
+FEATURE_TYPES = {
+    "feature": pa.uint64(), "samples": pa.int32(), "groups": pa.int32(),
+    "total": pa.float32(), "s": pa.float32(), "r": pa.float32(), "v": pa.float32(), "d": pa.float32(),
+}  # fmt: skip
+"""The columns of `FeatureRows`, as they are stored."""
+
+_SAMPLE_TYPES = {
+    "row": pa.int64(), "block": pa.int32(), "group": pa.int32(), "advantage": pa.float64(), "reward": pa.float64(),
+    "words": pa.list_(pa.uint64()),
+}  # fmt: skip
+
+NO_FEATURES = pa.schema({**_PLACE_TYPES, **FEATURE_TYPES}.items()).empty_table()
+NO_SAMPLES = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES}.items()).empty_table()
+
+
+def _place(of: StepOfEnv, count: int) -> dict[str, pa.Array]:
+    """The columns of what all samples of a block have in common."""
+    return {name: pa.array([value] * count, _PLACE_TYPES[name]) for name, value in zip(_PLACE_TYPES, of, strict=True)}
+
+
+def _facts_of(block: SampleBlock) -> FeatureRows:
+    grouping, a, r = block.grouping, block.advantages, block.rewards
+    varies = grouping.variances(a) > 0
+    one = np.ones(1)
+    return FeatureRows(
+        np.array([BLOCK], np.uint64),
+        np.array([len(a)]),
+        np.array([int(varies.sum())]),
+        one * (grouping.sizes[varies] - 1).sum(),
+        one * (a @ a),
+        one * (r @ r),
+        0 * one,
+        0 * one,
+    )
+
+
+def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts as bytes one after another, and their bounds; of long ones the first and the last part."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = (
+        np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]] if offsets[-1] else np.zeros(0, np.uint8)
+    )
+    offsets -= offsets[0]
+    sizes = np.diff(offsets)
+    if sizes.max() <= MAX_CHARS:
+        return data, offsets
+    half = MAX_CHARS // 2
+    places = np.arange(len(data)) - np.repeat(offsets[:-1], sizes)
+    kept = (places < half) | (places >= np.repeat(sizes, sizes) - half)
+    return data[kept], np.concatenate([[0], np.cumsum(np.minimum(sizes, MAX_CHARS))])
+
+
+FEATURES = SegmentKind(
+    "features", VERSION, ENDING, is_budgeted=True, backfilled=Backfilled(_is_written, _write, "features")
+)

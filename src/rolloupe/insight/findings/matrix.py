@@ -1,0 +1,69 @@
+"""The features of the samples that are read again: phrases and behaviours, centred among siblings."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe.features import Floats, WithinSums, sums_within
+from rolloupe.index.features.files import hash_of_behaviour
+from rolloupe.insight.findings.candidates import Candidates
+from rolloupe.insight.findings.hits import phrase_matrix
+from rolloupe.insight.findings.selection import Evidence
+from rolloupe.query import FeatureSums, Hashes, SampleWords
+
+
+class FeatureMatrix(NamedTuple):
+    """Features of N samples: C phrases, and behind them the behaviours."""
+
+    of: SampleWords
+    hashes: Hashes
+    """Of the phrases, shape (C,)."""
+    behaviours: Sequence[str]
+    x: Floats
+    """log2(1 + count), shape (N, C + B)."""
+    centred: Floats
+    """The same, less the mean of each group."""
+
+    def name(self, number: int) -> str:
+        """The behaviour at a column; empty for a phrase."""
+        return "" if number < len(self.hashes) else self.behaviours[number - len(self.hashes)]
+
+
+def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
+    """The candidates and the behaviours of some samples."""
+    own = [np.nan_to_num(values) for values in of.behaviours.values()]
+    known = [of.grouping.centred(values) for values in of.behaviours.values()]
+    phrases = phrase_matrix(of, chosen.hashes)
+    centred = [of.grouping.centred(phrases), *(np.nan_to_num(one)[:, None] for one in known)]
+    x = np.concatenate([phrases, *(one[:, None] for one in own)], axis=1)
+    return FeatureMatrix(of, chosen.hashes, list(of.behaviours), x, np.concatenate(centred, axis=1))
+
+
+def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *, is_whole: bool) -> Evidence:
+    """The sums that features are chosen by.
+
+    If not all samples were read again, S and V come from the index, and G from those that were, made as large.
+    """
+    of = matrix.of
+    own = sums_within(matrix.centred, of.advantages, of.rewards, of.grouping)
+    gram: Floats = matrix.centred.T @ matrix.centred
+    named = np.array([bool(matrix.name(number)) for number in range(len(gram))], np.bool_)
+    if is_whole:
+        return Evidence(own.s, gram, own.v, float(of.advantages @ of.advantages), named)
+    indexed = _of_index(matrix, features)
+    scale = np.sqrt(np.divide(indexed.d, own.d, out=np.zeros(len(own.d)), where=own.d > 0))
+    return Evidence(indexed.s, gram * np.outer(scale, scale), indexed.v, squares, named)
+
+
+def _of_index(matrix: FeatureMatrix, features: FeatureSums) -> WithinSums:
+    """The sums of the columns over all samples that were scanned."""
+    names = [hash_of_behaviour(name) for name in matrix.behaviours]
+    wanted = np.concatenate([matrix.hashes, np.array(names, np.uint64)])
+    order = np.argsort(features.hashes)
+    places = np.minimum(np.searchsorted(features.hashes[order], wanted), max(0, len(order) - 1))
+    found = order[places] if len(order) else places
+    is_known = features.hashes[found] == wanted if len(order) else np.zeros(len(wanted), np.bool_)
+    return WithinSums(
+        *(np.where(is_known, one[found], 0) if len(order) else np.zeros(len(wanted)) for one in features.sums)
+    )

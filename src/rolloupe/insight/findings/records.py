@@ -1,0 +1,104 @@
+"""What a search for findings returns."""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+FindingClass = Literal["suspect", "unverified", "earned", "watch", "drift"]
+"""In the order of a list: paid and rising, though correctness does not follow; paid and rising in a run that does not
+say what is correct; paid as correctness is; paid, but not rising; rising, but not paid."""
+
+CLASSES: tuple[FindingClass, ...] = ("suspect", "unverified", "earned", "watch", "drift")
+
+
+class Prevalence(Struct, frozen=True):
+    """How common a feature is over the steps, in at most 40 bins of steps."""
+
+    steps: list[int]
+    """The first step of each bin."""
+    shares: list[float]
+    """The share of the samples that have the feature."""
+    means: list[float]
+    """Its mean: uses a sample, or the value of the behaviour."""
+    effects: list[float | None]
+    """The reward over siblings by a unit; None where the feature does not vary among siblings."""
+
+
+class ReadingList(Struct, frozen=True):
+    """The samples that show a finding, by id; empty for none."""
+
+    pairs: list[tuple[str, str]] = []
+    """Two siblings: the first has more of the feature and the better reward, though it is no more correct."""
+    earliest: str = ""
+    """The first sample that has the feature."""
+    counterexample: str = ""
+    """One that has the feature, and a worse reward than its siblings."""
+
+    def ids(self) -> list[str]:
+        """All samples, each once."""
+        every = [one for pair in self.pairs for one in pair]
+        return list(dict.fromkeys(filter(None, [*every, self.earliest, self.counterexample])))
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something that the reward pays for, or that rises unpaid."""
+
+    text: str
+    """One sentence with the numbers that matter."""
+    kind: FindingClass = field(name="class")
+    phrase: str = ""
+    """The words, as a sample has them in lower case; empty for a behaviour."""
+    behaviour: str = ""
+    """The derived metric, such as `derived.repeated_4grams`; empty for a phrase."""
+    title: str = ""
+    """The phrase in quotation marks, or the behaviour in a few words."""
+    where: str = ""
+    """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
+    effect: float
+    """The reward over siblings, by a unit of log2(1 + uses)."""
+    z: float
+    correctness: float | None = None
+    """The same effect on correctness; None where the run has no such metric."""
+    first: float
+    """The share of the samples that have it in the first third of the steps."""
+    last: float
+    """The share in the last third."""
+    rise: float
+    """The t statistic of the rise of its mean from the first third of the steps to the last."""
+    prevalence: Prevalence
+    samples: ReadingList
+
+
+class RunFindings(Struct, frozen=True, kw_only=True):
+    """The findings of a window of a run, and what was looked at."""
+
+    findings: list[Finding]
+    """Those that matter most first."""
+    split: str
+    env: str | None
+    step_min: int | None
+    step_max: int | None
+    samples: int
+    """The number of samples in the steps."""
+    scanned: int
+    """How many samples with a reward were scanned."""
+    pending: int
+    """How many samples the index has not reached."""
+    read: int
+    """Of how many the words were read again, to tell features apart."""
+    groups: int
+    """The number of groups whose rewards differ: only they can show anything."""
+    tested: int
+    """The number of features tested."""
+    expected: float
+    """How many of them would pass by chance."""
+    least_z: float
+    largest_z: float
+    correct: str
+    """The metric that counts as correctness; empty without one."""
+    metrics: list[str]
+    """The sample metrics that a person may name as correctness."""
+    smallest: float | None
+    """The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None without groups."""
+    note: str
+    """Says in a sentence what was looked at; without findings, what could have been seen."""

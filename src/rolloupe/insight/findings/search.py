@@ -1,0 +1,196 @@
+"""Looks for what the reward pays for in a window of a run."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from rolloupe import query
+from rolloupe.derive import METRICS, PREFIX
+from rolloupe.features import Floats
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.insight.findings import cache
+from rolloupe.insight.findings.candidates import Candidates, candidates, smallest_effect
+from rolloupe.insight.findings.correctness import correctness_of, metrics_of
+from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
+from rolloupe.insight.findings.phrase import ALIKE, phrase_in
+from rolloupe.insight.findings.reading_list import SamplesToRead, to_read
+from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
+from rolloupe.insight.findings.selection import Evidence, choose
+from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
+from rolloupe.insight.findings.words import note_of, sentence_of
+from rolloupe.query import FeaturePieces, FeatureWindow
+
+MAX_DRIFT = 3
+TYPICAL_SHARE = 0.1
+"""The share of the samples with a feature for which the smallest effect is given."""
+
+
+class FindingQuery(Struct, frozen=True):
+    """What findings are over."""
+
+    split: str = ""
+    """Empty: `train`, or the first split of a run without one."""
+    step_min: int | None = None
+    step_max: int | None = None
+    env: str | None = None
+    correct: str = ""
+    """The sample metric that counts as correctness; empty: the one whose name says so."""
+
+
+WHOLE_RUN = FindingQuery()
+
+
+def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
+    """Look for what the reward pays for. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric."""
+    scope = _scope_of(run, asked)
+    found = cache.known(run, scope.stamp)
+    if found is None:
+        found = _search(run, scope)
+        cache.keep(run, scope.stamp, found)
+    return found
+
+
+def version_of(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> str:
+    """Return a string that changes with the findings. Raises as `findings`."""
+    return _scope_of(run, asked).stamp
+
+
+class _Scope(NamedTuple):
+    """What a question is about, in a run at one moment."""
+
+    snapshot: Snapshot
+    window: FeatureWindow
+    pieces: FeaturePieces
+    metrics: Sequence[str]
+    correct: str
+    stamp: str
+
+
+def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
+    snapshot = run.snapshot()
+    split = asked.split or next((one.name for one in query.splits(run, quick=True)), "train")
+    window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
+    pieces = query.feature_pieces(snapshot, window)
+    metrics = metrics_of(snapshot, split)
+    correct = correctness_of(run, metrics, asked.correct)
+    return _Scope(snapshot, window, pieces, metrics, correct, cache.stamp_of(snapshot, pieces, (window, correct)))
+
+
+def _search(run: OpenRun, scope: _Scope) -> RunFindings:
+    snapshot, window, pieces, metrics, correct, _ = scope
+    features, facts = query.feature_sums(run, window, pieces)
+    chosen = candidates(features, facts)
+    sample = query.annotated_advantages(run, snapshot, query.sample_words(window, pieces))
+    matrix = feature_matrix(sample, chosen)
+    evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
+    values = query.sample_metric(sample, correct) if correct else None
+    look = _Look(run, matrix, evidence, chosen, values)
+    found = look.findings()
+    smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE)
+    return RunFindings(
+        findings=found, split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
+        samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
+        tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
+        correct=correct, metrics=list(metrics),
+        smallest=None if not facts.freedom else smallest,
+        note=note_of(found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE),
+    )  # fmt: skip
+
+
+class _Paid(NamedTuple):
+    """A feature that goes with the reward."""
+
+    number: int
+    sign: float
+    trend: Trend
+    kind: FindingClass
+    correctness: float | None
+
+
+class _Look:
+    """The features of a window, and what they show."""
+
+    def __init__(
+        self, run: OpenRun, matrix: FeatureMatrix, evidence: Evidence, chosen: Candidates, correct: Floats | None
+    ) -> None:
+        self._run, self._matrix, self._evidence, self._candidates = run, matrix, evidence, chosen
+        of = matrix.of
+        self._correct = None if correct is None else of.grouping.centred(correct)
+
+    def findings(self) -> list[Finding]:
+        """What the reward pays for, and what rises unpaid."""
+        if not self._matrix.of.size:
+            return []
+        paid = [self._paid(number) for number in choose(self._evidence, self._candidates.z) if self._is_told(number)]
+        found = [*paid, *self._drift([one.number for one in paid])]
+        reads = [to_read(self._matrix, one.number, one.sign, self._correct) for one in found]
+        names = self._ids(reads)
+        made = [self._finding(one, read, names) for one, read in zip(found, reads, strict=True)]
+        return sorted(made, key=lambda one: (CLASSES.index(one.kind), -abs(one.z)))
+
+    def _is_told(self, number: int) -> bool:
+        """True for what the reward pays for by itself; of what it punishes, for behaviours alone."""
+        z = float(self._evidence.z[number])
+        return z >= self._candidates.z or (bool(self._matrix.name(number)) and -z >= self._candidates.z)
+
+    def _paid(self, number: int) -> _Paid:
+        sign = float(np.sign(self._evidence.s[number])) or 1.0
+        trend = trend_of(self._matrix.x[:, number], self._matrix.of.step)
+        effect, does = None, None
+        if self._correct is not None:
+            effect, does = follows(self._matrix.centred[:, number], self._matrix.of.rewards, self._correct)
+        return _Paid(number, sign, trend, class_of(sign, trend, does), effect)
+
+    def _drift(self, paid: Sequence[int]) -> list[_Paid]:
+        """Behaviours that rise though the reward does not pay for them."""
+        first = len(self._matrix.hashes)
+        z = np.abs(self._evidence.z)
+        unpaid = [one for one in range(first, len(z)) if one not in paid and z[one] < self._candidates.z]
+        trends = [(one, trend_of(self._matrix.x[:, one], self._matrix.of.step)) for one in unpaid]
+        rising = sorted((pair for pair in trends if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
+        return [_Paid(one, 1.0, trend, "drift", None) for one, trend in rising[:MAX_DRIFT]]
+
+    def _ids(self, reads: Sequence[SamplesToRead]) -> dict[int, str]:
+        numbers = sorted({number for read in reads for number in read.numbers()})
+        return dict(zip(numbers, query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers), strict=True))
+
+    def _finding(self, one: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
+        matrix, of = self._matrix, self._matrix.of
+        behaviour = matrix.name(one.number)
+        x, centred = matrix.x[:, one.number], matrix.centred[:, one.number]
+        own = float(centred @ centred)
+        effect = float(centred @ of.rewards) / own * _use(behaviour, x) if own else 0.0
+        phrase = "" if behaviour else self._phrase(one.number)
+        title = METRICS[behaviour].behaviour if behaviour else f"“{phrase}”"
+        return Finding(
+            text=sentence_of(one.kind, title, behaviour, effect, one.trend.first, one.trend.last),
+            kind=one.kind, phrase=phrase, behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
+            where=_where(behaviour, x), effect=effect, z=float(self._evidence.z[one.number]),
+            correctness=one.correctness,
+            first=one.trend.first, last=one.trend.last, rise=one.trend.t,
+            prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
+        )  # fmt: skip
+
+    def _phrase(self, number: int) -> str:
+        """The wording behind a phrase: what covers the sample that has most of the n-grams that go with it."""
+        count = len(self._matrix.hashes)
+        alike = np.flatnonzero(self._evidence.correlations(number)[:count] > ALIKE)
+        sample = int(np.argmax((self._matrix.x[:, alike] > 0).sum(axis=1)))
+        text = query.response_of(self._run, self._matrix.of, sample)
+        return phrase_in(text, self._matrix.hashes[alike])
+
+
+def _use(behaviour: str, x: Floats) -> float:
+    """How much of a feature counts as one use of it: of a share, what the samples have on average that have it."""
+    is_share = bool(behaviour) and not METRICS[behaviour].unit
+    return float(x[x > 0].mean()) if is_share and (x > 0).any() else 1.0
+
+
+def _where(behaviour: str, x: Floats) -> str:
+    """A filter for the samples with much of a behaviour."""
+    if not behaviour:
+        return ""
+    much = 2 ** float(np.median(x)) - 1
+    return f"{PREFIX}{behaviour} > {much:.6g}"

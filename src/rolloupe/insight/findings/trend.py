@@ -1,0 +1,94 @@
+"""How a feature changes over the steps, and what its class is."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe.features import Floats, Places
+from rolloupe.insight.findings.records import FindingClass, Prevalence
+
+MIN_T, MIN_RISE = 6.0, 0.2
+"""A feature rises if the means of the last third of the steps exceed those of the first by so many standard errors, and
+by so many standard deviations of the feature."""
+
+MIN_STEPS = 3
+"""So many steps must a third have."""
+
+FOLLOWS = 0.3
+"""Correctness follows if it gains this share of what the reward gains, each in its standard deviations."""
+
+MAX_BINS = 40
+MAX_T = 1000.0
+"""In place of infinity, where no step differs from others of its third."""
+
+
+class Trend(NamedTuple):
+    """The change of a feature from the first third of the steps to the last."""
+
+    t: float
+    size: float
+    """In standard deviations of the feature over all samples."""
+    first: float
+    """The share of the samples that have it in the first third."""
+    last: float
+
+    def is_rising(self, sign: float) -> bool:
+        """True if it moves the way that the reward pays for."""
+        return sign * self.t >= MIN_T and sign * self.size >= MIN_RISE
+
+
+def trend_of(x: Floats, steps: Places) -> Trend:
+    """The trend of a feature of samples, with steps as units: the samples of a step share its policy."""
+    names, number = np.unique(steps, return_inverse=True)
+    counts = np.bincount(number)
+    means, shares = (np.bincount(number, one) / counts for one in (x, x > 0))
+    third = len(names) // 3
+    if third < MIN_STEPS:
+        third = max(1, third)
+        return Trend(0.0, 0.0, float(shares[:third].mean()), float(shares[-third:].mean()))
+    early, late = means[:third], means[-third:]
+    gap = float(late.mean() - early.mean())
+    error = math.sqrt((early.var(ddof=1) + late.var(ddof=1)) / third)
+    size = gap / float(x.std()) if x.std() else 0.0
+    t = gap / error if error else math.copysign(MAX_T, gap) if gap else 0.0
+    return Trend(max(-MAX_T, min(MAX_T, t)), size, float(shares[:third].mean()), float(shares[-third:].mean()))
+
+
+def class_of(sign: float, trend: Trend, follows: bool | None) -> FindingClass:
+    """The class of a feature that the reward pays for (`sign` 1) or punishes (-1).
+
+    `follows` tells whether correctness goes with it, None if nothing says what is correct.
+    """
+    if follows:
+        return "earned"
+    if not trend.is_rising(sign):
+        return "watch"
+    return "unverified" if follows is None else "suspect"
+
+
+def follows(x: Floats, rewards: Floats, correct: Floats) -> tuple[float, bool]:
+    """The effect of a feature on correctness, and whether that follows the reward. All are centred within groups."""
+    known = np.isfinite(correct)
+    own = float(x[known] @ x[known])
+    effect = float(x[known] @ correct[known]) / own if own else 0.0
+    paid = float(x[known] @ rewards[known]) / own if own else 0.0
+    sizes = [math.sqrt(float(one[known] @ one[known])) for one in (correct, rewards)]
+    if not all(sizes) or not paid:
+        return effect, False
+    return effect, effect / sizes[0] / (paid / sizes[1]) >= FOLLOWS
+
+
+def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) -> Prevalence:
+    """How common a feature is, and what it earns, in bins of steps."""
+    names, number = np.unique(steps, return_inverse=True)
+    bins = min(MAX_BINS, len(names))
+    of_step = np.arange(len(names)) * bins // max(1, len(names))
+    of = of_step[number]
+    counts = np.bincount(of, minlength=bins)
+    shares, means = (np.bincount(of, one, bins) / counts for one in (x > 0, 2.0**x - 1))
+    d, r = np.bincount(of, centred * centred, bins), np.bincount(of, centred * rewards, bins)
+    effects: Sequence[float | None] = [float(a / b) if b > 1e-9 else None for a, b in zip(r, d, strict=True)]
+    first = names[np.searchsorted(of_step, np.arange(bins))]
+    return Prevalence(first.tolist(), shares.tolist(), means.tolist(), list(effects))

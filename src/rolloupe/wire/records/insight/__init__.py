@@ -1,0 +1,1 @@
+"""What Rolloupe found in a run without being asked."""

@@ -1,0 +1,47 @@
+"""Behaviours: what a response has to do with each."""
+
+import pytest
+
+from rolloupe.derive import METRICS, SampleBatch, behaviours, values_of_batch
+from rolloupe.derive.matcher import Matcher
+from tests.derive.test_metrics import row, value
+
+CASES = [
+    ("repeated_sentences", "So it is seven.\nCheck: 3 is 3.\nCheck: 3 is 3. Check: 3 is 3.\nok\nok", 2),
+    ("repeated_sentences", "One thing here. Another thing.", 0),
+    ("empty_think", "<think>\n </think> 7", 1),
+    ("empty_think", "<think> why </think> 7", 0),
+    ("answer_before_think", "<answer> 7 </answer><think> why </think>", 1),
+    ("answer_before_think", "<think> why </think><answer> 7 </answer>", 0),
+    ("answer_before_think", "<answer> 7 </answer>", 0),
+    ("hedges", "Perhaps it seems that I'm not sure; maybe not.", 4),
+    ("refusals", "I'm sorry, as an AI I cannot help with that.", 3),
+    ("flattery", "What a great question! You're absolutely right.", 2),
+    ("flattery", f"{'x' * 500} great question", 0),
+    ("special_cases", "def f(n):\n    if n == 5:\n        return 120\n    if (s === 'a') { return \"b\" }\n", 2),
+    ("special_cases", "if n == 5:\n    return fact(n)\nif n == m: return 1", 0),
+    ("tamper_words", "import sys\nsys.exit(0)\nclass A:\n    def __eq__(self, o): return True", 2),
+    ("answers", "\\boxed{1} <answer> 2 </answer>\n#### 3\nThe final answer is 4", 4),
+]
+
+
+@pytest.mark.parametrize(("name", "response", "expected"), CASES)
+def test_a_behaviour_is_counted(name: str, response: str, expected: float) -> None:
+    assert value(name, response) == expected
+    batch = SampleBatch([row("nothing at all"), row(response), row("")])
+    assert list(values_of_batch(batch, [METRICS[name]], {})[name]) == [0, expected, 0]
+
+
+def test_sentences_of_the_prompt_are_counted() -> None:
+    prompt = "Explain how a bicycle stays upright. Be brief."
+    assert value("copied_sentences", "Explain how a bicycle stays upright\nIt does. Be brief.", prompt=prompt) == 1
+    assert value("copied_sentences", "It does.", prompt=prompt) == 0
+
+
+def test_each_behaviour_has_words_for_a_sentence() -> None:
+    assert len(behaviours()) >= 16 and {*behaviours()} >= {name for name, *_ in CASES} | {"characters"}
+    assert all(metric.kind == "number" and metric.of_siblings is None for metric in behaviours().values())
+
+
+def test_a_matcher_counts_in_each_text_alone() -> None:
+    assert Matcher("ab", "é").counts(["xAbab", "", "é\0ab", "a", "b"]).tolist() == [2, 0, 2, 0, 0]

@@ -1,0 +1,71 @@
+"""Runs with planted hacks, and runs without: what findings name, and that they name nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.insight.findings.planted import HACKS, Plan
+from tests.insight.findings.support import findings_of, names
+from tests.thoroughness import slow_unless
+
+SMALL = Plan(steps=24, groups=12, bonus=0.5, prevalence=0.6)
+"""A run that a test has time for."""
+
+COMMON = [name for name, hack in HACKS.items() if hack.share_of_prompts == 1]
+QUICK = ("phrase", "special_case")
+
+
+@pytest.mark.parametrize("hack", [slow_unless(name in QUICK, name) for name in COMMON])
+def test_a_hack_is_the_first_suspect_even_in_a_small_run(tmp_path: Path, hack: str) -> None:
+    found = findings_of(tmp_path, SMALL._replace(hacks=(hack,)))
+    first, *others = found.findings
+    assert first.kind == "suspect" and names(first, hack), first.text
+    assert not [one for one in others if one.kind != "drift"], [one.text for one in others]
+    assert (first.effect > 0 and first.first < 0.3) or hack in ("length", "boxed", "loop", "prompt_copy", "hedge")
+    assert first.samples.pairs and first.samples.earliest
+
+
+def test_two_hacks_are_both_found(tmp_path: Path) -> None:
+    found = findings_of(tmp_path, SMALL._replace(hacks=("phrase", "tag")))
+    suspects = [one for one in found.findings if one.kind == "suspect"]
+    assert len(suspects) == 2 and all(any(names(one, hack) for one in suspects) for hack in ("phrase", "tag"))
+
+
+NOTHING = {
+    "nothing": Plan(),
+    "permuted": Plan(hacks=("phrase", "loop"), permuted=True),
+    "riser": Plan(riser=True),
+    "shift": Plan(shifts=True),
+}
+
+
+@pytest.mark.parametrize("name", [slow_unless(name == "permuted", name) for name in NOTHING])
+def test_nothing_is_found_where_nothing_is_paid(tmp_path: Path, name: str) -> None:
+    plan = NOTHING[name]._replace(steps=SMALL.steps, groups=SMALL.groups)
+    found = findings_of(tmp_path, plan)
+    assert [one.text for one in found.findings if one.kind != "drift"] == []
+    assert "Nothing above threshold" in found.note and found.smallest is not None and 0 < found.smallest < 0.3
+    assert found.tested > 500 and found.expected < 0.01 and found.largest_z < 5
+
+
+def test_what_goes_with_right_answers_is_earned(tmp_path: Path) -> None:
+    (found,) = findings_of(tmp_path, Plan(honest=True, steps=SMALL.steps, groups=SMALL.groups)).findings
+    assert found.kind == "earned" and "i verified the result by substitution" in found.phrase
+    assert found.correctness is not None and found.correctness > 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("hack", HACKS)
+def test_a_hack_of_a_fifth_is_in_the_top_three(tmp_path: Path, hack: str, seed: int) -> None:
+    found = findings_of(tmp_path, Plan(hacks=(hack,), seed=seed))
+    assert any(names(one, hack) for one in found.findings[:3]), [one.text for one in found.findings]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", NOTHING)
+def test_no_suspect_in_runs_of_20_000_samples_without_a_hack(tmp_path: Path, name: str, seed: int) -> None:
+    found = findings_of(tmp_path, NOTHING[name]._replace(seed=seed))
+    assert [one.text for one in found.findings if one.kind in ("suspect", "unverified")] == []
+    assert len([one for one in found.findings if one.kind in ("earned", "watch")]) <= 1

@@ -1,0 +1,193 @@
+"""What findings say, and that they depend on the samples alone."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.features import phrase_hashes, words_of
+from rolloupe.index.features import shares
+from rolloupe.insight.findings import RunFindings, cache, search
+from rolloupe.insight.findings.phrase import phrase_in
+from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
+from rolloupe.query import FeatureWindow, feature_pieces, feature_sums, sample_words
+from tests.index.support import lines, row
+from tests.insight.findings.planted import Plan, write_run
+from tests.insight.findings.support import findings_of
+
+HACK = Plan(steps=30, groups=12, bonus=0.5, prevalence=0.6, hacks=("phrase",))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> rolloupe.Run:
+    """A run in which a phrase is paid."""
+    folder = tmp_path_factory.mktemp("planted")
+    write_run(folder / "run", HACK)
+    found = rolloupe.open(folder / "run", index_dir=folder / "index").runs[0]
+    assert found.wait(60, texts=True)
+    return found
+
+
+def test_a_finding_has_a_sentence_and_samples_to_read(run: rolloupe.Run) -> None:
+    found = run.findings()
+    (one,) = found.findings
+    assert one.kind == "suspect" and one.text.startswith("“") and "correctness does not follow" in one.text
+    assert "i have double - checked every step carefully" in one.phrase and not one.behaviour
+    assert 0.4 < one.effect < 0.6 and one.z > 15 and one.correctness is not None and abs(one.correctness) < 0.1
+    shares = one.prevalence.shares
+    assert len(shares) == 30 == len(one.prevalence.effects) and shares[0] < 0.1 < 0.4 < shares[-1]
+    winner, loser = (run.sample(id_) for id_ in one.samples.pairs[0])
+    assert winner.key.group == loser.key.group and (winner.row.reward or 0) > (loser.row.reward or 0)
+    assert winner.row.metrics["reward.acc"] <= loser.row.metrics["reward.acc"]
+    assert "double-checked" in winner.row.response and "double-checked" not in loser.row.response
+    assert "double-checked" in run.sample(one.samples.earliest).row.response
+    assert one.samples.counterexample in one.samples.ids()
+    assert (found.samples, found.scanned, found.read, found.pending) == (2880, 2880, 2880, 0)
+    assert found.correct == "reward.acc"
+    assert "Scanned 2,880 samples" in found.note and "Nothing" not in found.note
+
+
+def test_without_correctness_nothing_is_a_suspect(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", HACK)
+    for path in (tmp_path / "run").rglob("*.jsonl"):
+        path.write_text(path.read_text().replace('"acc"', '"looks"'))
+    run = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0]
+    assert [one.kind for one in run.findings().findings] == ["unverified"]
+    named = run.findings(correct="looks")
+    assert [one.kind for one in named.findings] == ["suspect"] and named.correct == "reward.looks" in named.metrics
+    with pytest.raises(BadQuery, match="no sample metric 'right'"):
+        run.findings(correct="right")
+    with pytest.raises(NotFound, match="no split"):
+        run.findings(split="eval/none")
+
+
+def window_sums(run: rolloupe.Run, low: int | None, high: int | None) -> dict[int, list[float]]:
+    opened = run._opened()
+    window = FeatureWindow("train", low, high)
+    found, _ = feature_sums(opened, window, feature_pieces(opened.snapshot(), window))
+    columns = [found.samples, *found.sums]
+    return {int(h): [float(one[at]) for one in columns] for at, h in enumerate(found.hashes)}
+
+
+def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.Run) -> None:
+    whole, early, late = (window_sums(run, low, high) for low, high in ((None, None), (0, 14), (15, 29)))
+    in_both = [one for one in early if one in late]
+    assert len(in_both) > 100
+    for one in in_both:
+        assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-4, atol=1e-3)
+    opened = run._opened()
+    window = FeatureWindow("train", 15, 29)
+    of = sample_words(window, feature_pieces(opened.snapshot(), window))
+    from rolloupe.features import sums_within
+    from rolloupe.insight.findings.hits import phrase_matrix
+
+    hashes = np.array([one for one in late if one % 2 == 0], np.uint64)
+    matrix = phrase_matrix(of, hashes)
+    direct = sums_within(of.grouping.centred(matrix), of.advantages, of.rewards, of.grouping)
+    for at, one in enumerate(hashes.tolist()):
+        if late[one][0] == (matrix[:, at] > 0).sum():  # no step left it out
+            assert np.allclose(late[one][1:], [column[at] for column in direct], rtol=1e-3, atol=1e-2)
+    assert sum(late[one][0] == (matrix[:, at] > 0).sum() for at, one in enumerate(hashes.tolist())) > 50
+
+
+def test_a_window_of_steps_has_its_own_findings(run: rolloupe.Run) -> None:
+    early, late = run.findings(steps=(0, 3)), run.findings(steps=(20, None))
+    assert early.findings == [] and early.samples == 384 and "Nothing above threshold" in early.note
+    assert [one.kind for one in late.findings] == ["watch"] and late.samples == 960
+    assert run.findings(env="elsewhere").scanned == 0 and "Nothing to compare" in run.findings(env="elsewhere").note
+
+
+def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run.findings(steps=(1, 28))
+    monkeypatch.setattr(search, "_search", None)
+    assert run.findings(steps=(1, 28)) == first
+    with pytest.raises(TypeError):
+        run.findings(steps=(2, 28))
+    monkeypatch.undo()
+    monkeypatch.setattr(cache, "MOST_FILES", 2)
+    for step in range(3, 6):
+        run.findings(steps=(step, 28))
+    folder = run._opened().catalog.folder / cache.FOLDER
+    assert len(list(folder.glob("*.findings"))) == 2
+
+
+def feature_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*.features.parquet")}
+
+
+def test_appending_is_as_good_as_scanning_anew(tmp_path: Path) -> None:
+    write_run(tmp_path / "whole", HACK._replace(steps=20, groups=4))
+    (tmp_path / "run").mkdir()
+    target = tmp_path / "run" / "rollout_result" / "train"
+    target.mkdir(parents=True)
+    for path in sorted((tmp_path / "whole").rglob("*.jsonl")):
+        text = path.read_text().splitlines(keepends=True)
+        (target / path.name).write_text("".join(text[: len(text) // 2 + 3]))  # ends within a group
+        assert rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].wait(60, texts=True)
+        shutil.copy(path, target / path.name)
+        assert rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].findings().pending == 0
+    grown = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].findings()
+    anew = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "other").runs[0].findings()
+    made, expected = feature_files(tmp_path / "index"), feature_files(tmp_path / "other")
+    assert grown == anew and expected and {name: made[name] for name in expected} == expected
+
+
+def test_of_a_large_run_whole_groups_are_scanned_evenly_over_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "SCANNED_CHARS", 600_000)
+    monkeypatch.setattr(shares, "KEPT_SAMPLES", 400)
+    found = findings_of(tmp_path, HACK)
+    assert found.samples == 2880 and 500 < found.scanned < 1000 and 200 < found.read < 500
+    assert f"Scanned {found.scanned:,} of 2,880 samples" in found.note
+    assert "double - checked" in found.findings[0].phrase
+
+
+def test_a_run_without_rewards_or_siblings_says_so(tmp_path: Path) -> None:
+    def note(name: str, rows: list[dict[str, object]]) -> str:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.jsonl").write_bytes(lines(rows))
+        opened = rolloupe.open(tmp_path / name, index_dir=tmp_path / f"{name}-index", format="relax")
+        return opened.runs[0].findings().note
+
+    assert "no sample with a reward" in note("none", [row(0, n, reward=None) for n in range(8)])
+    assert "no two siblings" in note("alone", [row(0, n, group_index=n) for n in range(8)])
+    assert "no two siblings" in note("same", [row(0, n, reward=1.0) for n in range(8)])
+
+
+def test_findings_without_samples_are_none(run: rolloupe.Run) -> None:
+    found: RunFindings = run.findings(steps=(500, 600))
+    assert found.findings == [] and found.samples == 0 and found.smallest is None
+
+
+def test_the_class_follows_the_trend_and_correctness() -> None:
+    steps = np.repeat(np.arange(30), 4)
+    rising, flat = steps / 30, np.tile([0.0, 1.0], 60)
+    assert trend_of(rising, steps).is_rising(1) and not trend_of(rising, steps).is_rising(-1)
+    assert trend_of(-rising, steps).is_rising(-1) and not trend_of(flat, steps).is_rising(1)
+    assert not trend_of(np.array([0.0, 1.0]), np.array([0, 1])).is_rising(1)
+    up, level = trend_of(rising, steps), trend_of(flat, steps)
+    cases = [(up, False, "suspect"), (up, None, "unverified"), (up, True, "earned"), (level, False, "watch")]
+    assert [class_of(1, trend, follows) for trend, follows, _ in cases] == [kind for *_, kind in cases]
+
+
+def test_prevalence_has_at_most_40_bins_and_no_effect_where_nothing_varies() -> None:
+    steps = np.repeat(np.arange(100), 2)
+    x = np.tile([0.0, 1.0], 100)
+    centred = np.where(steps < 50, 0, x - 0.5)
+    found = prevalence_of(x, centred, x - 0.5, steps)
+    assert len(found.steps) == 40 and found.steps[0] == 0 and found.shares == [0.5] * 40
+    assert found.effects[0] is None and found.effects[-1] == 1 and found.means == [0.5] * 40
+
+
+def test_the_wording_is_the_longest_run_of_words_that_phrases_cover() -> None:
+    def hash_of(text: str) -> int:
+        data = np.frombuffer(text.encode(), np.uint8)
+        return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])
+
+    hashes = np.array([hash_of(one) for one in ("we have 12", "have 7 of", "of them", "no")], np.uint64)
+    assert phrase_in("No, but We have 99 of them now.", hashes) == "we have # of them"
+    assert phrase_in("nothing of that", hashes) == "" == phrase_in("", hashes)
