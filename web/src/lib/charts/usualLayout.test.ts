@@ -46,7 +46,7 @@ describe("the charts of a run never seen", () => {
     ]);
   });
 
-  it("have the gradient norm where there is room, and the trainer's evaluations where no samples of any are there", () => {
+  it("have the gradient norm if it has room, and the trainer's evaluations if the run has no samples of any", () => {
     const names = [
       "actor/kl",
       "actor/grad_norm",
