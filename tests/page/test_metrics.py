@@ -253,6 +253,7 @@ def see_what_is_beyond(page: Page, viewer: Viewer) -> None:
     assert float(table[3]["value"]) == 90.0
 
 
+@pytest.mark.slow
 def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_path: Path) -> None:
     for number, rate in enumerate((0.1, 0.1, 0.5)):
         launches._ours.clear()  # as another process would
@@ -394,8 +395,6 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
 
         look_at_marks(page)
-        look_across(page, asked)
-        filter_a_chart(page, asked)
 
         menu_button(page).click()
         menu = page.get_by_role("dialog", name="Points of the charts")
@@ -487,9 +486,6 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         page.get_by_role("button", name="The usual charts").click()
         expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
 
-        keep_charts(page, viewer)
-        arrange(page)
-
         alarms = page.get_by_role("list", name="Alarms").get_by_role("listitem")
         before = alarms.count()
         alarms.first.get_by_role("button", name="Menu of").click()
@@ -510,3 +506,22 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         page.goto(viewer.to("runs/run/metrics"))
         page.get_by_role("region", name="Reward by step").get_by_role("img").click(position={"x": 48, "y": 40})
         expect(page).to_have_url(re.compile("runs/run.split=train&step=0&sample=train/0"))
+
+
+@pytest.mark.slow
+def test_a_chart_has_an_axis_a_filter_a_band_and_several_curves_of_its_own(page: Page, tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
+    asked: list[dict[str, Any]] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/api/curves") and (body := request.post_data_json) is not None:
+            asked.append(body)
+
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.on("request", note)
+        keep_charts(page, viewer)
+        expect(page.get_by_role("region", name="by step").get_by_role("img")).to_have_count(6)
+        look_across(page, asked)  # a metric across a chart, the ends of its axis, and a range that is dragged
+        filter_a_chart(page, asked)  # of the samples that match, their band by percentiles or standard deviations
+        arrange(page)  # several curves in a chart, a legend at the pointer; a second chart; sections renamed and moved

@@ -29,7 +29,7 @@ ELSEWHERE = [
 ]
 """What a mouse may press, with the keys that do the same."""
 
-PARTS = 16
+PARTS = 24
 
 STOP = """() => {
   const e = document.activeElement;

@@ -96,6 +96,7 @@ def test_prompt_response_and_reference_stand_beside_each_other_where_there_is_ro
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_the_words_are_marked_that_the_other_has_not(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1720, "height": 900})
     opened(page, viewer, 0)
