@@ -3,7 +3,7 @@
     python pack.py RUN [BITS]
 
 What the run holds stays the same, to the last bit of each number. With BITS, token series keep so many bits of each
-number, and what lines say of them so many digits as a float32 has: the bundled run keeps 16. It cannot be resumed
+number, and what lines say of them so many digits as a float32 has: the bundled run keeps 13. It cannot be resumed
 afterwards.
 """
 

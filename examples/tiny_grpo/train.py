@@ -30,8 +30,8 @@ from supervised import supervise
 from task import make_problem
 from vocabulary import Vocabulary
 
-DEMO_BITS = 16
-"""What a packed run keeps of each number of a token series: five digits."""
+DEMO_BITS = 13
+"""What a packed run keeps of each number of a token series: four digits."""
 
 EVALS = {"held_out": None, "longer": 5}
 """Evaluations by name, and how many things happen in their stories; None: as many as in training."""
