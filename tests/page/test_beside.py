@@ -108,7 +108,7 @@ def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page,
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.goto(viewer.link)
         expect(page).to_have_url(re.compile("runs/run/metrics"))
-        expect(page.get_by_role("region", name="grad_norm by step").get_by_role("img")).to_be_visible()
+        expect(page.get_by_role("region", name="Gradient norm by step").get_by_role("img")).to_be_visible()
         page.get_by_role("link", name="Rollouts").click()
         expect(page.get_by_text("No samples yet")).to_be_visible()
         charts = page.get_by_role("complementary", name="Charts")

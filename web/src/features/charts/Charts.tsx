@@ -85,6 +85,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
               }))}
               current={session.place.field.step.value}
               hover={point}
+              isOfStep
             />
           )}
           {session.overlays.all.value.length > 0 && (

@@ -46,6 +46,8 @@ interface Props {
   limits?: Limits;
   /** Called with what is drawn, whenever that changes. */
   onDrawn?: ((frame: Frame) => void) | null;
+  /** The title has the value of the current step, where the dot is then. */
+  isOfStep?: boolean;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
 }
@@ -67,6 +69,7 @@ export function CurveChart({
   onZoom = null,
   limits = NO_LIMITS,
   onDrawn = null,
+  isOfStep = false,
   open,
 }: Props) {
   const session = useSession();
@@ -161,6 +164,7 @@ export function CurveChart({
             now.current.ends === null
               ? rangeOf(least, most, now.current.bounds, isLog, now.current.limits)
               : [...now.current.ends],
+          dotAt: () => (isOfStep && now.current.current !== null ? place.current(now.current.current) : null),
           beyond: () => now.current.beyond,
           drawn: (frame) => now.current.onDrawn?.(frame),
           open(index) {

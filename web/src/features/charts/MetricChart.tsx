@@ -92,6 +92,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
           others={others}
           current={step}
           hover={point}
+          isOfStep
         />
       )}
     </section>

@@ -31,6 +31,7 @@ const widthsOf = (runs: number): (number | undefined)[] =>
     isByPosition: false,
     isLog: false,
     ends: () => [0, 1],
+    dotAt: () => null,
     beyond: () => [],
     drawn: () => undefined,
   })

@@ -57,6 +57,8 @@ interface Given {
   isLog: boolean;
   /** The ends of the axis of values, as it is for the values between two. */
   ends: (low: number | null, high: number | null) => [number, number];
+  /** Where the dots are across; null for the last values. */
+  dotAt: () => number | null;
   /** What is beyond them. */
   beyond: () => readonly Beyond[];
   /** Called with what is drawn, whenever that changes. */
@@ -79,6 +81,7 @@ export function optionsOf({
   isByPosition,
   isLog,
   ends,
+  dotAt,
   beyond,
   drawn,
 }: Given): uPlot.Options {
@@ -168,7 +171,7 @@ export function optionsOf({
         },
       ],
       drawAxes: [plainJoins],
-      draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks), framing(drawn)],
+      draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks, dotAt), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
         (plot) => {

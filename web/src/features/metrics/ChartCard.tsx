@@ -66,8 +66,10 @@ interface Props {
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
 
 /** The same, with what a person chose to draw. */
-function meaning({ kind, unit }: Placed, drawing: string): string {
+function meaning({ kind, name, title, curve, unit }: Placed, drawing: string): string {
   const chosen = wordsOfFigure(drawing, kind);
+  const isRenamed = kind === "trainer" && title !== curve && title.toLowerCase() !== name.toLowerCase();
+  if (isRenamed) return harmless(name); // the framework's own name
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 

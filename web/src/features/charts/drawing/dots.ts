@@ -6,17 +6,24 @@ import type { Inks } from "../inks";
 
 const RADIUS_PX = 3;
 
-/** None where lines are many. */
-export function dots({ line, page, others }: Inks): (plot: uPlot) => void {
+/** The dots at `at` across, else at the last values; none where lines are many. */
+export function dots({ line, page, others }: Inks, at: () => number | null): (plot: uPlot) => void {
   return (plot) => {
     if (!hasRaw(others)) return;
     const raw = plot.data.length - others.length;
-    [line, ...others].forEach((ink, i) => dot(plot, plot.data[i === 0 ? 1 : raw + i - 1] ?? [], ink, page));
+    [line, ...others].forEach((ink, i) => dot(plot, plot.data[i === 0 ? 1 : raw + i - 1] ?? [], at(), [ink, page]));
   };
 }
 
-function dot(plot: uPlot, values: ArrayLike<number | null | undefined>, ink: string, page: string): void {
-  const at = Array.from(values).findLastIndex((value) => typeof value === "number");
+type Values = ArrayLike<number | null | undefined>;
+
+/** The place of the last value, or of that at a place across; -1 without one. */
+export const placeOfDot = (values: Values, xs: ArrayLike<number>, across: number | null): number =>
+  Array.from(values).findLastIndex((one, i) => typeof one === "number" && (across === null || xs[i] === across));
+
+function dot(plot: uPlot, values: Values, across: number | null, [ink, page]: [string, string]): void {
+  const [xs] = plot.data;
+  const at = placeOfDot(values, xs, across);
   const value = values[at];
   if (typeof value !== "number") return;
   const [x, y] = [plot.valToPos(plot.data[0][at] ?? NaN, "x", true), plot.valToPos(value, "y", true)];

@@ -45,6 +45,26 @@ describe("the range of a chart", () => {
     const stds = Array.from({ length: 90 }, (_, step) => (step === 30 ? 5 : 0.02));
     const banded = of(90, 0.1, {}, stds);
     expect(fit(banded)?.[1]).toBeLessThan(0.5);
+    const often = stds.map((std, step) => (step % 6 === 0 ? 5 : std));
+    expect(fit(of(90, 0.1, {}, often))?.[1], "one band in six").toBeLessThan(0.5);
+    expect(
+      fit(
+        of(
+          90,
+          0.1,
+          {},
+          stds.map((std, step) => (step % 3 === 0 ? 5 : std)),
+        ),
+      ),
+      "one band in three",
+    ).toBeNull();
+    const late = of(
+      90,
+      0.1,
+      {},
+      Array.from({ length: 90 }, (_, step) => (step === 89 ? 5 : 0.02)),
+    );
+    expect(fit(late)?.[1], "the band of the last point").toBeLessThan(0.5);
     expect(fit(of(90, 0.1), of(90, 0.1, { 30: 5 }), null)?.[1]).toBeLessThan(1);
     expect(fit(of(90, 0.1), of(90, 5)), "another level is no spike").toBeNull();
   });
@@ -61,10 +81,10 @@ describe("what is beyond an axis", () => {
     const curve = of(90, 0.1, { 79: 2.14, 80: -3, 81: -4 }, stds);
     const beyond = beyondOf(curve, [of(90, 0.1, { 7: 1.5 })], NO_BOUNDS, [0, 1]);
     expect(beyond.map(wordsOf)).toEqual(["2 points, 1 band above, to 5.07", "2 points, 1 band below, to −4.93"]);
-    expect(beyond[0]?.places.map(({ x, curve: at }) => [x, at])).toEqual([
-      [30, 0],
-      [79, 0],
-      [7, 1],
+    expect(beyond[0]?.places.map(({ x, curve: at, isBand }) => [x, at, isBand])).toEqual([
+      [30, 0, true],
+      [79, 0, false],
+      [7, 1, false],
     ]);
     expect(beyondOf(of(90, 0.1, {}, stds), [], NO_BOUNDS, [0, 1]).map(wordsOf)).toEqual([
       "1 band above: 5.07",

@@ -2,7 +2,8 @@
  * The range of values of a chart. A few far points do not press the rest flat: they are beyond its edge, and counted.
  *
  * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one, and as
- * few as bring the range near to its least. They are left out if the rest has a third of the height with them, or less.
+ * few as bring the range near to its least; of its band the ends at one point in five. They are left out if the rest has
+ * a third of the height with them, or less.
  * A curve with equal quartiles keeps all points: its few other values are all that it shows.
  */
 
@@ -12,6 +13,8 @@ import { bandOf, type Bounds, type Curve, hasRaw, NO_BOUNDS } from "../curvesOf"
 /** In a smaller part of the height, the rest is flat. */
 const FLAT = 1 / 3;
 const MOST_LEFT_OUT = 1 / 20;
+/** Of the ends of bands, which say less than the values. */
+const MOST_BANDS = 1 / 5;
 /** Of so many points one may be left out. */
 const LEAST_POINTS = 8;
 /** A range near to the least one is at most so many times as wide. */
@@ -105,18 +108,24 @@ function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolea
   });
 }
 
-/** The range of a curve without the far points that it may lack. */
+/** The range of a curve without the far points and the far ends of bands that it may lack. */
 function restOf(points: readonly Point[]): Ends | null {
-  const rows = points.map(({ row }) => row);
-  const whole = union(rows);
-  const last = rows.at(-1);
-  const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * MOST_LEFT_OUT));
   const sorted = Float64Array.from(points, ({ value }) => value).toSorted();
   const [quarter = 0, median = 0, third = 0] = [1, 2, 3].map((part) => sorted[Math.floor((sorted.length * part) / 4)]);
-  if (whole === null || last === undefined || most === 0 || quarter === third) return whole;
+  const rows = points.map(({ row }) => row);
+  const last = points.at(-1)?.value;
+  if (last === undefined || quarter === third) return union(rows);
+  const values = points.map(({ value }): Ends => [value, value]);
+  return nearer(rows, nearer(values, [last, last], median, MOST_LEFT_OUT), median, MOST_BANDS);
+}
+
+/** The range of all rows but the farthest of them, as few as it takes, if the others are flat with these. */
+function nearer(rows: readonly Ends[], kept: Ends, median: number, share: number): Ends {
+  const whole = union([kept, ...rows]) ?? kept;
+  const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * share));
   const far = ([low, high]: Ends): number => Math.max(high - median, median - low);
-  const order = rows.slice(0, -1).toSorted((a, b) => far(b) - far(a));
-  let range = union([last, ...order.slice(most)]) ?? whole;
+  const order = rows.toSorted((a, b) => far(b) - far(a));
+  let range = union([kept, ...order.slice(most)]) ?? whole;
   if (height(range) > FLAT * height(whole)) return whole;
   const near = Math.min(NEAR * height(range), FLAT * height(whole));
   for (const row of order.slice(1, most).toReversed()) {
@@ -135,8 +144,8 @@ export interface Beyond {
   bands: number;
   /** The farthest value, or end of a band. */
   to: number;
-  /** Where they are across, and of which curve. */
-  places: { x: number; curve: number }[];
+  /** Where they are across, and of which curve; true for a band alone. */
+  places: { x: number; curve: number; isBand: boolean }[];
 }
 
 /** What is beyond the ends of an axis: above it, below it. */
@@ -159,7 +168,8 @@ export function beyondOf(
     const points = out.filter(({ value }) => isOut(value)).length;
     const [low, high] = union(out.map(({ row }) => row)) ?? [0, 0];
     const bands = out.length - points;
-    return out.length === 0 ? [] : [{ isAbove, points, bands, to: isAbove ? high : low, places: out }];
+    const places = out.map(({ x, curve: of, value }) => ({ x, curve: of, isBand: !isOut(value) }));
+    return out.length === 0 ? [] : [{ isAbove, points, bands, to: isAbove ? high : low, places }];
   });
 }
 
