@@ -32,6 +32,7 @@ describe("the range of a chart", () => {
     expect(fit(of(90, 0.1, { ...many, 50: 0.1 }))).not.toBeNull();
     expect(fit(of(90, 0.1, { 89: 9 }))).toBeNull();
     expect(fit(of(7, 0.1, { 3: 9 }))).toBeNull();
+    expect(fit(of(8, 0.1, { 3: 9 }))?.[1]).toBeLessThan(0.2);
   });
   it("keeps the few values of a curve that is else the same", () => {
     const rare = of(90, 0, { 3: 0.01, 40: 0.02, 60: 1 });

@@ -13,6 +13,8 @@ import { bandOf, type Bounds, type Curve, hasRaw, NO_BOUNDS } from "../curvesOf"
 /** In a smaller part of the height, the rest is flat. */
 const FLAT = 1 / 3;
 const MOST_LEFT_OUT = 1 / 20;
+/** More than may be left out: between such quantiles each point stays. */
+const SURE = 1 / 16;
 /** Of the ends of bands, which say less than the values. */
 const MOST_BANDS = 1 / 5;
 /** Of so many points one may be left out. */
@@ -116,12 +118,16 @@ function restOf(points: readonly Point[]): Ends | null {
   const last = points.at(-1)?.value;
   if (last === undefined || quarter === third) return union(rows);
   const values = points.map(({ value }): Ends => [value, value]);
-  return nearer(rows, nearer(values, [last, last], median, MOST_LEFT_OUT), median, MOST_BANDS);
+  const end = Math.max(1, Math.floor(sorted.length * SURE));
+  const middle = [sorted[end] ?? last, sorted[sorted.length - 1 - end] ?? last];
+  const kept = [Math.min(last, ...middle), Math.max(last, ...middle)] as const;
+  return nearer(rows, nearer(values, kept, median, MOST_LEFT_OUT), median, MOST_BANDS);
 }
 
 /** The range of all rows but the farthest of them, as few as it takes, if the others are flat with these. */
 function nearer(rows: readonly Ends[], kept: Ends, median: number, share: number): Ends {
   const whole = union([kept, ...rows]) ?? kept;
+  if (height(kept) > FLAT * height(whole)) return whole; // most curves, which need no order
   const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * share));
   const far = ([low, high]: Ends): number => Math.max(high - median, median - low);
   const order = rows.toSorted((a, b) => far(b) - far(a));
