@@ -60,6 +60,9 @@ def test_moving(run: Path, tmp_path: Path) -> None:
         await me.press("N", "N")
         assert me.shown == "train/7/0/0"
         assert "last step" in await me.press("N")
+        assert "last step" not in await me.press("s") and "n/p sample" in me.lines[-1]
+        assert "last step" in await me.press("N")
+        assert "last step" not in await me.press("question_mark", "escape")
 
     play(run, tmp_path, scene)
 

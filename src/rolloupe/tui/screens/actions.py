@@ -84,6 +84,7 @@ class Actions:
         """Switch between text and table."""
         me = self._me
         me.view = "text" if me.view == "table" else "table"
+        me.tell("")
         me.show_text()
         me.bar("head").changed()
         me.finder.look()

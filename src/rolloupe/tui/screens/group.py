@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import GroupAnswer, SampleItem
-from rolloupe.tui.draw.figures import brief, signed
+from rolloupe.tui.draw.figures import brief, count, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.keys import GROUP_KEYS
@@ -144,8 +144,13 @@ class GroupScreen(BackScreen[SampleKey]):
         if self._group is None:
             return [[(" Group  ", STRONG), ("Reading …", DIM)]]
         first, columns = self._window()
-        count = f"{first + 1}–{first + len(columns)} of {self._group.total} answers"
-        parts = [[(" Group", STRONG)], [(count, DIM)], [safe(" ".join(self._group.prompt.split()), PLAIN)]]
+        last = first + len(columns)
+        span = f"{first + 1}–{last}" if last > first + 1 else f"{last}"
+        parts = [
+            [(" Group", STRONG)],
+            [(f"{span} of {count(self._group.total, 'answer')}", DIM)],
+            [safe(" ".join(self._group.prompt.split()), PLAIN)],
+        ]
         return [cut(joined(parts), width)]
 
     def _heads(self, width: int) -> list[Line]:

@@ -110,6 +110,11 @@ class Rollouts(Actions, Screen[None]):
         self.show(first)
         self.ask_state()
 
+    def on_screen_resume(self) -> None:
+        """Show the keys again to who comes back from another screen."""
+        if self.opened is not None and not self.finder.text:
+            self.tell("")
+
     def show_note(self, note: str) -> None:
         """Say why there is no sample yet."""
         self.shown = self.shown._replace(note=note)

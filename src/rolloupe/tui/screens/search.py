@@ -68,10 +68,11 @@ class SearchScreen(BackScreen[Hit]):
         if self._progress is None:
             return [cut(title, width)]
         progress = self._progress.progress
+        keys = "Enter opens, Esc leaves" if self._hits else "Esc leaves"
         found = listed(MOST, progress.found, "sample")
         how_far = "" if progress.is_over else f"  searched {progress.samples:,} of {progress.known_samples:,}"
         notes = [safe(note, DIM) for note in progress.notes[:1]]
-        return [cut(joined([title, [(found + how_far, QUIET)], [("Enter opens, Esc leaves", DIM)], notes]), width)]
+        return [cut(joined([title, [(found + how_far, QUIET)], [(keys, DIM)], notes]), width)]
 
     def _row(self, number: int, width: int) -> list[Line]:
         hit, mask = self._hits[number], self.rollouts.mask

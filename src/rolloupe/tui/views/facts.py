@@ -75,7 +75,8 @@ def figure(name: str, value: float | str | None, scale: Scale) -> Line:
     """Return a label and a value, coloured if it is good or bad."""
     label = safe(f"{cut_name(LABELS.get(name, name))} ", DIM)
     if name == "status":
-        return [safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
+        label = safe("status ", DIM) if value == "unknown" else ("", PLAIN)
+        return [label, safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
     if isinstance(value, str):
         return [label, safe(value[:80], STRONG)]
     shown = signed(value) if name == "advantage" else brief(value)
