@@ -107,6 +107,17 @@ def test_a_run_that_is_not_there_yet_is_awaited(
     assert done.err.startswith(f"Waiting for a run at {tmp_path / 'run'} (") and "Ctrl-C" in done.err
 
 
+def test_the_first_samples_of_a_run_are_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QUIET_S", "LOOK_S"):
+        monkeypatch.setattr(module, name, 0.05)
+    run = write_run(tmp_path / "run", {0: []})
+    trainer = threading.Timer(0.5, lambda: write_run(run, {0: [row(0)], 1: [row(0)]}))
+    trainer.start()
+    done = rolloupe("tail", run, "--count", "1", "--json")
+    trainer.join()
+    assert done.err == "Waiting for the first samples of run. Ctrl-C ends.\n" and done.lines[0]["step"] == 0
+
+
 def test_where_no_run_may_begin_nobody_waits(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no samples")
     assert rolloupe("tail", tmp_path / "notes.txt").code == NOTHING

@@ -56,7 +56,7 @@ class StepSamples(NamedTuple):
 def tail(run_id: str | None, split: str | None, last: int, count: int | None, as_json: bool, **place: Any) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
-    Where no run is yet, in an empty folder or one that does not exist, it waits for one.
+    Where no run is yet, in an empty folder or one that does not exist, it waits for one, and says so on standard error.
 
     A step is printed once, when a later one has begun or when it has not changed for three seconds.
 
@@ -65,7 +65,7 @@ def tail(run_id: str | None, split: str | None, last: int, count: int | None, as
     response (their starts), or null for a step without rewards.
     """
     with _followed(options.place_of(**place)) as runs:
-        if awaited := runs.awaited:
+        if awaited := runs.awaited or _without_steps(runs):
             complain(f"{awaited} Ctrl-C ends.")
         elif not len(runs):
             options.explain_nothing(runs)
@@ -88,6 +88,12 @@ def _followed(place: options.RunPaths) -> "Iterator[Runs]":
     with runs:
         progress.wait(runs)
         yield runs
+
+
+def _without_steps(runs: "Runs") -> str:
+    """Say that no run has a sample yet; empty if there is no run, or one has some."""
+    names = ", ".join(run.id for run in runs)
+    return f"Waiting for the first samples of {names}." if names and not any(run.splits() for run in runs) else ""
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
