@@ -327,15 +327,20 @@ def main() -> None:
         for _ in range(given.rounds):
             for reader, results in found.items():
                 results.append(measured(name, given.work, reader))
-        found["all indexed"] = [measured(name, given.work, "all indexed")]
         for reader, results in found.items():
-            median = {key: statistics.median(one[key] for one in results) for key in results[0]}
-            worst = max(one["first"] for one in results)
-            print(
-                f"  {reader:<12} first {median['first']:6.2f} s ({worst:.2f}), processor {median['cpu']:5.2f} s  "
-                f"next {median['ms']:6.2f} ms, processor {median['cpu_ms']:6.2f} ms  {median['MiB']:.0f} MiB",
-                flush=True,
-            )
+            tell(reader, results)
+        tell("all indexed", [measured(name, given.work, "all indexed")])
+
+
+def tell(reader: str, results: list[dict[str, float]]) -> None:
+    """Print the medians of what a reader took."""
+    median = {key: statistics.median(one[key] for one in results) for key in results[0]}
+    print(
+        f"  {reader:<12} first {median['first']:6.2f} s ({max(one['first'] for one in results):.2f}), "
+        f"processor {median['cpu']:5.2f} s  next {median['ms']:6.2f} ms, processor {median['cpu_ms']:6.2f} ms  "
+        f"{median['MiB']:.0f} MiB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -34,6 +34,9 @@ COMPARED_BYTES = 4096
 LAST_BYTES = 64
 """How much of the end of a table may follow its last row."""
 
+FIRST_ROWS = 8
+"""How many rows tell whether a table has samples."""
+
 REPEATED = "final-"
 """How the key of a table begins that has all rows of another one again."""
 
@@ -168,7 +171,7 @@ _documents: Lru[tuple[object, ...], Any] = Lru(total=KEPT_BYTES)
 @lru_cache(maxsize=100_000)
 def _has_samples(reader: TableFiles, key: str, location: Location, *stamp: int) -> bool | None:
     rows = reader.table_rows(_document(location, *stamp))
-    return bool(samples_of_table(key, rows, None)) if rows else None
+    return bool(samples_of_table(key, rows[:FIRST_ROWS], None)) if rows else None
 
 
 def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
