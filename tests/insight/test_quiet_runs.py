@@ -48,6 +48,8 @@ def test_each_alarm_about_a_bundled_run_is_right(tmp_path: Path) -> None:
         with rolloupe.open(RUNS / name, index_dir=tmp_path) as runs:
             run = runs.only()
             run.wait(texts=bool(expected))
+            suspects = [one.behaviour for one in run.findings().findings if one.kind in ("suspect", "unverified")]
+            assert suspects == (["derived.repeated_sentences"] if expected else []), name
             found = run.check()
             assert [(one.rule.name, one.alarm.first_step, one.alarm.last_step) for one in found] == expected, name
             assert [bool(one.alarm.where) for one in found] == [one.rule.name != "kl_spike" for one in found]

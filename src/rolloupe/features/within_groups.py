@@ -13,7 +13,7 @@ x is log2(1 + count): a count goes on where presence saturates, and the first us
 """
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,14 @@ from rolloupe.features.words import Places
 
 Floats = NDArray[np.float64]
 
+Columns: TypeAlias = NDArray[np.float32] | Floats
+"""Values of features: of many, singles take half the memory and the time."""
+
+Values = TypeVar("Values", Floats, NDArray[np.float32])
+
 TINY = 1e-9
-"""Less is a rounding error."""
+SMALL = 1e-5
+"""Less is a rounding error, of doubles and of singles."""
 
 
 class Grouping:
@@ -42,15 +48,16 @@ class Grouping:
         """The number of the group of each sample, from 0."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def sums(self, values: Floats) -> Floats:
+    def sums(self, values: Values) -> Values:
         """The sums over each group of values of shape (N,) or (N, C)."""
-        totals: Floats = np.add.reduceat(values, self.starts, axis=0) if len(self) else values[:0]
+        totals: Values = np.add.reduceat(values, self.starts, axis=0) if len(self) else values[:0]
         return totals
 
-    def centred(self, values: Floats) -> Floats:
+    def centred(self, values: Values) -> Values:
         """The values less the mean of their group."""
-        means = self.sums(values) / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
-        gaps: Floats = values - means[self.numbers]
+        sizes = self.sizes.astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
+        means = (self.sums(values) / sizes)[self.numbers]
+        gaps: Values = np.subtract(values, means, out=means)
         return gaps
 
     def variances(self, centred: Floats) -> Floats:
@@ -89,10 +96,13 @@ def divided(a: Floats, b: Floats) -> Floats:
     return quotients
 
 
-def sums_within(x: Floats, advantages: Floats, rewards: Floats, grouping: Grouping) -> WithinSums:
+def sums_within(x: Columns, advantages: Floats, rewards: Floats, grouping: Grouping) -> WithinSums:
     """The sums of features: `x` has shape (N, C), the others (N,); all are centred within groups already."""
-    own = grouping.sums(x * x)  # (G, C)
+    squares: Floats = np.square(x)
+    own = grouping.sums(squares).astype(np.float64)  # (G, C)
     varies = grouping.variances(advantages)
-    own[own < TINY] = 0
+    own[own < (TINY if x.dtype == np.float64 else SMALL)] = 0
     groups = ((own > 0) & (varies > 0)[:, None]).sum(axis=0).astype(np.float64)
-    return WithinSums(groups, advantages @ x, rewards @ x, varies @ own, own.sum(axis=0))
+    both: Any = np.stack([advantages, rewards]).astype(x.dtype)
+    s, r = (both @ x).astype(np.float64)
+    return WithinSums(groups, s, r, varies @ own, own.sum(axis=0))

@@ -80,7 +80,7 @@ def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.
         assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-4, atol=1e-3)
     opened = run._opened()
     window = FeatureWindow("train", 15, 29)
-    of = sample_words(window, feature_pieces(opened.snapshot(), window))
+    of = sample_words(opened, window, feature_pieces(opened.snapshot(), window))
     from rolloupe.features import sums_within
     from rolloupe.insight.findings.hits import phrase_matrix
 

@@ -47,7 +47,7 @@ Words = NDArray[np.uint64]
 class FeatureFacts(Struct, frozen=True, kw_only=True):
     """What the features of a segment depend on, beside its records."""
 
-    version: int
+    version: str
     share: ScanShare
     behaviours: dict[str, int]
     """By derived metric, the version of the values."""
@@ -80,8 +80,13 @@ def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
         facts = [msgspec.json.decode(one[FACTS], type=FeatureFacts) for one in both]
     except (OSError, KeyError, pa.ArrowException, msgspec.MsgspecError):
         return None
-    is_of = all(one.get(CONTENTS) == contents for one in both)
+    is_of = all(one.get(CONTENTS) == contents for one in both) and facts[0].version == _version()
     return facts[0] if is_of and facts[0] == facts[1] else None
+
+
+def _version() -> str:
+    """Names the columns of the files, which follow from the behaviours that this version of Rolloupe knows."""
+    return f"{VERSION} {' '.join(sorted(behaviours()))}"
 
 
 def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
@@ -89,7 +94,7 @@ def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
     current = {name: metric.version for name, metric in behaviours().items()}
     known = about.versions if about is not None else {}
     return FeatureFacts(
-        version=VERSION, share=share, behaviours={n: v for n, v in current.items() if known.get(n) == v}
+        version=_version(), share=share, behaviours={n: v for n, v in current.items() if known.get(n) == v}
     )
 
 
@@ -116,13 +121,12 @@ def _write(path: Path, records: PartRecords) -> None:
 
 def _behaviours(path: Path, names: Sequence[str], rows: int) -> dict[str, Floats]:
     """The values of behaviours for each row: log2(1 + value), NaN for none."""
-    if not names:
-        return {}
+    values = {name: np.full(rows, np.nan) for name in behaviours()}
     with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_of(path)) as file:
         table = file.read(columns=[derived_column(name) for name in names], use_threads=False)
         if len(table) == rows:
-            return {name: _scaled(table[derived_column(name)].to_numpy()) for name in names}
-    return {}
+            values |= {name: _scaled(table[derived_column(name)].to_numpy()) for name in names}
+    return values
 
 
 def _scaled(values: Floats) -> Floats:
@@ -181,11 +185,7 @@ class _FeaturesOfPart:
 
     def _of_behaviours(self, block: SampleBlock) -> FeatureRows:
         names = list(self._behaviours)
-        x = (
-            np.stack([self._behaviours[name][block.rows] for name in names], 1)
-            if names
-            else np.zeros((len(block.rows), 0))
-        )
+        x = np.stack([values[block.rows] for values in self._behaviours.values()], 1)
         hashes = np.array([hash_of_behaviour(name) for name in names], np.uint64)
         centred = np.nan_to_num(block.grouping.centred(x))
         sums: WithinSums = sums_within(centred, block.advantages, block.rewards, block.grouping)
@@ -216,7 +216,7 @@ class _FeaturesOfPart:
     def sample_table(self) -> pa.Table:
         """A row for each sample whose words are kept."""
         if not self._samples:
-            return NO_SAMPLES
+            return SAMPLE_SCHEMA.empty_table()
         return pa.concat_tables(self._samples).unify_dictionaries()
 
     def table(self) -> pa.Table:
@@ -249,7 +249,8 @@ _SAMPLE_TYPES = {
 }  # fmt: skip
 
 NO_FEATURES = pa.schema({**_PLACE_TYPES, **FEATURE_TYPES}.items()).empty_table()
-NO_SAMPLES = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES}.items()).empty_table()
+_VALUE_TYPES = {values_column(name): pa.float64() for name in behaviours()}
+SAMPLE_SCHEMA = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES, **_VALUE_TYPES}.items())
 
 
 def _place(of: StepOfEnv, count: int) -> dict[str, pa.Array]:

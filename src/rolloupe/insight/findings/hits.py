@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.features import Floats, phrases_of
+from rolloupe.features import phrases_of
 from rolloupe.query import Hashes, SampleWords
 
 PART = 2**18
@@ -14,7 +14,7 @@ PART = 2**18
 PREFIX_BITS = 16
 
 
-def phrase_matrix(of: SampleWords, hashes: Hashes) -> Floats:
+def phrase_matrix(of: SampleWords, hashes: Hashes) -> NDArray[np.float32]:
     """log2(1 + count) of each phrase in each sample, shape (N, C)."""
     order = np.argsort(hashes)
     ordered = hashes[order]
@@ -28,7 +28,7 @@ def phrase_matrix(of: SampleWords, hashes: Hashes) -> Floats:
             places[places == len(ordered)] = 0
             hit = ordered[places] == found[some] if len(ordered) else np.zeros(0, np.bool_)
             np.add.at(counts, (samples[first[some[hit]]], order[places[hit]]), 1)
-    return np.log2(1 + counts).astype(np.float64)
+    return np.log2(1 + counts)
 
 
 def _parts(of: SampleWords) -> list[tuple[Hashes, NDArray[np.int64]]]:

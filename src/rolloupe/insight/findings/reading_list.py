@@ -34,7 +34,7 @@ class SamplesToRead(NamedTuple):
 def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | None) -> SamplesToRead:
     """The samples to read for a feature; `correct` is centred within groups."""
     of = matrix.of
-    x = sign * matrix.centred[:, number]
+    x = sign * matrix.gaps(number)
     has = np.flatnonzero(matrix.x[:, number] > 0)
     earliest = int(has[np.argmin(of.step[has])]) if len(has) else None
     lost = np.flatnonzero((x > 0) & (of.rewards < 0))

@@ -37,6 +37,8 @@ class FindingQuery(Struct, frozen=True):
     env: str | None = None
     correct: str = ""
     """The sample metric that counts as correctness; empty: the one whose name says so."""
+    phrases_only: bool = False
+    """True to look at phrases without behaviours."""
 
 
 WHOLE_RUN = FindingQuery()
@@ -66,6 +68,7 @@ class _Scope(NamedTuple):
     metrics: Sequence[str]
     correct: str
     stamp: str
+    phrases_only: bool
 
 
 def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
@@ -75,14 +78,17 @@ def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
     pieces = query.feature_pieces(snapshot, window)
     metrics = metrics_of(snapshot, split)
     correct = correctness_of(run, metrics, asked.correct)
-    return _Scope(snapshot, window, pieces, metrics, correct, cache.stamp_of(snapshot, pieces, (window, correct)))
+    stamp = cache.stamp_of(snapshot, pieces, (window, correct, asked.phrases_only))
+    return _Scope(snapshot, window, pieces, metrics, correct, stamp, asked.phrases_only)
 
 
 def _search(run: OpenRun, scope: _Scope) -> RunFindings:
-    snapshot, window, pieces, metrics, correct, _ = scope
+    snapshot, window, pieces, metrics, correct, _, phrases_only = scope
     features, facts = query.feature_sums(run, window, pieces)
     chosen = candidates(features, facts)
-    sample = query.annotated_advantages(run, snapshot, query.sample_words(window, pieces))
+    sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
+    if phrases_only:
+        sample = sample._replace(behaviours={})
     matrix = feature_matrix(sample, chosen)
     evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
     values = query.sample_metric(sample, correct) if correct else None
@@ -137,10 +143,10 @@ class _Look:
 
     def _paid(self, number: int) -> _Paid:
         sign = float(np.sign(self._evidence.s[number])) or 1.0
-        trend = trend_of(self._matrix.x[:, number], self._matrix.of.step)
+        trend = trend_of(self._matrix.column(number), self._matrix.of.step)
         effect, does = None, None
         if self._correct is not None:
-            effect, does = follows(self._matrix.centred[:, number], self._matrix.of.rewards, self._correct)
+            effect, does = follows(self._matrix.gaps(number), self._matrix.of.rewards, self._correct)
         return _Paid(number, sign, trend, class_of(sign, trend, does), effect)
 
     def _drift(self, paid: Sequence[int]) -> list[_Paid]:
@@ -148,7 +154,7 @@ class _Look:
         first = len(self._matrix.hashes)
         z = np.abs(self._evidence.z)
         unpaid = [one for one in range(first, len(z)) if one not in paid and z[one] < self._candidates.z]
-        trends = [(one, trend_of(self._matrix.x[:, one], self._matrix.of.step)) for one in unpaid]
+        trends = [(one, trend_of(self._matrix.column(one), self._matrix.of.step)) for one in unpaid]
         rising = sorted((pair for pair in trends if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
         return [_Paid(one, 1.0, trend, "drift", None) for one, trend in rising[:MAX_DRIFT]]
 
@@ -159,7 +165,7 @@ class _Look:
     def _finding(self, one: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
         matrix, of = self._matrix, self._matrix.of
         behaviour = matrix.name(one.number)
-        x, centred = matrix.x[:, one.number], matrix.centred[:, one.number]
+        x, centred = matrix.column(one.number), matrix.gaps(one.number)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own * _use(behaviour, x) if own else 0.0
         phrase = "" if behaviour else self._phrase(one.number)

@@ -1,12 +1,11 @@
 """The samples of a window whose words are kept: their words, their behaviours, and where each lies."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -15,12 +14,12 @@ from rolloupe.errors import SourceChanged
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column
 from rolloupe.index.features.blocks import LARGEST
-from rolloupe.index.features.files import sample_words_of, values_column
+from rolloupe.index.features.files import SAMPLE_SCHEMA, sample_words_of, values_column
 from rolloupe.index.segments.text_batches import read_texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, RowPlace
-from rolloupe.query.run_features.feature_index import FeaturePieces, FeatureWindow, Hashes
+from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, RowPlace, where_current
+from rolloupe.query.run_features.feature_index import FeaturePieces, FeatureWindow, Hashes, condition
 from rolloupe.query.samples.pages import items_of, list_rows
 
 Places = NDArray[np.int64]
@@ -56,66 +55,37 @@ class SampleWords(NamedTuple):
         return RowPlace(self.pieces[self.piece[number]], int(self.row[number]))
 
 
-def sample_words(window: FeatureWindow, of: FeaturePieces) -> SampleWords:
-    """The samples of a window, as far as their words are kept."""
-    tables = list(_tables(window, of))
-    number, group = 0, 0
-    groups, pieces = [], []
-    for number, table in tables:
-        own = table["block"].to_numpy().astype(np.int64) * 2**32 + table["group"].to_numpy()
-        _, own = np.unique(own, return_inverse=True)
-        groups.append(own + group)
-        group += int(own.max(initial=-1)) + 1
-        pieces.append(np.full(len(table), number))
-    grouping = Grouping(_joined(groups, np.int64))
-    names = [name for name in behaviours() if all(values_column(name) in table.column_names for _, table in tables)]
-
-    def column(name: str, kind: type = np.float64) -> Any:
-        return _joined([table[name].to_numpy() for _, table in tables], kind)
-
-    words = [table["words"].combine_chunks() for _, table in tables]
-    counts = _joined([pc.list_value_length(one).to_numpy() for one in words], np.int64)
+def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> SampleWords:
+    """The samples of a window, as far as their words are kept. Raises as `database.ask`."""
+    table, pieces = _rows(run, window, of)
+    piece = table[FILE].to_numpy()
+    changes = [np.diff(one, prepend=-1) != 0 for one in (piece, table["block"].to_numpy(), table["group"].to_numpy())]
+    grouping = Grouping(np.cumsum(np.any(changes, axis=0)))
+    words = table["words"].combine_chunks()
+    counts = words.value_lengths().to_numpy().astype(np.int64)
     return SampleWords(
-        of.pieces,
-        _joined(pieces, np.int64),
-        column("row", np.int64),
-        column("step", np.int64),
+        pieces,
+        piece,
+        table["row"].to_numpy(),
+        table["step"].to_numpy(),
         grouping,
-        grouping.centred(column("advantage")),
-        grouping.centred(column("reward")),
-        _joined([one.flatten().to_numpy() for one in words], np.uint64),
+        grouping.centred(table["advantage"].to_numpy()),
+        grouping.centred(table["reward"].to_numpy()),
+        words.flatten().to_numpy(),
         np.repeat(np.arange(len(counts)), counts),
-        {name: column(values_column(name)) for name in names},
+        {name: table[values_column(name)].to_numpy() for name in behaviours()},
     )
 
 
-def _joined(parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
-
-
-def _tables(window: FeatureWindow, of: FeaturePieces) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the number of each piece with samples of the window, and its rows."""
-    for number, piece in enumerate(of.pieces):
-        if piece.path is None:
-            continue
-        with contextlib.suppress(OSError, pa.ArrowException):  # deleted or damaged since: written again
-            table = pq.read_table(sample_words_of(piece.path), filters=_filter(window, piece), use_threads=False)
-            if len(table):
-                yield number, table
-
-
-def _filter(window: FeatureWindow, piece: Piece) -> pc.Expression:
-    kept = pc.field("split") == window.split
-    if window.step_min is not None:
-        kept &= pc.field("step") >= window.step_min
-    if window.step_max is not None:
-        kept &= pc.field("step") <= window.step_max
-    if window.env is not None:
-        kept &= pc.field("env") == window.env
-    for split, step, launch in piece.superseded:
-        if split == window.split:
-            kept &= ~((pc.field("step") == step) & (pc.field("launch") > 0) & (pc.field("launch") < launch))
-    return kept
+def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Table, Sequence[Piece]]:
+    """The rows of the files of a window, group by group, with the number of the piece in `FILE`; and the pieces."""
+    by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
+    if not by_path:
+        return SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64())), ()
+    where, values = condition(window)
+    sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"
+    table, paths = database.of_files(run, list(by_path), sql, values)
+    return table, [by_path[path] for path in paths]
 
 
 def sample_metric(of: SampleWords, name: str) -> Floats:

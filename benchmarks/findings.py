@@ -1,0 +1,118 @@
+"""What findings cost: the scan on top of the index, and the answers.
+
+    python benchmarks/findings.py [--samples 100000] [--many 1000000]
+
+Writes runs with a planted phrase (see `tests/insight/findings/planted.py`), indexes them, and then writes the features
+of every segment again in this process, whose CPU time and memory count. Answers are asked of processes that know
+nothing: the first, which reads words and keeps the answer, windows of steps, and the answer again. Prints a line for
+each with its limit, and ends with 1 if one is exceeded. Files are in a temporary folder.
+"""
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import rolloupe
+from rolloupe.index.features.files import features_of
+from rolloupe.index.features.shares import share_of
+from rolloupe.index.segments import segment
+from rolloupe.index.segments.kind import Noted
+from rolloupe.index.segments.kinds import KINDS
+from tests.insight.findings.planted import Plan, topics, write_run
+
+SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
+"""The limits: for 100,000 samples, those of a scan; for all samples, those of answers."""
+
+ASK = """
+import sys, time, rolloupe
+run = rolloupe.open(sys.argv[1], index_dir=sys.argv[2]).runs[0]
+run.wait(texts=True)
+run.steps()
+steps = None if sys.argv[3] == "all" else tuple(map(int, sys.argv[3].split(":")))
+began = time.process_time(), time.perf_counter()
+found = run.findings(steps=steps)
+print(time.process_time() - began[0], time.perf_counter() - began[1], len(found.findings), found.scanned, found.read)
+"""
+
+
+def copied(path: Path, times: int, steps: int) -> None:
+    """Have a run with many times the steps: those of the first, with prompts of their own."""
+    for file in sorted((path / "rollout_result/train").glob("*.jsonl")):
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        for number in range(1, times):
+            lines = (json.dumps({**row, "rollout_id": row["rollout_id"] + number * steps}) for row in rows)
+            name = f"{int(file.stem) + number * steps}.jsonl"
+            (file.parent / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def scan(path: Path, index_dir: Path) -> tuple[float, float, float]:
+    """Write the features of every segment again: CPU seconds, megabytes more than before, and megabytes written."""
+    run = rolloupe.open(path, index_dir=index_dir).runs[0]
+    assert run.wait(texts=True)
+    opened = run._opened()
+    segments = [one for one in opened.snapshot().segments if one.meta.rows]
+    share = share_of(stats for one in segments for stats in one.meta.step_stats)
+    (kind,) = (kind.backfilled for kind in KINDS if kind.name == "features")
+    assert kind is not None
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    for one in segments:
+        source = opened.source(one.meta.source)
+        assert source is not None
+        records = segment.records_of(opened.info, source, one.meta, Noted(), None, share)
+        assert records is not None
+        kind.write(one.path, records)
+    took = time.process_time() - began
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    written = sum(file.stat().st_size for one in segments for file in one.path.parent.glob(f"{one.path.stem}.*features*"))
+    assert features_of(segments[0].path).exists()
+    return took, more / 1024, written / 2**20
+
+
+def asked(path: Path, index_dir: Path, steps: str) -> list[float]:
+    """Ask a new process for findings: CPU seconds, seconds, findings, samples scanned and read."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(path), str(index_dir), steps], capture_output=True, text=True, check=True
+    )
+    return [float(word) for word in done.stdout.split()]
+
+
+def main() -> int:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=100_000)
+    parser.add_argument("--many", type=int, default=1_000_000)
+    args = parser.parse_args()
+    rows: list[tuple[str, float, float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_run(Path(folder) / "run", Plan(hacks=("phrase",), steps=500, groups=args.samples // 4000))
+        index_dir = Path(folder) / "index"
+        took, more, written = scan(path, index_dir)
+        rows += [("scan, CPU s", took, SCAN_S), ("scan, MB", more, SCAN_MB), ("written, MB", written, 1e9)]
+        copied(path, max(1, args.many // args.samples), 500)
+        assert rolloupe.open(path, index_dir=index_dir).runs[0].wait(texts=True)
+        last = 500 * max(1, args.many // args.samples)
+        rng = random.Random(0)
+        windows = [(first, first + last // 5) for first in (rng.randrange(last) for _ in range(3))]
+        for what, steps, limit in [
+            ("all, first", "all", FIRST_S),
+            *((f"steps {low} to {high}", f"{low}:{high}", WINDOW_S) for low, high in windows),
+            ("all, again", "all", AGAIN_S),
+        ]:
+            cpu, _, found, scanned, read = asked(path, index_dir, steps)
+            rows.append((f"{what}: {found:.0f} findings, {scanned:,.0f} scanned, {read:,.0f} read, CPU s", cpu, limit))
+    for what, value, limit in rows:
+        print(f"{value:8.2f}  {'' if limit > 1e8 else f'of {limit:g}':8}  {what}")
+    return int(any(value > limit for _, value, limit in rows))
+
+
+if __name__ == "__main__":
+    topics()
+    sys.exit(main())
