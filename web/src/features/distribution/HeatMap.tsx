@@ -3,7 +3,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { DistributionReply } from "../../api/types.gen";
 import { rangesOf, type Values } from "../../lib/distribution/distribution";
-import { type Cell, cellAt, neighbourOf, samplesAt, shadeOf, shareAt, wordsAt } from "../../lib/distribution/heatMap";
+import {
+  type Cell,
+  cellAt,
+  neighbourOf,
+  samplesAt,
+  shadeOf,
+  shareAt,
+  topOf,
+  wordsAt,
+} from "../../lib/distribution/heatMap";
 import { figure, score } from "../../lib/numbers/numbers";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./HeatMap.module.css";
@@ -12,6 +21,8 @@ interface Props {
   /** What is distributed. */
   title: string;
   map: DistributionReply;
+  /** The greatest value, if it is known. */
+  most: number | null;
   /** The number of the run's colour. */
   colour: number;
   /** The step of the page. */
@@ -22,7 +33,7 @@ interface Props {
   open: (steps: readonly [number, number], values: Values) => void;
 }
 
-export function HeatMap({ title, map, colour, current, pointed, point, open }: Props) {
+export function HeatMap({ title, map, most, colour, current, pointed, point, open }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useScheme();
   const [at, move] = useState<Cell | null>(null);
@@ -94,7 +105,7 @@ export function HeatMap({ title, map, colour, current, pointed, point, open }: P
             }}
           />
         )}
-        <span class={style["high"]}>{score(map.edges.at(-1))}</span>
+        <span class={style["high"]}>{score(topOf(map, most))}</span>
         <span class={style["low"]}>{score(map.edges[0])}</span>
       </div>
       <p class={style["steps"]} aria-hidden="true">

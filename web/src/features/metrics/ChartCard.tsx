@@ -106,6 +106,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const drawing = figureOf(asked, entry.kind);
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
   const value = score(valueOf(own?.curve ?? null, pointed), "none");
+  const average = score(own?.curve?.smooth[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
@@ -165,7 +166,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         pointed={pointed}
         step={step}
         value={value}
-        average={span === 0 ? "" : `EMA ${figure(span)}: ${score(own?.curve?.smooth[at], "none")}`}
+        average={average === value ? "" : `EMA ${figure(span)}: ${average}`}
         csv={csv}
         charted={charted}
         hasRollouts={hasRollouts}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DistributionReply } from "../../api/types.gen";
-import { cellAt, neighbourOf, shadeOf, shareAt, wordsAt } from "./heatMap";
+import { cellAt, neighbourOf, shadeOf, shareAt, topOf, wordsAt } from "./heatMap";
 
 const MAP: DistributionReply = {
   run: "r",
@@ -22,6 +22,10 @@ describe("the heat map of a distribution", () => {
     expect(cellAt(MAP, 1, 0)).toEqual({ column: 1, bin: 1 });
     expect(cellAt(MAP, 1.1, 0)).toBeNull();
     expect(cellAt({ ...MAP, edges: [], counts: [] }, 0.5, 0.5)).toBeNull();
+  });
+
+  test("ends at the greatest value, not at the end of its bin", () => {
+    expect([topOf(MAP, 0.9), topOf(MAP, null), topOf(MAP, 0.2), topOf(MAP, 1)]).toEqual([0.9, 1, 1, 1]);
   });
 
   test("goes on by arrow keys, and stays within its ends", () => {

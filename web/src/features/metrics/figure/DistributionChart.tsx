@@ -3,6 +3,7 @@
 import { getDistribution } from "../../../api/distributions";
 import { filterOf } from "../../../lib/distribution/distribution";
 import type { Placed } from "../../../lib/charts/layout";
+import { finite } from "../../../lib/numbers/numbers";
 import { colourOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
@@ -43,6 +44,7 @@ export function DistributionChart({ entry, pointed, point }: Props) {
     <HeatMap
       title={entry.title}
       map={loaded.value}
+      most={finite(entry.high)}
       colour={colourOf(run.id)}
       current={session.place.field.step.value}
       pointed={pointed}
