@@ -17,7 +17,7 @@ export function shareAt({ counts }: DistributionReply, { column, bin }: Cell): n
   return all === 0 ? 0 : (own[bin] ?? 0) / all;
 }
 
-/** What the top of the map is: the greatest value, where that is known and in the last bin; else the end of this bin. */
+/** What the top of the map is: the greatest value, where that is known and in the last bin; else the end of the bin. */
 export function topOf({ edges }: DistributionReply, most: number | null): number {
   const [from = NaN, to = NaN] = edges.slice(-2);
   return most !== null && most >= from && most < to ? most : to;

@@ -2,8 +2,8 @@
  * The range of values of a chart. A few far points do not press the rest flat: they are beyond its edge, and counted.
  *
  * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one, and as
- * few as bring the range near to its least; of its band the ends at one point in five. They are left out if the rest has
- * a third of the height with them, or less.
+ * few as bring the range near to its least; of its band the ends at one point in five. They are left out if the rest
+ * has a third of the height with them, or less.
  * A curve with equal quartiles keeps all points: its few other values are all that it shows.
  */
 

@@ -72,7 +72,7 @@ export class TokenSample {
   readonly segments: readonly Segment[];
   /** 1 for each token that the update counts. */
   readonly trained: Uint8Array;
-  /** Where drawings along the position begin: at the first trained token, as the prompt before it has nothing to draw. */
+  /** Where drawings along the position begin: at the first trained token; the prompt before it has nothing to draw. */
   readonly start: number;
   readonly series: readonly Series[];
   readonly rules: readonly MaskRuleInfo[];
