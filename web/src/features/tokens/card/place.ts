@@ -10,9 +10,9 @@ const GAP_PX = 6;
 const NEAR = 150;
 
 /**
- * Put a card beside the lines where they leave room, else below a token, or above it if there is more room; it goes with
- * the token when that is scrolled out of the pane. On a narrow screen the card has a place of its own, and a token that it
- * would cover moves to the middle of the rest.
+ * Put a card beside the lines where they leave room, else below a token, or above it if there is more room; it goes
+ * with the token when that is scrolled out of the pane. On a narrow screen the card has a place of its own, and a token
+ * that it would cover moves to the middle of the rest.
  */
 export function put(
   card: HTMLElement,
