@@ -16,7 +16,7 @@ def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
 def names(found: Finding, hack: str) -> bool:
     """True if a finding names a hack: by its behaviour, or by half of its words."""
     of = HACKS[hack]
-    if of.behaviour and found.behaviour == f"derived.{of.behaviour}":
+    if found.behaviour.removeprefix("derived.") in of.behaviour.split():
         return True
     words = of.words.lower().replace("-", " ").rstrip(".").split()
     return bool(words) and sum(word in found.phrase.split() for word in words) >= len(words) / 2

@@ -1,5 +1,6 @@
 """What findings say, and that they depend on the samples alone."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.features import phrase_hashes, words_of
 from rolloupe.index.features import shares
 from rolloupe.insight.findings import RunFindings, cache, search
-from rolloupe.insight.findings.phrase import phrase_in
+from rolloupe.insight.findings.phrase import pattern_of, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
+from rolloupe.model import SampleKey
 from rolloupe.query import FeatureWindow, feature_pieces, feature_sums, sample_words
 from tests.index.support import lines, row
 from tests.insight.findings.planted import Plan, write_run
@@ -45,6 +47,8 @@ def test_a_finding_has_a_sentence_and_samples_to_read(run: rolloupe.Run) -> None
     assert "double-checked" in winner.row.response and "double-checked" not in loser.row.response
     assert "double-checked" in run.sample(one.samples.earliest).row.response
     assert one.samples.counterexample in one.samples.ids()
+    hits = {hit.sample.id for hit in run.search(one.pattern, regex=True)}
+    assert len(hits) == round(sum(shares) / 30 * 2880) and {winner.key} <= set(map(SampleKey.parse, hits))
     assert (found.samples, found.scanned, found.read, found.pending) == (2880, 2880, 2880, 0)
     assert found.correct == "reward.acc"
     assert "Scanned 2,880 samples" in found.note and "Nothing" not in found.note
@@ -189,5 +193,14 @@ def test_the_wording_is_the_longest_run_of_words_that_phrases_cover() -> None:
         return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])
 
     hashes = np.array([hash_of(one) for one in ("we have 12", "have 7 of", "of them", "no")], np.uint64)
-    assert phrase_in("No, but We have 99 of them now.", hashes) == "we have # of them"
-    assert phrase_in("nothing of that", hashes) == "" == phrase_in("", hashes)
+    text = "No, but We have 99 of them now."
+    wording = wording_of(text, hashes)
+    assert wording.phrase == "we have # of them" and wording.marks == ["we have #", "have # of", "of them", "no"]
+    assert [match[0] for match in re.finditer(pattern_of(wording.marks), text.lower())] == [
+        "no",
+        "we have 99",
+        "of them",
+        "no",
+    ]
+    assert not wording_of("nothing of that", hashes).phrase and not wording_of("", hashes).phrase
+    assert re.fullmatch(pattern_of(["</answer> ... \\boxed { # } 你 好"]), "</answer>.....\\boxed{12}你好")

@@ -53,8 +53,8 @@ def findings(
 
     With --json, each object has run, text, class, phrase or behaviour, effect (reward over siblings), z, correctness
     (the effect on it, or null), first and last (the share of the samples that have it, early and late), rise,
-    prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title and where. What was
-    scanned is printed to standard error.
+    prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
+    samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.
     """
     with options.opened(options.place_of(**place), run_id=run_id, texts=True) as runs:
         if not len(runs):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from rolloupe.derive import behaviours
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.features.files import features_of
-from rolloupe.index.fingerprint import size_of
 from rolloupe.insight.findings.records import RunFindings
-from rolloupe.query import FeaturePieces
+from rolloupe.query import FeatureWindow
 from rolloupe.storage import atomic
 
 VERSION = 1
@@ -20,16 +20,23 @@ FOLDER = "findings"
 MOST_FILES = 64
 
 
-def stamp_of(snapshot: Snapshot, pieces: FeaturePieces, asked: object) -> str:
-    """Identify what findings depend on: the question, the samples, and what the index knows of their features."""
-    digest = hashlib.blake2b(repr((VERSION, asked, pieces.samples, pieces.pending)).encode(), digest_size=12)
-    for piece in pieces.pieces:
-        assert piece.path is not None
-        digest.update(repr((piece.path.name, piece.fingerprint, size_of(features_of(piece.path)))).encode())
-    for facts in pieces.facts:
-        digest.update(repr(facts).encode())
-    digest.update(repr(sorted((key, stats.stamp, stats.launch) for key, stats in snapshot.steps.items())).encode())
+def stamp_of(snapshot: Snapshot, window: FeatureWindow, asked: object) -> str:
+    """Identify what findings depend on: the question, the samples, and the files of their features."""
+    digest = hashlib.blake2b(repr((VERSION, sorted(behaviours()), window, asked)).encode(), digest_size=12)
+    for piece in snapshot.holding((window.split,), window.step_min, window.step_max):
+        state = None if piece.path is None else _state_of(features_of(piece.path))
+        digest.update(repr((piece.source, piece.start, piece.stop, piece.fingerprint, state)).encode())
+    steps = ((key, stats.stamp, stats.launch) for key, stats in snapshot.steps.items() if key[0] == window.split)
+    digest.update(repr(sorted(steps)).encode())
     return digest.hexdigest()
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    """Size and time of a file; None without one."""
+    with contextlib.suppress(OSError):
+        state = path.stat()
+        return state.st_size, state.st_mtime_ns
+    return None
 
 
 def known(run: OpenRun, stamp: str) -> RunFindings | None:

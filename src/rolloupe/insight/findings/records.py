@@ -52,6 +52,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The derived metric, such as `derived.repeated_4grams`; empty for a phrase."""
     title: str = ""
     """The phrase in quotation marks, or the behaviour in a few words."""
+    pattern: str = ""
+    """A regular expression that finds the phrase, whatever its case; empty for a behaviour."""
     where: str = ""
     """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
     effect: float

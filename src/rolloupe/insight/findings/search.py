@@ -14,13 +14,13 @@ from rolloupe.insight.findings import cache
 from rolloupe.insight.findings.candidates import Candidates, candidates, smallest_effect
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
-from rolloupe.insight.findings.phrase import ALIKE, phrase_in
+from rolloupe.insight.findings.phrase import ALIKE, Wording, pattern_of, wording_of
 from rolloupe.insight.findings.reading_list import SamplesToRead, to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
 from rolloupe.insight.findings.selection import Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
 from rolloupe.insight.findings.words import note_of, sentence_of
-from rolloupe.query import FeaturePieces, FeatureWindow
+from rolloupe.query import FeatureWindow
 
 MAX_DRIFT = 3
 TYPICAL_SHARE = 0.1
@@ -64,7 +64,6 @@ class _Scope(NamedTuple):
 
     snapshot: Snapshot
     window: FeatureWindow
-    pieces: FeaturePieces
     metrics: Sequence[str]
     correct: str
     stamp: str
@@ -75,15 +74,15 @@ def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
     snapshot = run.snapshot()
     split = asked.split or next((one.name for one in query.splits(run, quick=True)), "train")
     window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
-    pieces = query.feature_pieces(snapshot, window)
     metrics = metrics_of(snapshot, split)
     correct = correctness_of(run, metrics, asked.correct)
-    stamp = cache.stamp_of(snapshot, pieces, (window, correct, asked.phrases_only))
-    return _Scope(snapshot, window, pieces, metrics, correct, stamp, asked.phrases_only)
+    stamp = cache.stamp_of(snapshot, window, (correct, asked.phrases_only))
+    return _Scope(snapshot, window, metrics, correct, stamp, asked.phrases_only)
 
 
 def _search(run: OpenRun, scope: _Scope) -> RunFindings:
-    snapshot, window, pieces, metrics, correct, _, phrases_only = scope
+    snapshot, window, metrics, correct, _, phrases_only = scope
+    pieces = query.feature_pieces(snapshot, window)
     features, facts = query.feature_sums(run, window, pieces)
     chosen = candidates(features, facts)
     sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
@@ -168,24 +167,25 @@ class _Look:
         x, centred = matrix.column(one.number), matrix.gaps(one.number)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own * _use(behaviour, x) if own else 0.0
-        phrase = "" if behaviour else self._phrase(one.number)
-        title = METRICS[behaviour].behaviour if behaviour else f"“{phrase}”"
+        wording = Wording() if behaviour else self._wording(one.number)
+        title = METRICS[behaviour].behaviour if behaviour else f"“{wording.phrase}”"
         return Finding(
             text=sentence_of(one.kind, title, behaviour, effect, one.trend.first, one.trend.last),
-            kind=one.kind, phrase=phrase, behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
+            kind=one.kind, phrase=wording.phrase, pattern=pattern_of(wording.marks),
+            behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=_where(behaviour, x), effect=effect, z=float(self._evidence.z[one.number]),
             correctness=one.correctness,
             first=one.trend.first, last=one.trend.last, rise=one.trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
 
-    def _phrase(self, number: int) -> str:
+    def _wording(self, number: int) -> Wording:
         """The wording behind a phrase: what covers the sample that has most of the n-grams that go with it."""
         count = len(self._matrix.hashes)
         alike = np.flatnonzero(self._evidence.correlations(number)[:count] > ALIKE)
         sample = int(np.argmax((self._matrix.x[:, alike] > 0).sum(axis=1)))
         text = query.response_of(self._run, self._matrix.of, sample)
-        return phrase_in(text, self._matrix.hashes[alike])
+        return wording_of(text, self._matrix.hashes[alike])
 
 
 def _use(behaviour: str, x: Floats) -> float:
