@@ -9,9 +9,9 @@ each with its limit, and ends with 1 if one is exceeded. Files are in a temporar
 """
 
 import argparse
+import contextlib
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,13 +20,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.insight.findings.planted import Plan, topics, write_run
+
 import rolloupe
-from rolloupe.index.features.files import features_of
+from rolloupe.index import Library
+from rolloupe.index.features.files import features_of, sample_words_of
 from rolloupe.index.features.shares import share_of
 from rolloupe.index.segments import segment
 from rolloupe.index.segments.kind import Noted
 from rolloupe.index.segments.kinds import KINDS
-from tests.insight.findings.planted import Plan, topics, write_run
 
 SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
 """The limits: for 100,000 samples, those of a scan; for all samples, those of answers."""
@@ -55,25 +57,31 @@ def copied(path: Path, times: int, steps: int) -> None:
 
 def scan(path: Path, index_dir: Path) -> tuple[float, float, float]:
     """Write the features of every segment again: CPU seconds, megabytes more than before, and megabytes written."""
-    run = rolloupe.open(path, index_dir=index_dir).runs[0]
-    assert run.wait(texts=True)
-    opened = run._opened()
-    segments = [one for one in opened.snapshot().segments if one.meta.rows]
-    share = share_of(stats for one in segments for stats in one.meta.step_stats)
-    (kind,) = (kind.backfilled for kind in KINDS if kind.name == "features")
-    assert kind is not None
-    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    for one in segments:
-        source = opened.source(one.meta.source)
-        assert source is not None
-        records = segment.records_of(opened.info, source, one.meta, Noted(), None, share)
-        assert records is not None
-        kind.write(one.path, records)
-    took = time.process_time() - began
-    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    written = sum(file.stat().st_size for one in segments for file in one.path.parent.glob(f"{one.path.stem}.*features*"))
-    assert features_of(segments[0].path).exists()
-    return took, more / 1024, written / 2**20
+    with Library([path], index_dir=index_dir) as library:
+        (run,) = library.runs
+        assert run.wait_all()
+        segments = [one for one in run.snapshot().segments if one.meta.rows]
+        share = share_of(stats for one in segments for stats in one.meta.step_stats)
+        (kind,) = (kind.backfilled for kind in KINDS if kind.name == "features")
+        assert kind is not None
+        before, began = memory_mb(), time.process_time()
+        for one in segments:
+            source = run.source(one.meta.source)
+            assert source is not None
+            records = segment.records_of(run.info, source, one.meta, Noted(), None, share)
+            assert records is not None
+            kind.write(one.path, records)
+        took, more = time.process_time() - began, memory_mb() - before
+        files = (file for one in segments for file in (features_of(one.path), sample_words_of(one.path)))
+        return took, more, sum(file.stat().st_size for file in files) / 2**20
+
+
+def memory_mb() -> float:
+    """The most memory that this process ever had; from now on counted again, where Linux allows it."""
+    peak = int(next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line).split()[1])
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return peak / 1024
 
 
 def asked(path: Path, index_dir: Path, steps: str) -> list[float]:
