@@ -20,6 +20,8 @@ def test_a_sample_is_a_place_in_the_columns_of_a_line() -> None:
     sample = samples(run)[5]
     assert [turn.role for turn in sample.turns] == ["user", "assistant"]
     assert (sample.label, sample.row.env, sample.row.tags["source"]) == (str(sample.label), "math_rule", "toy")
+    assert set(sample.row.tags) == {"source", "difficulty", "tag"}
+    assert sample.extra["sampling_params"] == {"temperature": 1.1} and sample.extra["messages"][0]["role"] == "user"
     record = json.loads((DATA / "rollout_dump_data.step_0.jsonl").read_text())
     assert (sample.response_text, sample.label) == (record["responses"][5], record["ground_truth"][5])
 

@@ -74,6 +74,7 @@ class Roll(OwnNames, JsonlFormat):
     def _part(self, source: Source, one: Record, start: int, length: int, number: int) -> SampleRow:
         row = self.row(source, one, start, length)
         row.index, row.ordinal, row.part = f"{row.index}.{number}", start + number, str(number)
+        row.tags = {key: value for key, value in row.tags.items() if unpacked(value) is value}
         return row
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
