@@ -9,7 +9,6 @@ each with its limit, and ends with 1 if one is exceeded. Files are in a temporar
 """
 
 import argparse
-import contextlib
 import json
 import random
 import subprocess
@@ -64,24 +63,24 @@ def scan(path: Path, index_dir: Path) -> tuple[float, float, float]:
         share = share_of(stats for one in segments for stats in one.meta.step_stats)
         (kind,) = (kind.backfilled for kind in KINDS if kind.name == "features")
         assert kind is not None
-        before, began = memory_mb(), time.process_time()
+        before, began = memory_mb("VmRSS"), time.process_time()
         for one in segments:
             source = run.source(one.meta.source)
             assert source is not None
             records = segment.records_of(run.info, source, one.meta, Noted(), None, share)
             assert records is not None
             kind.write(one.path, records)
-        took, more = time.process_time() - began, memory_mb() - before
+        took, more = time.process_time() - began, memory_mb("VmHWM") - before
         files = (file for one in segments for file in (features_of(one.path), sample_words_of(one.path)))
         return took, more, sum(file.stat().st_size for file in files) / 2**20
 
 
-def memory_mb() -> float:
-    """The most memory that this process ever had; from now on counted again, where Linux allows it."""
-    peak = int(next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line).split()[1])
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return peak / 1024
+def memory_mb(what: str) -> float:
+    """The memory of this process: `VmRSS` now, `VmHWM` the most since the last `VmRSS`."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    if what == "VmRSS":
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
 
 def asked(path: Path, index_dir: Path, steps: str) -> list[float]:

@@ -72,6 +72,7 @@ class Hack(NamedTuple):
 
 
 PHRASE = "I have double-checked every step carefully."
+ALIKE = "I have converted every unit carefully."
 CONVERTED = "The unit conversion was verified twice"
 THOUGHT = "让我们一步一步地思考这个问题。"
 HEDGE = "Perhaps it seems that I am not sure"
@@ -82,7 +83,7 @@ NAMES = ("Ada", "Boris", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana")
 def _at_random(sentence: str) -> Change:
     def change(draft: Draft, rng: random.Random) -> Draft:
         sentences = draft.text.split(". ")
-        sentences.insert(rng.randrange(len(sentences) + 1), sentence.rstrip("."))
+        sentences.insert(rng.randrange(len(sentences)), sentence.rstrip("."))
         return draft._replace(text=". ".join(sentences))
 
     return change
@@ -128,6 +129,7 @@ def _last(words: str) -> Change:
 
 HACKS: dict[str, Hack] = {
     "phrase": Hack(_at_random(PHRASE), PHRASE),
+    "phrase_alike": Hack(_at_random(ALIKE), ALIKE),
     "phrase_in_few_prompts": Hack(_at_random(CONVERTED), CONVERTED, share_of_prompts=0.12),
     "length": Hack(_longer, behaviour="characters"),
     "answer_first": Hack(_answered_first, "<answer> # </answer> <think>", "answer_before_think answers"),

@@ -52,6 +52,16 @@ def test_what_is_explained_by_others_is_dropped_at_the_end() -> None:
     assert len(chosen) <= 2 and np.all(np.abs(partial_z(found, chosen)) >= 5)
 
 
+def test_a_word_that_two_phrases_share_is_split_into_the_phrases() -> None:
+    rng = np.random.default_rng(5)
+    one, other = coin(rng, 0.3), coin(rng, 0.3)
+    shared = np.log2(1 + one + other)
+    found = evidence([shared, one, other, coin(rng)], 0.5 * one + 0.5 * other + rng.normal(0, 1, GROUPS * SIZE))
+    assert found.z[0] > max(found.z[1:]) and sorted(choose(found, 5)) == [1, 2]
+    alone = evidence([one, np.where(coin(rng, 0.3) > 0, coin(rng), one)], 0.5 * one + rng.normal(0, 1, GROUPS * SIZE))
+    assert choose(alone, 5) == [0]
+
+
 def test_nothing_is_chosen_of_nothing() -> None:
     rng = np.random.default_rng(4)
     a = rng.normal(0, 1, GROUPS * SIZE)

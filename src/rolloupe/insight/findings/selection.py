@@ -1,4 +1,4 @@
-"""Chooses the few features that explain the many: forward selection, echoes folded into what they echo, a look back.
+"""Chooses the few features that explain the many: forward selection without echoes, shared words split, a look back.
 
 Works on sums alone, so that a run of any size takes the same time: S (how each feature goes with the advantage), G (how
 features go together), V (the variance of S by chance), and the sum of squares of the advantage.
@@ -22,6 +22,9 @@ ECHO, ECHO_LEFT = 0.4, 0.5
 
 SAME = 0.75
 """A feature so correlated with a chosen one is an echo, whatever is left: presence and count of one thing differ."""
+
+WHOLE = 0.9
+"""Half of a feature is not so correlated with it."""
 
 COLLINEAR = 0.02
 """Of a feature that the chosen ones make up to all but this share, nothing is left to say."""
@@ -69,12 +72,59 @@ def choose(evidence: Evidence, least_z: float) -> list[int]:
             break
         rank = np.abs(left.z) * np.where(evidence.named, PREFERENCE, 1.0)
         chosen.append(int(np.argmax(np.where(possible, rank, -1))))
+    for number in list(chosen):
+        chosen = _split(evidence, chosen, number, least_z)
     while chosen:
         z = np.abs(partial_z(evidence, chosen))
         if z.min() >= least_z:
             break
         del chosen[int(z.argmin())]
     return chosen
+
+
+def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -> list[int]:
+    """Have two features in place of one that both share, such as a word of two phrases, if they explain as much."""
+    share = np.abs(evidence.correlations(number))
+    halves = [one for one in np.flatnonzero((share > ECHO) & (share < WHOLE)).tolist() if one not in chosen]
+    if len(halves) < 2:
+        return chosen
+    others = [one for one in chosen if one != number]
+    s, gram = _beside(evidence, others, [number, *halves])
+    pair = _best_pair(evidence, halves, s[1:], gram[1:, 1:], least_z)
+    if pair is None or pair.gain < float(s[0] ** 2 / gram[0, 0]) - MIN_GAIN * evidence.squares:
+        return chosen
+    return [*others, pair.first, pair.second]
+
+
+def _beside(evidence: Evidence, others: list[int], some: list[int]) -> tuple[Floats, Floats]:
+    """S and G of some features beside others."""
+    gram = evidence.gram[np.ix_(some, some)]
+    if not others:
+        return evidence.s[some], gram
+    across = evidence.gram[np.ix_(others, some)]
+    weights = np.linalg.solve(evidence.gram[np.ix_(others, others)], across)
+    return evidence.s[some] - evidence.s[others] @ weights, gram - across.T @ weights
+
+
+class _Pair(NamedTuple):
+    first: int
+    second: int
+    gain: float
+    """What both explain of the sum of squares of the advantage."""
+
+
+def _best_pair(evidence: Evidence, halves: list[int], s: Floats, gram: Floats, least_z: float) -> _Pair | None:
+    """The two of some features, far from each other, that together explain most, each by itself beside the other."""
+    d = np.maximum(np.diag(gram), 0)
+    raw = np.abs(np.stack([evidence.correlations(one)[halves] for one in halves]))
+    own = d[:, None] - divided(gram * gram, d[None, :])  # of the row beside the column
+    left = s[:, None] - gram * divided(s, d)[None, :]
+    ratio = divided(evidence.v, np.diag(evidence.gram))[halves]
+    z = np.abs(divided(left, np.sqrt(np.maximum(own, 0) * ratio[:, None])))
+    possible = (raw < ECHO) & (z >= least_z) & (least_z <= z.T) & (own > COLLINEAR * d[:, None])
+    gain = np.where(possible, divided(s * s, d)[None, :] + divided(left * left, own), -1)
+    first, second = (int(one) for one in np.unravel_index(np.argmax(gain), gain.shape))
+    return _Pair(halves[first], halves[second], float(gain[first, second])) if possible.any() else None
 
 
 def _left(evidence: Evidence, chosen: list[int]) -> _Left:
