@@ -131,6 +131,8 @@ class Source(Struct, frozen=True, kw_only=True):
     step: int | None = None
     annotates: bool = False
     """True if it holds no samples but annotations of samples in other files."""
+    scores: bool = False
+    """True for annotations that are a person's own, outside the run: they name samples by their places."""
     depends: str = ""
     """A word for what other files decide about its rows: when it changes, the file is scanned again."""
     texts_from: str = ""

@@ -91,6 +91,7 @@ def runs_at(
     With `waits`, a path that does not exist yet is no error.
     """
     from rolloupe.index import Library
+    from rolloupe.state import ScoreFiles
 
     place = None if index_dir is None else Path(index_dir)
     library = Library(
@@ -102,5 +103,6 @@ def runs_at(
         budget_bytes=budget_bytes,
         look_s=look_s,
         waits=waits,
+        scores=ScoreFiles(state_dir),
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rolloupe.index import OpenRun
     from rolloupe.insight import Raised
     from rolloupe.insight.findings import RunFindings
+    from rolloupe.insight.rescore import Rescored
+    from rolloupe.insight.rescore.records import NamedGrader
     from rolloupe.query import (
         Curve,
         CurveEntry,
@@ -243,6 +245,46 @@ class Run:
         with contextlib.closing(State(self._state_dir)) as state:
             while not switch_rule(state, self._opened(), rule, off):
                 pass  # another viewer changed it in between
+
+    def rescore(
+        self,
+        grader: "NamedGrader",
+        *,
+        split: str | None = None,
+        step_min: int | None = None,
+        step_max: int | None = None,
+        jobs: int = 2,
+        timeout_s: float = 2.0,
+        memory_bytes: int = 10**9,
+        save: str = "",
+        python: str = "",
+        advanced: "Callable[[int, int], None]" = lambda _done, _total: None,
+    ) -> "Rescored":
+        """Score the samples of a split again, by default of `train`, with a grader of your own.
+
+        `grader` is `grader.py:fn`, or a function at the top of a file. It runs in `jobs` child processes, with limits
+        against accidents: they are no sandbox, and the grader is run as you. What fails is counted, and never ends the
+        rest. The scores become the sample metric `rescored.NAME`, where NAME is `save`, by default the name of the
+        function; they lie in the state folder, never in the run. `advanced` gets the number of graded samples, and
+        of all.
+
+        Returns `samples`, `failures` by kind, `failed` (the first of them), `column`, and `change`, which compares
+        the scores with the rewards of the run. Raises `BadQuery` for a grader that cannot be loaded, `NotFound` for an
+        unknown split, `NotWritable` if nothing can be kept.
+        """
+        from rolloupe.api.rescore import rescore
+        from rolloupe.insight.rescore import GraderLimits, RescorePlan, grader_file
+
+        query = queries.SampleQuery(splits=(split or self._first_split(),), step_min=step_min, step_max=step_max)
+        limits = GraderLimits(timeout_s, memory_bytes)
+        plan = RescorePlan(grader_file(grader, save, python), query, limits, jobs, advanced)
+        return rescore(self._ready(), plan, self._state_dir)
+
+    def forget_scores(self, name: str) -> bool:
+        """Remove the scores that `rescore` saved under a name; False without any."""
+        from rolloupe.state import forget_scores
+
+        return forget_scores(self._state_dir, self._opened(), name)
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.

@@ -1,6 +1,7 @@
 """The options that commands share, and how a command opens its runs."""
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -231,7 +232,7 @@ def opened(
             reading=place.reading,
             processes=processes,
             budget_bytes=budget_bytes,
-            state_dir=state_dir,
+            state_dir=state_dir or os.environ.get("ROLLOUPE_STATE_DIR"),
         )
     with runs:
         progress.wait(runs, texts=texts)

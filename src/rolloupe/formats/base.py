@@ -188,6 +188,17 @@ class Format(ABC):
             except Exception as error:  # must not cost the samples after it
                 yield no_tokens(source, place, error)
 
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """Yield each sample at `places`, which are in file order, or the problem that prevents it.
+
+        Token series and annotations may be missing. Override it if there is a quicker way than to load every sample.
+        """
+        for place in places:
+            try:
+                yield self.load(run, source, place)
+            except Exception as error:  # must not cost the samples after it
+                yield no_sample(source, place, error)
+
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return `being written` or `incomplete` for each split and step that is not finished."""
         return {}
@@ -275,7 +286,15 @@ class Format(ABC):
 
 def no_tokens(source: Source, place: Locator, error: Exception) -> Problem:
     """Return the problem of a sample whose tokens could not be read."""
-    reason = f"its tokens could not be read: {words_of(error)}"
+    return _problem_at(source, place, f"its tokens could not be read: {words_of(error)}")
+
+
+def no_sample(source: Source, place: Locator, error: Exception) -> Problem:
+    """Return the problem of a sample that could not be read."""
+    return _problem_at(source, place, f"the sample could not be read: {words_of(error)}")
+
+
+def _problem_at(source: Source, place: Locator, reason: str) -> Problem:
     return Problem(source=source.name, reason=reason, start=place.start, stop=place.start + place.length)
 
 

@@ -173,6 +173,10 @@ class FormatContract:
             texts = self.reader.load_texts(run, source, locator)
             assert texts is None or (texts.key, texts.prompt, texts.response) == (row.key, row.prompt, row.response)
             assert self.reader.raw(source, locator)
+            (again,) = self.reader.samples_at(run, source, [locator])
+            assert isinstance(again, Sample) and (again.key, again.label) == (sample.key, sample.label)
+            assert (again.prompt_text, again.response_text) == (sample.prompt_text, sample.response_text)
+            assert repr(again.turns) == repr(sample.turns)
             _check_sendable(sample)
 
     def test_a_file_that_was_replaced_is_noticed(self, tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
     """A tail as queries see it; `meta` belongs to the segment that it continues."""
     return Piece(
         meta.source, None, tail.table, tail.step_stats, tail.metrics, tail.tags, meta.annotates, tail.stop,
-        start=meta.stop, annotates_discarded=_says_discarded(tail.table, meta),
+        start=meta.stop, annotates_discarded=_says_discarded(tail.table, meta), scores=meta.scores,
     )  # fmt: skip
 
 

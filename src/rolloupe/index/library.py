@@ -17,10 +17,10 @@ from rolloupe.formats import Note, by_name, discover, discover_begun, may_begin
 from rolloupe.formats.curve_files import check_named
 from rolloupe.index.execution import SMALL_RUNS, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
-from rolloupe.index.run import OpenRun
+from rolloupe.index.run import OpenRun, no_scores
 from rolloupe.index.segments.segment import LAYOUT
 from rolloupe.index.segments.text_budget import Budget
-from rolloupe.model import AS_FOUND, Reading, RunInfo
+from rolloupe.model import AS_FOUND, Reading, RunInfo, Source
 
 LOOK_S = 3.0
 """The shortest interval at which new runs are searched for."""
@@ -42,8 +42,9 @@ class Library:
 
     `processes` is the number of processes that scan (default: one for each core). `budget_bytes` limits the size of the
     index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds; `own_work` is
-    what this process does itself. Raises `UnreadablePath` for a missing path, and `NotRecognised` for a forced format
-    that does not fit: with `waits` neither, as long as a run may begin there.
+    what this process does itself; `scores` lists the files with a person's own scores of a run. Raises
+    `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit: with `waits`
+    neither, as long as a run may begin there.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Library:
         look_s: float | None = None,
         own_work: OwnWork = SMALL_RUNS,
         waits: bool = False,
+        scores: Callable[[OpenRun], Sequence[Source]] = no_scores,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._paths = [Path(p) for p in paths]
@@ -72,6 +74,7 @@ class Library:
         _make_folder(self.index_dir)
         self._executor = ProcessExecutor(processes or core_count())
         self._own_work = own_work
+        self._scores = scores
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
@@ -84,7 +87,7 @@ class Library:
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
         self._budget.open_folders.add(folder)
-        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed, self._own_work)
+        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed, self._own_work, self._scores)
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""

@@ -6,7 +6,7 @@ thread changes the catalog.
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -51,6 +51,11 @@ LOOK_S = 0.5
 """While much is being indexed, the sources are polled again this often, so that new samples come first."""
 
 
+def no_scores(_run: "OpenRun") -> Sequence[Source]:
+    """Nobody scored the run."""
+    return ()
+
+
 class IndexProgress(NamedTuple):
     """How many bytes of the sources are indexed, how many there are in total, and the current phase."""
 
@@ -71,13 +76,14 @@ class OpenRun:
         budget: Budget,
         on_change: Callable[["OpenRun"], None],
         own_work: OwnWork = SMALL_RUNS,
+        scores: Callable[["OpenRun"], Sequence[Source]] = no_scores,
     ) -> None:
         self.id = run_id
         self.info = info
         self.format: Format = by_name(info.format)
         self.catalog = Catalog(folder)
         self._on_change = on_change
-        self._sources = Sources(info, self.format)
+        self._sources = Sources(info, self.format, lambda: scores(self))
         self._schedule = Schedule(self.catalog, self._sources, splittable=self.format.splittable)
         self._failures: dict[PartKey, Problem] = {}
         self._progress = IndexProgress(0, 0, "scalars")

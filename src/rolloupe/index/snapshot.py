@@ -89,6 +89,8 @@ class Piece(NamedTuple):
     """The steps of which some rows are superseded."""
     tokens: TokenMark | None = None
     """What the pass over tokens left; None if it has not reached the rows."""
+    scores: bool = False
+    """As in `Source`."""
 
     @property
     def rows(self) -> int:
@@ -107,6 +109,9 @@ class Snapshot(NamedTuple):
     segments: tuple[Segment, ...]
     pieces: Mapping[StepKey, tuple[Piece, ...]]
     annotations: tuple[Piece, ...]
+    """Those of the run."""
+    scores: tuple[Piece, ...]
+    """A person's own, which name samples by their places."""
     steps: Mapping[StepKey, StepStats]
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
@@ -142,7 +147,7 @@ class Snapshot(NamedTuple):
     def annotated(self) -> frozenset[str]:
         """The names that annotations may give values for: fixed columns, sample metrics and tags."""
         metrics, tags = self.annotated_names()
-        return frozenset([*ANNOTATED, *metrics, *tags] if self.annotations else [])
+        return frozenset([*(ANNOTATED if self.annotations else ()), *metrics, *tags])
 
     @property
     def annotates_discarded(self) -> bool:
@@ -156,7 +161,8 @@ class Snapshot(NamedTuple):
 
     def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The sample metrics and tags of annotations that queries join; further names show in the sample alone."""
-        metrics, tags = _union(p.metrics for p in self.annotations), _union(p.tags for p in self.annotations)
+        pieces = (*self.annotations, *self.scores)
+        metrics, tags = _union(piece.metrics for piece in pieces), _union(piece.tags for piece in pieces)
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]
 
 
@@ -189,11 +195,13 @@ def snapshot_of(
         for stats in piece.step_stats:
             by_step[stats.split, stats.step].append(piece)
     annotations = tuple(piece for piece in pieces if piece.annotates)
+    scores = tuple(piece for piece in annotations if piece.scores)
     return Snapshot(
         version=version,
         segments=segments,
         pieces={key: tuple(members) for key, members in by_step.items()},
-        annotations=annotations,
+        annotations=tuple(piece for piece in annotations if not piece.scores),
+        scores=scores,
         steps=_summed(pieces, sum(piece.stop for piece in annotations)),
         metrics=_union(piece.metrics for piece in pieces),
         tags=_union(piece.tags for piece in pieces),
@@ -212,7 +220,7 @@ def _on_disk(segment: Segment) -> Piece:
         names, mark = ((*names, *token_metrics()) if names else ()), NO_TOKENS
     return Piece(
         meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,
-        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, names, tokens=mark,
+        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, names, tokens=mark, scores=meta.scores,
     )  # fmt: skip
 
 

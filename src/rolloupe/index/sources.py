@@ -1,7 +1,7 @@
 """The sources of a run in their current state, and the times at which changes of each were seen."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rolloupe.formats import known_length
@@ -37,9 +37,10 @@ class Seen(NamedTuple):
 class Sources:
     """The sources of a run, by name. One thread polls; any thread may read."""
 
-    def __init__(self, run: RunInfo, form: Format) -> None:
+    def __init__(self, run: RunInfo, form: Format, scores: Callable[[], Sequence[Source]] = tuple) -> None:
         self._run = run
         self._format = form
+        self._scores = scores
         self._places: Mapping[str, SourceState] = {}
         self._first_look_s: float | None = None
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
@@ -50,17 +51,18 @@ class Sources:
 
     def look(self) -> Seen:
         """Poll the sources."""
-        places = {}
-        for source in self._format.sources(self._run):
-            state = state_of_source(source)
-            if state is not None:
-                places[source.name] = SourceState(source, state)
-        seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
+        places = _states(self._format.sources(self._run))
+        if self._first_look_s is None:
+            self._places = places  # by them, the run is known to whoever has its scores
+        places = places | _states(self._scores())
+        before = {} if self._first_look_s is None else self._places
+        seen = Seen({n for n, p in places.items() if before.get(n) != p}, set(before) - set(places))
         now = time.monotonic()
-        if seen.changed:
+        written = {name for name in seen.changed if not places[name].source.scores}
+        if written:
             self.rhythm.saw_gap(self.changed_s() or 0.0)
-            self.rhythm.saw_writes(place.state.mtime_ns / 1e9 for place in places.values())
-        self.changed_at |= dict.fromkeys(seen.changed, now if self.has_looked else 0.0)
+            self.rhythm.saw_writes(place.state.mtime_ns / 1e9 for place in _of_run(places))
+        self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
         self._places = places
         if self._first_look_s is None:
             self._first_look_s = now
@@ -94,6 +96,7 @@ class Sources:
                 what="annotations" if place.source.annotates else "samples",
             )
             for name, place in sorted(self._places.items())
+            if not place.source.scores
         ]
 
     def size_bytes(self) -> int:
@@ -106,7 +109,7 @@ class Sources:
         If another machine's clock is ahead, that time may be later than the first poll, which saw no change: the time
         of the first poll then counts.
         """
-        newest = max((place.state.mtime_ns for place in self._places.values()), default=None)
+        newest = max((place.state.mtime_ns for place in _of_run(self._places)), default=None)
         if newest is None or self._first_look_s is None:
             return None
         if seen := max(list(self.changed_at.values()), default=0.0):
@@ -132,3 +135,14 @@ class Sources:
                 length = None
             cached = self._lengths[place.source.name] = (place.state, length)
         return cached[1]
+
+
+def _states(sources: Iterable[Source]) -> dict[str, SourceState]:
+    """The sources whose files are there, by name, with their states."""
+    states = ((source, state_of_source(source)) for source in sources)
+    return {source.name: SourceState(source, state) for source, state in states if state is not None}
+
+
+def _of_run(places: Mapping[str, SourceState]) -> list[SourceState]:
+    """The sources that the trainer writes."""
+    return [place for place in places.values() if not place.source.scores]

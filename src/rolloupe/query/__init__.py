@@ -83,6 +83,7 @@ from rolloupe.query.run_tokens.words import (
     words_of_steps,
 )
 from rolloupe.query.run_tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
+from rolloupe.query.sample.batches import TextedSample, groups_with_texts
 from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
@@ -210,6 +211,7 @@ __all__ = [
     "StepWords",
     "Suggestion",
     "TextPiece",
+    "TextedSample",
     "TokenCoverage",
     "TokenPage",
     "TokenSpans",
@@ -264,6 +266,7 @@ __all__ = [
     "grouped_update",
     "groups",
     "groups_page",
+    "groups_with_texts",
     "has_column",
     "has_metrics",
     "ids_of",

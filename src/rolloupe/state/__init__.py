@@ -8,6 +8,7 @@ from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
 from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
 from rolloupe.state.rule_switches import rules_off, switch_rule
 from rolloupe.state.run_identity import Identity, identity_of
+from rolloupe.state.scores import ScoreFiles, encoded, forget_scores, score_file
 from rolloupe.state.store import NAME, State, default_folder
 
 __all__ = [
@@ -19,12 +20,16 @@ __all__ = [
     "Owner",
     "RunMark",
     "SampleMark",
+    "ScoreFiles",
     "State",
     "Written",
     "default_folder",
+    "encoded",
+    "forget_scores",
     "found",
     "identity_of",
     "marks_of",
     "rules_off",
+    "score_file",
     "switch_rule",
 ]

@@ -36,12 +36,14 @@ class Opener:
         run_id: str | None = None,
         split: str = "",
         mask: str = "",
+        state_dir: str | None = None,
     ) -> None:
         self.future: Future[FirstLook] = Future()
         self.awaited: Future[str] = Future()
         """Says that no run is there yet, once it turns out so."""
         self._is_left = threading.Event()
         self._arguments = paths, index_dir, reading
+        self._state_dir = state_dir
         self._run_id, self._split, self._mask = run_id, split, mask
         threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
 
@@ -58,12 +60,16 @@ class Opener:
         keep_arrow_small()
         from rolloupe import query
         from rolloupe.index import LITTLE_WORK, Library
+        from rolloupe.state import ScoreFiles
         from rolloupe.tui.run.masks import mask_of
 
         paths, index_dir, reading = self._arguments
         query.save_memory()
         mask = mask_of(self._mask)
-        library = Library(paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK, waits=True)
+        library = Library(
+            paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK, waits=True,
+            scores=ScoreFiles(self._state_dir),
+        )  # fmt: skip
         try:
             self._wait_for_run(library)
             return self._first(library, mask)
@@ -123,7 +129,7 @@ def show(
 ) -> None:
     """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
     keep_memory_small()
-    opener = Opener(paths, index_dir, reading, run_id, split, mask)
+    opener = Opener(paths, index_dir, reading, run_id, split, mask, state_dir)
     if not has_terminal():
         opener.leave()
         opener.future.result().library.close()

@@ -6,7 +6,7 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -214,6 +214,10 @@ class Native(JsonlFormat):
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `JsonlFormat`: add token series, and what annotations say."""
         self._add(run, record, sample, None)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """See `Format`: other files hold nothing but token series and annotations."""
+        return self.samples_in_order(run, source, places, lambda _run, _record, _sample: None)
 
     def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
         """See `Format`."""

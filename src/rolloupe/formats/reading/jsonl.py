@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import BinaryIO, ClassVar, NamedTuple
+from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
 from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
@@ -57,6 +57,9 @@ TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of thi
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
 
 Reader = Callable[[bytes], Record]
+Annotate = Callable[[RunInfo, Record, Sample], None]
+
+T = TypeVar("T")
 
 _decode = msgspec.json.Decoder().decode
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -342,27 +345,29 @@ class JsonlFormat(RecordFormat):
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
     ) -> Iterator[SampleTokens | Problem]:
         """See `Format`: reads the file once, from the first place to the last."""
-        if not places:
-            return
-        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-            read = self.reading_tokens(run, source, annotations)
-            found = _lines_in_order(file, places) if is_decoded(file) else (_line_of(file, one) for one in places)
-            for place, data in zip(places, found, strict=True):
-                try:
-                    yield read(_data_at(source, data, place), place)
-                except Exception as error:  # must not cost the lines after it
-                    yield no_tokens(source, place, error)
+        if places:
+            yield from _read_in_order(source, places, self.reading_tokens(run, source, annotations), no_tokens)
+
+    def samples_in_order(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotate: Annotate
+    ) -> Iterator[Sample | Problem]:
+        """`samples_at` for a format whose lines alone say what a sample is: reads the file once."""
+
+        def read(data: bytes, place: Locator) -> Sample:
+            return self._sample(run, source, data, place, annotate)
+
+        yield from _read_in_order(source, places, read, no_sample)
 
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002
     ) -> Callable[[bytes, Locator], SampleTokens]:  # fmt: skip
         """Return what reads the tokens of the sample at a place in a line. It raises whatever it may raise."""
-        return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place))
+        return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place, self.annotate))
 
-    def _sample(self, run: RunInfo, source: Source, data: bytes, place: Locator) -> Sample:
+    def _sample(self, run: RunInfo, source: Source, data: bytes, place: Locator, annotate: Annotate) -> Sample:
         record, row = self._parsed(run, source, data, place)
         sample = self.sample(record, row, place)
-        self.annotate(run, record, sample)
+        annotate(run, record, sample)
         return sample
 
     def lines_at(self, run: RunInfo, places: Iterable[Locator]) -> dict[Locator, bytes]:
@@ -392,7 +397,7 @@ class JsonlFormat(RecordFormat):
         run: RunInfo,
         source: Source,
         locator: Locator,
-        annotate: Callable[[RunInfo, Record, Sample], None],
+        annotate: Annotate,
     ) -> Sample:
         """Read a sample, and add to it what other files say about it."""
         data, record, row = self._read(run, source, locator)
@@ -446,6 +451,24 @@ def _neighbours(places: Sequence[Locator]) -> Iterator[list[Locator]]:
         near.append(place)
     if near:
         yield near
+
+
+def _read_in_order(
+    source: Source,
+    places: Sequence[Locator],
+    read: Callable[[bytes, Locator], T],
+    failed: Callable[[Source, Locator, Exception], Problem],
+) -> Iterator[T | Problem]:
+    """Read a file once, from the first place to the last; yield the result of `read` for each, or its problem."""
+    if not places:
+        return
+    with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+        found = _lines_in_order(file, places) if is_decoded(file) else (_line_of(file, one) for one in places)
+        for place, data in zip(places, found, strict=True):
+            try:
+                yield read(_data_at(source, data, place), place)
+            except Exception as error:  # must not cost the lines after it
+                yield failed(source, place, error)
 
 
 def _data_at(source: Source, data: bytes | None, place: Locator) -> bytes:

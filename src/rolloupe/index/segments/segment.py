@@ -8,7 +8,7 @@ lacks its `.parquet`.
 import contextlib
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +27,9 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
+from rolloupe.index.segments.scores import scan_scores
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
-from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Source
+from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Scanned, Source
 from rolloupe.storage import atomic, open_file
 
 LAYOUT = 20
@@ -100,6 +101,8 @@ class SegmentMeta(Struct, kw_only=True):
     """False if no sample has token series, as far as the scan can tell."""
     annotated_series: Sequence[str] = ()
     """The token series for which its annotations hold values."""
+    scores: bool = False
+    """As in `Source`."""
 
 
 class Scan(NamedTuple):
@@ -141,7 +144,7 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     problems: list[Problem] = []
     end, unfinished = start, False
     try:
-        for item in by_name(run.format).scan(run, source, start, stop):
+        for item in _records(run, source, start, stop):
             if isinstance(item, Problem):
                 problems.append(item)
                 unfinished = unfinished or item.transient
@@ -156,6 +159,13 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
         problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
         unfinished = True
     return Scan(source, rows, annotations, problems, end, unfinished)
+
+
+def _records(run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    if source.scores:
+        yield from scan_scores(source, start, stop)
+    else:
+        yield from by_name(run.format).scan(run, source, start, stop)
 
 
 def shorten(row: SampleRow) -> SampleRow:
@@ -332,7 +342,7 @@ def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Finger
         start=0, stop=0, complete=False, rows=len(records.rows), duplicates=has_duplicates(records.rows),
         fingerprint=print_, step_stats=step_stats_of(records.rows), metrics=metrics, tags=tags,
         problems=_listed(problems), problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
-        depends=source.depends, annotates_discarded=annotates_discarded(records.annotations),
+        scores=source.scores, depends=source.depends, annotates_discarded=annotates_discarded(records.annotations),
         texts_from=source.texts_from, lacks_prompts=not all(row.prompt for row in records.rows),
         has_series=any(row.series or row.has_series for row in records.rows),
         annotated_series=sorted({name for one in records.annotations for name in one.series}),

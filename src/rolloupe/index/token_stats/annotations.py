@@ -155,7 +155,9 @@ def _ordered(sources: Sequence[str], places: Numbers) -> _NotedPlaces:
 
 
 def _may_hold_series(meta: SegmentMeta) -> bool:
-    return meta.annotates and bool(meta.annotated_series or by_name(meta.format).series_are_annotated)
+    return (
+        meta.annotates and not meta.scores and bool(meta.annotated_series or by_name(meta.format).series_are_annotated)
+    )
 
 
 def _read(segment: Segment) -> _Hashed:

@@ -55,7 +55,8 @@ def overlay_of(snapshot: Snapshot, names: Sequence[str]) -> AnnotationOverlay:
     """The annotations, if they may override these columns, given by the names that people use."""
     found = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
     columns = [one for one in found if one]
-    return AnnotationOverlay(snapshot.annotations, columns) if is_annotated(snapshot, columns) else AnnotationOverlay()
+    is_newer = is_annotated(snapshot, columns)
+    return AnnotationOverlay(snapshot.annotations, columns, scores=snapshot.scores) if is_newer else AnnotationOverlay()
 
 
 def discard_overlay(snapshot: Snapshot) -> AnnotationOverlay:

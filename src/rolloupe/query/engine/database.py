@@ -167,16 +167,17 @@ def _answer(
         one.name: _with_token(run, base, text) for one in question.named if (text := token_text(one.name)) is not None
     }
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
+    scores = TableReading(folder, question.overlay.scores, prefix="scored")
     connection = _database(run.catalog.folder.parent)
     try:
         for name, other in (*question.tables.items(), *tokens.items()):
             connection.register(name, other)
         if question.at is not None:
             connection.register("places", base.numbers(question.at))
-        for name, other in (*base.tables().items(), *newer.tables().items()):
+        for name, other in [pair for one in (base, newer, scores) for pair in one.tables().items()]:
             connection.register(name, other)
         with _time_limit.watch(connection.interrupt):
-            return fetch(connection, f"WITH {definition(base, newer, question.overlay)} {question.sql}"), base
+            return fetch(connection, f"WITH {definition(base, newer, scores, question.overlay)} {question.sql}"), base
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -187,9 +188,9 @@ def _answer(
         with _lock:
             # some errors leave a database that no longer answers
             _databases.pop(run.catalog.folder.parent)
-        if distrust([*base.plan.packed, *newer.plan.packed]):
+        if distrust([pack for one in (base, newer, scores) for pack in one.plan.packed]):
             return _answer(run, question, fetch)  # ask again without them
-        alone = [piece.path for piece in (*base.plan.alone, *newer.plan.alone) if piece.path is not None]
+        alone = [piece.path for one in (base, newer, scores) for piece in one.plan.alone if piece.path is not None]
         if run.heal(alone) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error

@@ -60,10 +60,11 @@ def run_names(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
     """True if annotations may hold newer values of one of these columns of the index."""
-    if not snapshot.annotations:
+    if not (snapshot.annotations or snapshot.scores):
         return False
     metrics, tags = snapshot.annotated_names()
-    return not {*ANNOTATED, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
+    fixed = ANNOTATED if snapshot.annotations else ()
+    return not {*fixed, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
 
 
 def has_column(run: OpenRun, name: str) -> bool:

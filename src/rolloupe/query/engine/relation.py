@@ -4,7 +4,7 @@ Builds SQL and runs nothing. The table is called `rows`.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +63,8 @@ class AnnotationOverlay(NamedTuple):
     columns: Sequence[str] = ()
     places: bool = False
     """True if only rows at the places in the query need it."""
+    scores: Sequence[Piece] = ()
+    """A person's own annotations, which go before those of the run."""
 
 
 COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordinal, byte_start, part) - 1
@@ -73,6 +75,16 @@ FILE, ROW = "~file", "~row"
 """Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""
 
 PLACE = (quote(FILE), quote(ROW))
+
+
+PLACE_WORD = "~place"
+"""The name of a column with words for the places of samples in their files, by which scores refer to them."""
+
+
+def place_word(table: str = "rows") -> str:
+    """The word for the place of a sample, in SQL; another one if the record there is of another prompt or length."""
+    names = ("byte_start", "byte_length", "prompt_hash", "part", "source")
+    return f"concat_ws(':', {', '.join(f'{table}.{name}' for name in names)})"
 
 
 class RowPlace(NamedTuple):
@@ -193,29 +205,66 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
     return table.append_column(FILE, files).append_column(ROW, pa.array(range(len(table)), pa.int64()))
 
 
-def definition(base: TableReading, annotations: TableReading, overlay: AnnotationOverlay) -> str:
+def definition(base: TableReading, annotations: TableReading, scores: TableReading, overlay: AnnotationOverlay) -> str:
     """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
-    base_columns = {*FIXED, *base.more(), *(column.name for column in base.named)}
-    annotated = set(overlay.columns) if annotations.pieces else set()
-    columns = [column for column in (*ANNOTATED, *annotations.more()) if column in annotated]
+    known = {*FIXED, *base.more(), *(column.name for column in base.named)}
+    noted = _columns_in(annotations, (*ANNOTATED, *annotations.more()), overlay)
+    scored = _columns_in(scores, scores.more(), overlay)
     computed = [made for column in base.named if (made := _computed(column.name))]
     replaced = f" REPLACE ({', '.join(computed)})" if computed else ""
     current = f"SELECT *{replaced} FROM base{where_current(base.pieces)}"
-    if not columns:
+    if not (noted or scored):
         return f"base AS ({base.sql()}), rows AS ({current})"
-    newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
-    newer = ", ".join(_newer(one, known=True) for one in columns if one in base_columns)
-    added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in base_columns)
     wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
-    return f"""base AS ({base.sql()}), annotations AS ({annotations.sql()}), wanted AS ({wanted}),
-    newest AS (
-        SELECT uid, {newest} FROM annotations
+    parts = [f"base AS ({base.sql()})", f"wanted AS ({wanted})"]
+    parts.append(_noted(annotations, noted, known) if noted else "noted AS (FROM wanted)")
+    parts.append(_scored(scores, scored, known | {*noted}) if scored else "rows AS (FROM noted)")
+    return ", ".join(parts)
+
+
+def _columns_in(table: TableReading, names: Sequence[str], overlay: AnnotationOverlay) -> list[str]:
+    return [name for name in names if name in {*overlay.columns}] if table.pieces else []
+
+
+def _noted(annotations: TableReading, columns: Sequence[str], known: Collection[str]) -> str:
+    """The rows with what annotations of their uid, or else of their trace, say last."""
+    merged = _merged(columns, known, ("own", "whole"), "wanted")
+    return f"""annotations AS ({annotations.sql()}), newest AS (
+        SELECT uid, {_last(columns)} FROM annotations
         WHERE uid IN (SELECT uid FROM wanted UNION SELECT trace_id FROM wanted) AND uid <> '' GROUP BY uid
     ),
-    rows AS (
-        SELECT wanted.* REPLACE ({newer}){added} FROM wanted
+    noted AS (
+        SELECT {merged} FROM wanted
         LEFT JOIN newest AS own ON own.uid = wanted.uid LEFT JOIN newest AS whole ON whole.uid = wanted.trace_id
     )"""
+
+
+def _scored(scores: TableReading, columns: Sequence[str], known: Collection[str]) -> str:
+    """The rows with the scores of their places."""
+    word = place_word("noted")
+    return f"""scores AS ({scores.sql()}), scored AS (
+        SELECT uid, {_last(columns)} FROM scores WHERE uid IN (SELECT {word} FROM noted) GROUP BY uid
+    ),
+    rows AS (
+        SELECT {_merged(columns, known, ("scored",), "noted")} FROM noted LEFT JOIN scored ON scored.uid = {word}
+    )"""
+
+
+def _last(columns: Sequence[str]) -> str:
+    return ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
+
+
+def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str], older: str) -> str:
+    """All columns of the table `older`, overridden by these columns of others; `known` are those that it has."""
+
+    def newest(column: str) -> str:
+        name = quote(column)
+        values = [f"{table}.{name}" for table in (*tables, *([older] if column in known else []))]
+        return f"coalesce({', '.join(values)}) AS {name}"
+
+    replaced = ", ".join(newest(one) for one in columns if one in known)
+    added = "".join(f", {newest(one)}" for one in columns if one not in known)
+    return f"{older}.*{f' REPLACE ({replaced})' if replaced else ''}{added}"
 
 
 def _computed(column: str) -> str:
@@ -236,8 +285,3 @@ def where_current(pieces: Sequence[Piece]) -> str:
         for split, step, launch in steps
     )
     return f" WHERE NOT ({' OR '.join(older)})" if steps else ""
-
-
-def _newer(column: str, *, known: bool) -> str:
-    name = quote(column)
-    return f"coalesce(own.{name}, whole.{name}{f', wanted.{name}' if known else ''}) AS {name}"

@@ -64,7 +64,7 @@ def _renewed(
     for key in snapshot.pieces:
         if is_asked(key[0], split):
             keys.setdefault(key[1], []).append(key)
-    newer = _stamp_of(snapshot.annotations, ()) if overlaid else ()
+    newer = _stamp_of((*snapshot.annotations, *snapshot.scores), ()) if overlaid else ()
     stamps = {step: _joined(newer, _stamp_of(snapshot.of(own), later)) for step, own in keys.items()}
     old = kept.stamps if kept is not None else {}
     changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}

@@ -16,6 +16,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.sample import annotations
+from rolloupe.query.sample.scores import scores_of
 from rolloupe.query.samples.former_ids import by_former_id, current_ids
 
 OF_GROUP = """
@@ -123,8 +124,16 @@ def locate(run: OpenRun, key: SampleKey) -> Locator:
     return locator
 
 
+def load_scored(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
+    """Read the whole sample of a key as `annotations.load`, with the scores of a person's own graders."""
+    sample = annotations.load(run, key, locator, noted)
+    metrics, tags = scores_of(run, key, locator)
+    sample.row.metrics, sample.row.tags = sample.row.metrics | metrics, sample.row.tags | tags
+    return sample
+
+
 def _loaded(run: OpenRun, key: SampleKey, row: GroupRow) -> Sample:
-    return annotations.load(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
+    return load_scored(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
 
 
 @by_former_id

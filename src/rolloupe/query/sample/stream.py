@@ -14,7 +14,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.keyed_table import KeyedTable
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.sample import annotations
-from rolloupe.query.sample.load import sample
+from rolloupe.query.sample.load import load_scored, sample
 from rolloupe.query.samples.pages import samples
 
 PAGE = 500
@@ -84,7 +84,7 @@ class Reader:
 
     def __call__(self, key: SampleKey) -> Sample:
         """One sample. Raises `NotFound`, and `SourceChanged` if its file was rewritten."""
-        return self._read(key, annotations.load, lambda: sample(self._run, key))
+        return self._read(key, load_scored, lambda: sample(self._run, key))
 
     def texts(self, key: SampleKey) -> Texts:
         """The texts of one sample, which is cheaper than the whole sample. Raises as a call of the reader."""

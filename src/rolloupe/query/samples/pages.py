@@ -25,7 +25,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import query_names, token_texts
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import DERIVED_NAMES, reference
-from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
+from rolloupe.query.engine.relation import PLACE, PLACE_WORD, AnnotationOverlay, Column, RowPlace, place_word, quote
 from rolloupe.query.engine.token_words import knows_words
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem, SamplePage, SampleQuery
 from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
@@ -44,6 +44,9 @@ FIELDS = {column.column: column.name for column in LISTED}
 
 NAMES = {column.column: column.name for column in LISTED if column.is_exported}
 """The names of columns in tables."""
+
+PLACED = ("source", "byte_start", "byte_length", "part")
+"""The columns of the place of a sample."""
 
 SAFE = 2**53
 """Beyond it a browser rounds integers."""
@@ -188,7 +191,10 @@ class RowNames(NamedTuple):
 
 
 class ListRows(NamedTuple):
-    """Samples with the same names. `rows` has `nth`, `ORDER`, `ITEM`, metrics, tags and derived metrics."""
+    """Samples with the same names.
+
+    `rows` has `nth`, `PLACE_WORD`, `ORDER`, `PLACED`, `ITEM`, metrics, tags and derived metrics.
+    """
 
     rows: pa.Table
     names: RowNames
@@ -209,7 +215,7 @@ def list_rows(
     """
     newer_metrics, newer_tags = snapshot.annotated_names()
     newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
-    overlay = AnnotationOverlay(snapshot.annotations, newer, places=True)
+    overlay = AnnotationOverlay(snapshot.annotations, newer, places=True, scores=snapshot.scores)
     refs = None if columns is None else [reference(snapshot, name) for name in columns]
     distinct = {id(piece): piece for piece, _ in places}
     names_in = {
@@ -223,8 +229,10 @@ def list_rows(
         metrics, tags, of_derived, _ = names
         at = [places[nth] for nth in numbers]
         pieces = list({id(piece): piece for piece, _ in at}.values())
-        selected = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
-        sql = f"SELECT nth, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
+        fixed = dict.fromkeys((*ORDER, *PLACED, *ITEM))
+        selected = ", ".join(map(quote, (*fixed, *map(metric_column, metrics), *map(tag_column, tags))))
+        word = f"{place_word()} AS {quote(PLACE_WORD)}"
+        sql = f"SELECT nth, {word}, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
         rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
         attempts = attempts_of(run, snapshot, rows)

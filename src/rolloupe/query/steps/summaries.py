@@ -246,7 +246,8 @@ def trained_column(
 
 def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
     is_overridden = is_annotated(snapshot, columns) or snapshot.annotates_discarded
-    return AnnotationOverlay(snapshot.annotations if is_overridden else (), [*columns, "discarded"])
+    pieces, scores = (snapshot.annotations, snapshot.scores) if is_overridden else ((), ())
+    return AnnotationOverlay(pieces, [*columns, "discarded"], scores=scores)
 
 
 def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:

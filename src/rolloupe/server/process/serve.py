@@ -78,7 +78,8 @@ def serve(
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
     with listener:
-        run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
+        library = opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir)
+        run(library, settings, listener)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
@@ -124,15 +125,16 @@ def announce(settings: Settings, port: int) -> None:
         say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
 
 
-def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
+def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None, **options: Any) -> "Future[Library]":
     """Start to open the library, in a thread: importing DuckDB and searching folders take time."""
     future: Future[Library] = Future()
 
     def open_library() -> None:
         try:
             from rolloupe.index import Library
+            from rolloupe.state import ScoreFiles
 
-            future.set_result(Library(paths, follow=True, **options))
+            future.set_result(Library(paths, follow=True, scores=ScoreFiles(state_dir), **options))
         except BaseException as error:
             future.set_exception(error)
 

@@ -1,0 +1,159 @@
+"""`rolloupe rescore`: score the samples of a run again with a person's own grader."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.commands.query import steps_of
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import complain, number, print_table, tell
+
+if TYPE_CHECKING:
+    from rolloupe.insight.rescore import Rescored, RewardChange
+
+EXAMPLES = (
+    Example("rolloupe rescore RUN_DIR grader.py:fn", "What would this grader have paid?"),
+    Example("rolloupe rescore RUN_DIR grader.py:fn --steps 0:20 --save mended", "Some steps, under another name"),
+    Example("rolloupe rescore RUN_DIR rewards.py:compute_score --python ../verl/.venv/bin/python", "In its own venv"),
+    Example("rolloupe rescore RUN_DIR grader.py:fn --json | jq .change.grader_share", "For a program"),
+    Example("rolloupe query RUN_DIR --where 'reward > 1 and rescored.fn < 0.5'", "The samples that it lowers"),
+    Example("rolloupe rescore RUN_DIR --forget fn", "Remove the scores again"),
+)
+
+WORDS = {
+    "timeout": "took too long", "exception": "raised an exception", "memory": "needed too much memory",
+    "crash": "ended the process", "not_finite": "returned NaN or infinity", "wrong_type": "returned no number",
+    "unreadable": "could not be read",
+}  # fmt: skip
+"""What happened to samples without a score, by kind."""
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="PATH... FILE.py:FUNCTION")
+@options.data_dirs
+@options.one_run
+@click.option("--split", default="", metavar="NAME", help="The split to score. Default: train.")
+@click.option("--steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--jobs", default=2, type=click.IntRange(1, 256), show_default=True, help="Number of child processes.")
+@click.option(
+    "--timeout", "timeout_s", default=2.0, type=click.FloatRange(0.01, 3600), show_default=True, metavar="SECONDS",
+    help="Longest time for one sample.",
+)  # fmt: skip
+@click.option(
+    "--memory", "memory_bytes", default="1G", callback=options.size_of, show_default=True, metavar="SIZE",
+    help="Largest address space of a child process.",
+)  # fmt: skip
+@click.option("--python", default="", metavar="PATH", help="Run the grader with this interpreter, such as of its venv.")
+@click.option("--save", default="", metavar="NAME", help="Name of the scores. Default: the name of the function.")
+@click.option("--forget", default="", metavar="NAME", help="Only remove the scores of this name.")
+@options.state
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.reading
+def rescore(
+    run_id: str | None,
+    split: str,
+    steps: tuple[int | None, int | None] | None,
+    forget: str,
+    state_dir: Path | None,
+    as_json: bool,
+    **more: Any,
+) -> int:
+    """Score the samples of a run again with a grader of your own.
+
+    The function takes a sample, with prompt, response, label, turns, tool_calls, metrics and more, and returns a number
+    or a dict with a score. Reward functions of verl (compute_score) and TRL (completions, **columns) work as they are;
+    so do async functions, and those with a parameter `samples`, which get the samples of a group.
+
+    THE LIMITS ARE NO SANDBOX. The grader is run as you, and may do whatever you may do: run only code that you trust.
+    It runs in child processes with a limit of time, memory and file size, with an empty environment, and without its
+    output, so that accidents end nothing: what fails on a sample is recorded with the sample.
+
+    The scores become the sample metric rescored.NAME, which lists, filters, charts and the page show. They lie in the
+    state folder, never in the run.
+
+    With --json, the object has run, name, column, grader, samples, failures (counts by kind), failed (the first of
+    them: id, kind, reason) and change (samples, equal, correlation, sign_changes, groups, dead_before, dead_after,
+    first_steps, last_steps, old_first, old_last, new_first, new_last, grader_share). The exit code is 1 if no sample
+    was scored.
+    """
+    how = {name: more.pop(name) for name in ("jobs", "timeout_s", "memory_bytes", "save", "python")}
+    paths = [*more.pop("paths"), *more.pop("data_dirs")]
+    grader = "" if forget else _grader(paths)
+    place = options.place_of(paths, (), **more)
+    with options.opened(place, run_id=run_id, state_dir=state_dir) as runs:
+        run = options.only(runs, run_id)
+        if run is None:
+            return NOTHING
+        if forget:
+            return _forgotten(forget, was_there=run.forget_scores(forget))
+        first, last = steps or (None, None)
+        with progress.counting("Scoring", "samples") as advanced:
+            found = run.rescore(grader, split=split or None, step_min=first, step_max=last, advanced=advanced, **how)
+        if as_json:
+            tell(dumps({"run": run.id, **_object(found)}, indent=2))
+        else:
+            _print(found)
+        return OK if found.samples > sum(found.failures.values()) else NOTHING
+
+
+def _grader(paths: list[str]) -> str:
+    """Take the grader from the end of the paths."""
+    if not paths or ".py:" not in paths[-1]:
+        raise click.UsageError("Name the grader last, as FILE.py:FUNCTION.", click.get_current_context())
+    return paths.pop()
+
+
+def _forgotten(name: str, *, was_there: bool) -> int:
+    complain(f"The scores of {name} are removed." if was_there else f"There are no scores of the name {name}.")
+    return OK if was_there else NOTHING
+
+
+def _object(found: "Rescored") -> dict[str, Any]:
+    from msgspec.structs import asdict
+
+    return {
+        "name": found.name, "column": found.column, "grader": found.grader, "samples": found.samples,
+        "failures": found.failures, "failed": [one._asdict() for one in found.failed], "change": asdict(found.change),
+    }  # fmt: skip
+
+
+def _print(found: "Rescored") -> None:
+    failed = sum(found.failures.values())
+    tell(f"{found.samples:,} samples graded again by {found.grader}: the scores are {found.column}")
+    if failed:
+        kinds = ", ".join(f"{count:,} {WORDS[kind]}" for kind, count in found.failures.items())
+        tell(f"{failed:,} without a score: {kinds}")
+        print_table(("sample", "failure", "reason"), found.failed)
+    _print_change(found.change)
+
+
+def _print_change(change: "RewardChange") -> None:
+    if not change.samples:
+        tell("No sample has both a reward and a score.")
+        return
+    r, share = number(change.correlation), _percent(change.equal)
+    tell(f"The score equals the reward in {share} of {change.samples:,} samples; r = {r}")
+    if change.groups:
+        before, after = f"{change.dead_before:,} before", f"{change.dead_after:,} after"
+        tell(f"The sign of the group-centred advantage changes in {_percent(change.sign_changes)} of samples")
+        tell(f"Groups in which all are equal: {before}, {after}, of {change.groups:,}")
+    if change.first_steps and change.last_steps:
+        spans = [f"steps {low} to {high}" for low, high in (change.first_steps, change.last_steps)]
+        rows = [
+            ["reward", number(change.old_first), number(change.old_last), _gain(change.old_first, change.old_last)],
+            ["score", number(change.new_first), number(change.new_last), _gain(change.new_first, change.new_last)],
+        ]
+        print_table(("mean", *spans, "gain"), rows, numbers=(*spans, "gain"))
+    if change.grader_share is not None:
+        tell(f"The part of the gain that was the old grader's: {_percent(change.grader_share)}")
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _gain(first: float | None, last: float | None) -> str:
+    return "-" if first is None or last is None else f"{last - first:+.4g}"

@@ -1,0 +1,32 @@
+"""Scores of a person's own grader for the samples of a run, computed in child processes within limits."""
+
+from rolloupe.insight.rescore.comparison import Comparison, RewardChange
+from rolloupe.insight.rescore.records import (
+    FAILED,
+    PREFIX,
+    REASON,
+    Graded,
+    GraderFile,
+    GraderLimits,
+    Verdict,
+    grader_file,
+)
+from rolloupe.insight.rescore.run import FailedSample, Rescored, RescorePlan, graded_groups, rescored
+
+__all__ = [
+    "FAILED",
+    "PREFIX",
+    "REASON",
+    "Comparison",
+    "FailedSample",
+    "Graded",
+    "GraderFile",
+    "GraderLimits",
+    "RescorePlan",
+    "Rescored",
+    "RewardChange",
+    "Verdict",
+    "graded_groups",
+    "grader_file",
+    "rescored",
+]

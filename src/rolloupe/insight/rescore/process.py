@@ -1,0 +1,197 @@
+"""A child process that grades samples, seen from the parent: started, asked, watched, started again after its death."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rolloupe.errors import BadQuery
+from rolloupe.insight.rescore.records import GraderFile, GraderLimits, Verdict
+
+CHILD = Path(__file__).with_name("child.py")
+
+LOAD_S = 60.0
+"""How long the import of a grader may take."""
+
+GRACE_S = 1.0
+"""How long after its own alarm the child has for an answer."""
+
+MAX_ANSWER_BYTES = 2**20
+
+ENVIRONMENT = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""All that a grader finds in its environment: nothing of the person's, and one thread for numerical libraries."""
+
+
+class _Ready(msgspec.Struct, frozen=True):
+    """The first line of a child: whether it grades many samples at once, or why the grader cannot be used."""
+
+    is_batch: bool = False
+    unusable: str = ""
+
+
+class Died(Exception):
+    """Raised when the child is gone, or was ended because it did not answer."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+class GraderProcess:
+    """A grader in a process of its own. One thread asks; any thread may close."""
+
+    def __init__(self, grader: GraderFile, limits: GraderLimits) -> None:
+        self._grader, self._limits = grader, limits
+        self._child: subprocess.Popen[bytes] | None = None
+        self._is_batch = False
+        self._unread = b""
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def verdicts(self, samples: Sequence[dict[str, Any]]) -> list[Verdict]:
+        """Grade the samples of a group. Raises `BadQuery` if the grader cannot be loaded."""
+        found: list[Verdict] = []
+        alone, asked_again = False, -1
+        while len(found) < len(samples) and not self._is_closed:
+            try:
+                self._ask(samples[len(found) :], found, alone=alone)
+            except Died as error:
+                is_together = self._is_batch and not alone and len(samples) - len(found) > 1
+                if is_together:
+                    alone = True
+                elif error.verdict.failed == "crash" and asked_again != len(found):
+                    asked_again = len(found)  # the sample before it may be to blame
+                else:
+                    found.append(error.verdict)
+        return found
+
+    def kill(self) -> None:
+        """End the child and its own children, whatever they do; a thread that waits for an answer goes on."""
+        self._is_closed = True
+        with self._lock:
+            if self._child is not None:
+                with suppress(OSError):
+                    os.killpg(self._child.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End everything. No other thread may be waiting for an answer."""
+        self.kill()
+        self._end()
+
+    def _ask(self, samples: Sequence[dict[str, Any]], found: list[Verdict], *, alone: bool) -> None:
+        """Add the verdicts to `found` as they come. Raises `Died`."""
+        self._start()
+        child = self._child
+        if child is None or child.stdin is None:
+            return
+        try:
+            child.stdin.write(json.dumps({"samples": samples, "alone": alone}).encode() + b"\n")
+            child.stdin.flush()
+        except OSError:
+            raise Died(self._death()) from None
+        together = len(samples) if self._is_batch and not alone else 1
+        for number in range(len(samples)):
+            # the first answer of a batch may follow a failure of all together
+            limit_s = self._limits.seconds * (together + 1 if number == 0 else 1) + GRACE_S
+            found.append(self._read(limit_s, Verdict))
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._child is not None or self._is_closed:
+                return
+            options = {
+                "path": self._grader.path, "name": self._grader.function,
+                "limit_s": self._limits.seconds, "memory_bytes": self._limits.memory_bytes,
+            }  # fmt: skip
+            try:
+                self._child = subprocess.Popen(
+                    [self._grader.python, "-I", str(CHILD), json.dumps(options)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    env=ENVIRONMENT, start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise BadQuery(f"{self._grader.python} cannot be started: {error.strerror}") from None
+            self._unread = b""
+        try:
+            ready = self._read(LOAD_S, _Ready)
+        except Died as error:
+            raise self._unusable(error.verdict.reason) from None
+        if ready.unusable:
+            raise self._unusable(ready.unusable)
+        self._is_batch = ready.is_batch
+
+    def _unusable(self, reason: str) -> BadQuery:
+        return BadQuery(f"the grader {self._grader.path}:{self._grader.function} cannot be used: {reason}")
+
+    def _read(self, limit_s: float, kind: Any) -> Any:
+        """Read one line. Raises `Died`."""
+        child = self._child
+        if child is None or child.stdout is None:
+            raise Died(Verdict(failed="crash", reason="the process was ended"))
+        ready = select.poll()
+        ready.register(child.stdout, select.POLLIN)
+        until = time.monotonic() + limit_s
+        while b"\n" not in self._unread:
+            is_late = not ready.poll(max(0.0, until - time.monotonic()) * 1000)
+            data = b"" if is_late else os.read(child.stdout.fileno(), 2**16)
+            self._unread += data
+            if not data or len(self._unread) > MAX_ANSWER_BYTES:
+                raise Died(self._death(is_late=is_late))
+        line, _, self._unread = self._unread.partition(b"\n")
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except (msgspec.MsgspecError, ValueError):
+            raise Died(self._death()) from None
+
+    def _death(self, *, is_late: bool = False) -> Verdict:
+        """End the child, and say how it died."""
+        child = self._child
+        if child is not None and not is_late:
+            _await_end(child.pid)
+        self._end()
+        code = None if child is None else child.returncode
+        if is_late or code == -signal.SIGXCPU:
+            return Verdict(
+                failed="timeout", reason=f"no result after {self._limits.seconds:g} s: the process was ended"
+            )
+        return Verdict(failed="crash", reason=f"the process {_ending(code)}")
+
+    def _end(self) -> None:
+        with self._lock:
+            child, self._child = self._child, None
+            if child is None:
+                return
+            with suppress(OSError):
+                os.killpg(child.pid, signal.SIGKILL)  # before `wait`: until then nothing else has its number
+            child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _await_end(pid: int) -> None:
+    """Wait a moment for a process that is ending, and leave its exit code to others."""
+    until = time.monotonic() + GRACE_S
+    with suppress(OSError):
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None and time.monotonic() < until:
+            time.sleep(0.002)
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is None or code >= 0:
+        return f"ended itself with exit code {code}"
+    try:
+        return f"died of {signal.Signals(-code).name}"
+    except ValueError:
+        return f"died of signal {-code}"

@@ -1,0 +1,150 @@
+"""Grades the samples of a run again: reads group by group, asks child processes, and adds up what they answer."""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from rolloupe.index import OpenRun
+from rolloupe.insight.rescore.comparison import Comparison, RewardChange
+from rolloupe.insight.rescore.process import GraderProcess
+from rolloupe.insight.rescore.records import PREFIX, Graded, GraderFile, GraderLimits, Verdict
+from rolloupe.insight.rescore.samples import plain_sample
+from rolloupe.model import Problem
+from rolloupe.query import SampleQuery, TextedSample, groups_with_texts, in_scope
+
+AHEAD = 4
+"""How many groups may wait for each process, or for whoever takes their scores."""
+
+LISTED = 20
+"""How many failures are listed; all are counted, and saved with their samples."""
+
+Advanced = Callable[[int, int], None]
+"""Takes how many samples are graded, and how many there are."""
+
+
+class FailedSample(NamedTuple):
+    """A sample that could not be graded."""
+
+    id: str
+    kind: str
+    reason: str
+
+
+class Rescored(NamedTuple):
+    """What came of a rescoring. Samples hold the score as the sample metric `column`."""
+
+    name: str
+    grader: str
+    column: str
+    samples: int
+    failures: dict[str, int]
+    """How many samples could not be graded, by kind, the most frequent first."""
+    failed: list[FailedSample]
+    """The first of them."""
+    change: RewardChange
+
+
+class RescorePlan(NamedTuple):
+    """The grader, the samples that it grades, its limits, and what takes the progress."""
+
+    grader: GraderFile
+    query: SampleQuery
+    limits: GraderLimits = GraderLimits()
+    jobs: int = 2
+    advanced: Advanced = lambda _done, _total: None
+
+
+def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]], None]) -> Rescored:
+    """Grade samples again; `save` gets each group. Memory does not grow with the run.
+
+    Raises `BadQuery` for a grader that cannot be loaded. Whatever a grader does with a sample is a verdict on it.
+    """
+    comparison = Comparison(_steps(run, plan.query))
+    failures: Counter[str] = Counter()
+    failed: list[FailedSample] = []
+    done, total = 0, in_scope(run, plan.query)
+    for group in graded_groups(run, plan):
+        save(group)
+        comparison.add(group)
+        for item, _, verdict in group:
+            if verdict.failed is not None:
+                failures[verdict.failed] += 1
+                if len(failed) < LISTED:
+                    failed.append(FailedSample(item.id, verdict.failed, verdict.reason))
+        done += len(group)
+        plan.advanced(done, total)
+    grader = f"{plan.grader.path}:{plan.grader.function}"
+    column = f"{PREFIX}{plan.grader.name}"
+    return Rescored(plan.grader.name, grader, column, done, dict(failures.most_common()), failed, comparison.change())
+
+
+def graded_groups(run: OpenRun, plan: RescorePlan) -> Iterator[list[Graded]]:
+    """Yield each group with its verdicts, in the order of the run. Ends the children, however it ends."""
+    processes = _Processes(plan)
+    pool = ThreadPoolExecutor(plan.jobs, thread_name_prefix="rescore")
+    waiting: deque[Future[list[Graded]]] = deque()
+    try:
+        for group in groups_with_texts(run, plan.query):
+            waiting.append(pool.submit(processes.grade, group))
+            if len(waiting) > AHEAD * plan.jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        processes.kill()
+        pool.shutdown(cancel_futures=True)
+        processes.close()
+
+
+class _Processes:
+    """A child process for each thread of a pool."""
+
+    def __init__(self, plan: RescorePlan) -> None:
+        self._plan = plan
+        self._own = threading.local()
+        self._all: list[GraderProcess] = []
+        self._is_killed = False
+
+    def grade(self, group: Sequence[TextedSample]) -> list[Graded]:
+        """Grade a group in the calling thread's process."""
+        texts = [one for one in group if not isinstance(one.sample, Problem)]
+        plain = [plain_sample(one.item, one.sample) for one in texts if not isinstance(one.sample, Problem)]
+        verdicts = iter(self._process().verdicts(plain) if plain else [])
+        return [Graded(one.item, one.place, _verdict(one, verdicts)) for one in group]
+
+    def _process(self) -> GraderProcess:
+        process: GraderProcess | None = getattr(self._own, "process", None)
+        if process is None:
+            process = self._own.process = GraderProcess(self._plan.grader, self._plan.limits)
+            self._all.append(process)
+            if self._is_killed:
+                process.kill()
+        return process
+
+    def kill(self) -> None:
+        """End all children; a thread that waits for one goes on."""
+        self._is_killed = True
+        for process in self._all:
+            process.kill()
+
+    def close(self) -> None:
+        """Close all, once no thread uses them."""
+        for process in self._all:
+            process.close()
+
+
+def _verdict(one: TextedSample, verdicts: Iterator[Verdict]) -> Verdict:
+    if isinstance(one.sample, Problem):
+        return Verdict(failed="unreadable", reason=one.sample.reason)
+    return next(verdicts, Verdict(failed="crash", reason="the rescoring was ended"))
+
+
+def _steps(run: OpenRun, query: SampleQuery) -> list[int]:
+    snapshot = run.snapshot()
+    least, most = query.step_min, query.step_max
+    return sorted({
+        step for split, step in snapshot.steps
+        if split in query.splits and (least is None or step >= least) and (most is None or step <= most)
+    })  # fmt: skip

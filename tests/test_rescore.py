@@ -1,0 +1,170 @@
+"""`run.rescore()`: a run scored again, and its scores wherever samples are shown, listed, filtered and charted."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.errors import BadQuery, NotFound, NotWritable
+from rolloupe.index import Library
+from rolloupe.query import CurveQuery
+from rolloupe.state import ScoreFiles, State
+from tests.index.support import contents, eventually, lines, relax_run, row
+
+GRADER = """
+def fn(sample):
+    if sample.index == "5":
+        raise ValueError("five")
+    return {"score": int(sample.response.split()[1]) / 10, "twice": int(sample.response.split()[1]) / 5, "who": "me"}
+
+def group_mean(samples):
+    return [sum(one.reward for one in samples) / len(samples) + len(samples)] * len(samples)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A run of three steps of eight samples without uids, and beside it the file of a grader."""
+    relax_run(tmp_path / "run")
+    (tmp_path / "grader.py").write_text(GRADER)
+    return tmp_path
+
+
+def opened(place: Path, run: str = "run", index: str = "index") -> "rolloupe.Runs":
+    return rolloupe.open(place / run, index_dir=place / index, state_dir=place / "state")
+
+
+def rescored(place: Path, function: str = "fn", **more: object) -> None:
+    with opened(place) as run:
+        run.rescore(f"{place / 'grader.py'}:{function}", **more)  # type: ignore[arg-type]
+
+
+def test_scores_are_a_sample_metric_that_lists_filters_charts_and_samples_show(place: Path) -> None:
+    before = contents(place / "run")
+    with opened(place) as run:
+        found = run.rescore(f"{place / 'grader.py'}:fn")
+        assert (found.samples, found.failures, found.column) == (24, {"exception": 3}, "rescored.fn")
+        assert [one.id for one in found.failed] == ["train/0/1/5", "train/1/1/5", "train/2/1/5"]
+        assert found.failed[0].reason == "ValueError: five (line 4 of grader.py)"
+        assert (found.change.samples, found.change.groups) == (21, 6)
+    assert contents(place / "run") == before
+    with opened(place) as run:
+        assert {"rescored.fn", "rescored.fn.twice"} <= {*run.columns()}
+        items = list(run.samples(where="rescored.fn > 0.5", sort="rescored.fn", descending=True))
+        assert [item.metrics["rescored.fn"] for item in items] == [0.7, 0.7, 0.7, 0.6, 0.6, 0.6]
+        assert [item.tags for item in run.samples(where="rescored.fn.failed = exception", limit=1)] == [
+            {"rescored.fn.failed": "exception", "rescored.fn.reason": "ValueError: five (line 4 of grader.py)"}
+        ]
+        sample = run.sample("train/1/0/3")
+        assert (sample.row.metrics["rescored.fn"], sample.row.metrics["rescored.fn.twice"]) == (0.3, 0.6)
+        assert sample.row.tags["rescored.fn.who"] == "me"
+        assert [one.row.metrics["rescored.fn"] for one in map(run.sample, ["train/1/0/1", "train/1/0/2"])] == [0.1, 0.2]
+        curve = run.curve(CurveQuery(kind="sample", name="rescored.fn", source="train"))
+        assert curve.values.tolist() == pytest.approx([np.mean([0, 1, 2, 3, 4, 6, 7]) / 10] * 3)
+        assert "rescored.fn" in run.samples().arrow().column_names
+        assert run.problems() == [] and run.failures() == []
+
+
+def test_rewards_stay_what_they_are(place: Path) -> None:
+    def facts() -> list[object]:
+        with opened(place) as run:
+            found: list[object] = [run.steps(), run.splits(), run.groups(0)]
+            return [repr(one).replace(repr(run.steps()[0].stamp), "") for one in found]
+
+    before = facts()
+    rescored(place)
+    assert facts() == before
+    with opened(place) as run:
+        assert run.steps()
+        info = {one.name: one for one in rolloupe.query.catalogue(run._opened()).columns}
+        assert (info["reward"].low, info["reward"].high) == (0.0, 1.0)
+
+
+def test_a_group_is_graded_together_and_some_steps_alone(place: Path) -> None:
+    rescored(place, "group_mean", step_min=1, step_max=1, save="mean")
+    with opened(place) as run:
+        items = list(run.samples())
+    assert {item.metrics.get("rescored.mean") for item in items if item.step == 1} == {4.5}
+    assert {item.metrics.get("rescored.mean") for item in items if item.step != 1} == {None}
+
+
+def test_new_scores_replace_those_of_the_same_name_and_others_stay(place: Path) -> None:
+    rescored(place)
+    rescored(place, "group_mean")
+    (place / "grader.py").write_text("def fn(sample): return 9")
+    rescored(place)
+    with opened(place) as run:
+        metrics = {name: value for name, value in run.sample("train/0/0/1").row.metrics.items() if "rescored" in name}
+        assert metrics == {"rescored.fn": 9.0, "rescored.group_mean": 4.5}
+        assert run.forget_scores("fn") and not run.forget_scores("fn")
+    with opened(place) as run:
+        assert "rescored.fn" not in run.columns() and "rescored.group_mean" in run.columns()
+
+
+def test_scores_survive_a_new_index_a_move_and_more_steps(place: Path) -> None:
+    rescored(place)
+    shutil.rmtree(place / "index")
+    (place / "run").rename(place / "moved")
+    relax_run(place / "moved", steps=4)
+    with opened(place, "moved") as run:
+        items = list(run.samples(where="rescored.fn > 0.5"))
+        assert [item.step for item in items] == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_record_that_was_replaced_by_another_has_no_score(place: Path) -> None:
+    rescored(place)
+    train = place / "run/rollout_result/train"
+    (train / "1.jsonl").write_bytes(lines([row(1, number, prompt=f"Other {number}?") for number in range(8)]))
+    with opened(place) as run:
+        assert {item.step for item in run.samples(where="rescored.fn >= 0")} == {0, 2}
+
+
+def test_a_viewer_that_is_open_shows_new_scores(place: Path) -> None:
+    scores = ScoreFiles(place / "state")
+    with Library([place / "run"], index_dir=place / "index", follow=True, scores=scores) as library:
+        (viewed,) = library.runs
+        assert viewed.wait(30) and not viewed.snapshot().scores
+        rescored(place)
+        eventually(lambda: "rescored.fn" in viewed.snapshot().metrics)
+        assert [file.what for file in viewed.sample_files()] == ["samples"] * 3
+        with opened(place) as run:
+            run.forget_scores("fn")
+        eventually(lambda: "rescored.fn" not in viewed.snapshot().metrics)
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing(place: Path) -> None:
+    rescored(place)
+    (place / "broken.py").write_text("def fn(sample) return 1")
+    with opened(place) as run:
+        with pytest.raises(BadQuery, match=r"broken.py:fn cannot be used: SyntaxError"):
+            run.rescore(f"{place / 'broken.py'}:fn")
+        with pytest.raises(NotFound, match="no split"):
+            run.rescore(f"{place / 'grader.py'}:fn", split="eval/none")
+        assert run.sample("train/0/0/3").row.metrics["rescored.fn"] == 0.3
+    assert [path.name for path in (place / "state/scores").rglob("*.*")] == ["fn.jsonl"]
+    shutil.rmtree(place / "state")
+    (place / "state").write_text("a file")
+    with opened(place) as run, pytest.raises(NotWritable):
+        run.rescore(f"{place / 'grader.py'}:fn")
+
+
+def test_damaged_scores_are_problems(place: Path) -> None:
+    rescored(place)
+    (path,) = (place / "state/scores").rglob("fn.jsonl")
+    path.write_bytes(path.read_bytes().replace(b'"rescored.fn":0.3', b'"rescored.fn":"x"', 1) + b'{"place"')
+    with opened(place) as run:
+        assert [problem.reason for problem in run.problems()] == ["not a line of scores"] * 2
+        assert len(list(run.samples(where="rescored.fn >= 0"))) == 20
+
+
+def test_how_scores_were_made_is_remembered(place: Path) -> None:
+    rescored(place, step_min=1)
+    state = State(place / "state")
+    (owner,) = state.owners()
+    (item,) = state.of(owner.key, "layout")
+    state.close()
+    assert isinstance(item.value, dict)
+    about = item.value["fn"]
+    assert (about["grader"], about["split"], about["steps"]) == (f"{place / 'grader.py'}:fn", "train", "1:")
