@@ -168,3 +168,13 @@ def test_how_scores_were_made_is_remembered(place: Path) -> None:
     assert isinstance(item.value, dict)
     about = item.value["fn"]
     assert (about["grader"], about["split"], about["steps"]) == (f"{place / 'grader.py'}:fn", "train", "1:")
+
+
+def test_a_sample_that_cannot_be_read_is_a_failure_of_its_own(place: Path) -> None:
+    path = place / "run/rollout_result/train/1.jsonl"
+    with opened(place) as run:
+        assert run.steps()
+        path.write_bytes(path.read_bytes().replace(b'{"rollout_id"', b'x"rollout_id"', 1))
+        found = run.rescore(f"{place / 'grader.py'}:fn")
+    assert found.failures == {"exception": 3, "unreadable": 1}
+    assert found.failed[1].id == "train/1/0/0" and "the sample could not be read" in found.failed[1].reason
