@@ -65,6 +65,7 @@ PICTURES = (
     Picture("update", f"{TOKENS}&as=update&of=step", "[aria-labelledby=update-by-sample] a"),
     Picture("shared", f"{REPORT}#train%2F57%2F00%2F3", "nav[aria-label=Samples] button", ("t",)),
     Picture("discarded", "runs/tiny_grpo/discarded?split=train&step=89", "main h1"),
+    Picture("findings", "runs/tiny_grpo/findings", "article section [data-part]"),
     Picture("evals", "runs/tiny_grpo/evals", "[role=grid] [role=gridcell]"),
     Picture("report", "runs/flat_run/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
     Picture("metrics", "runs/tiny_grpo/metrics", "main [aria-label='Reward by step'] canvas"),

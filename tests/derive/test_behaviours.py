@@ -1,6 +1,7 @@
 """Behaviours: what a response has to do with each."""
 
 import pytest
+import re2
 
 from rolloupe.derive import METRICS, SampleBatch, behaviours, values_of_batch
 from rolloupe.derive.matcher import Matcher
@@ -41,6 +42,13 @@ def test_sentences_of_the_prompt_are_counted() -> None:
 def test_each_behaviour_has_words_for_a_sentence() -> None:
     assert len(behaviours()) >= 16 and {*behaviours()} >= {name for name, *_ in CASES} | {"characters"}
     assert all(metric.kind == "number" and metric.of_siblings is None for metric in behaviours().values())
+
+
+def test_the_pattern_of_a_behaviour_finds_what_it_counts() -> None:
+    marked = [case for case in CASES if METRICS[case[0]].pattern and len(case[1]) < 400]
+    assert len(marked) >= 6
+    for name, response, expected in marked:
+        assert len(re2.findall(f"(?i)(?:{METRICS[name].pattern})", response)) == expected
 
 
 def test_a_matcher_counts_in_each_text_alone() -> None:

@@ -248,6 +248,7 @@ STATES: tuple[State, ...] = (
     State("discarded", "runs/tele/discarded?split=train&step=5", "main h1"),
     State("nothing discarded", "runs/tele/discarded?split=eval/countdown", "[role=status] h2:visible"),
     State("evals", EVALS, "[role=grid] [role=gridcell]"),
+    State("findings", "runs/tele/findings", "main > dl, main [role=status] h2"),
     State("no evals", "runs/rich/evals", "[role=grid] [role=gridcell]"),
     State("search", "search?q=eleven&all=1", "a[data-hit]"),
     State("search of a run", "search?run=rich&split=train&step=4&scope=run&q=eleven", "aside a"),

@@ -42,6 +42,7 @@ async function draw(root: Element): Promise<void> {
   session.view.start();
   session.layout.start();
   session.charts.start();
+  session.findings.start();
   session.sample.start();
   session.tokens.start();
   session.tokenLook.start();

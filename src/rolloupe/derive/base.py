@@ -34,5 +34,7 @@ class DerivedMetric(NamedTuple):
     """Of the token series of many samples, a value each, NaN for None. A pass of its own computes them."""
     behaviour: str = ""
     """What a sample does that has much of it, in a few words: findings look whether the reward pays for that."""
+    pattern: str = ""
+    """An expression of RE2 for the places of the response that count, in any case; empty where none shows them."""
     reads_turns: bool = False
     """True if `of_batch` reads `SampleBatch.blocks` alone: the samples in `SampleBatch.apart` go to `of_sample`."""

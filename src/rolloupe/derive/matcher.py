@@ -14,7 +14,8 @@ class Matcher:
     """An expression that is counted regardless of case. It must not match the empty text, nor a NUL."""
 
     def __init__(self, *alternatives: str) -> None:
-        self._pattern = re2.compile(f"(?i)(?:{'|'.join(alternatives)})".encode())
+        self.expression = "|".join(alternatives)
+        self._pattern = re2.compile(f"(?i)(?:{self.expression})".encode())
 
     def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How many matches each text has."""

@@ -697,7 +697,7 @@ export interface FindingItem {
   behaviour: string;
   /** The phrase in quotation marks, or the behaviour in a few words. */
   title: string;
-  /** A regular expression for RE2 and JavaScript that finds the phrase, whatever its case; empty for a behaviour. */
+  /** A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours. */
   pattern: string;
   /** A filter that lists the samples; empty for a phrase, which a search finds. */
   where: string;

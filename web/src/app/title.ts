@@ -7,6 +7,7 @@ const PAGES: Record<string, string> = {
   settings: "Settings",
   bookmarks: "Bookmarks",
   metrics: "Metrics",
+  findings: "Findings",
   evals: "Evals",
   tokens: "Tokens",
   compare: "Compare",

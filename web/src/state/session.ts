@@ -14,6 +14,7 @@ import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
 import { ColumnsStore } from "./run/columns";
 import { ChartsStore } from "./run/defaultCharts";
+import { FindingsStore } from "./run/findings";
 import { LayoutStore } from "./run/layout";
 import { LiveStore } from "./run/live";
 import { OverlaysStore } from "./run/overlays";
@@ -44,6 +45,7 @@ export class Session {
   readonly columns = new ColumnsStore(this);
   readonly ranges = new RangesStore(this);
   readonly live = new LiveStore(this);
+  readonly findings = new FindingsStore(this);
   readonly charts = new ChartsStore(this);
   readonly layout = new LayoutStore(this);
   readonly list = new ListStore(this);

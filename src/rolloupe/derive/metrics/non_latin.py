@@ -49,4 +49,5 @@ def _share(response: str) -> float:
 
 METRIC = DerivedMetric(
     "non_latin", 1, "Non-Latin letters", of_batch=_of_batch, behaviour="another script than Latin",
+    pattern=r"[^\P{L}\p{Latin}]+",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe import wire
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index import OpenRun
 from rolloupe.insight import findings as search
 from rolloupe.server import params
@@ -29,4 +30,11 @@ async def findings(request: Request) -> Response:
 def reply_of(run: OpenRun, found: search.RunFindings) -> wire.FindingsReply:
     """Convert findings to the browser's record."""
     plain = msgspec.to_builtins(found)
+    for one in plain["findings"]:
+        one["pattern"] = one["pattern"] or _pattern(one["behaviour"])
     return msgspec.convert({**plain, "run": run.id}, wire.FindingsReply)
+
+
+def _pattern(behaviour: str) -> str:
+    metric = METRICS.get(behaviour.removeprefix(PREFIX))
+    return metric.pattern if metric is not None else ""

@@ -7,6 +7,7 @@ import { Alone, Failure, State } from "../../ui/layout/EmptyState";
 import { BookmarksPage } from "../../features/bookmarks";
 import { ComparePage } from "../../features/compare";
 import { EvalsPage } from "../../features/evals";
+import { FindingsPage } from "../../features/findings";
 import { Login } from "../../features/login";
 import { MetricsPage } from "../../features/metrics";
 import { ProblemsPage } from "../../features/problems";
@@ -56,6 +57,7 @@ function Content() {
   if (page === "runs") return <RunsPage />;
   if (session.run.now.value === null) return <NoSuchRun />;
   if (page === "metrics") return <MetricsPage key={session.run.now.value.id} />;
+  if (page === "findings") return <FindingsPage key={session.run.now.value.id} />;
   if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
   if (page === "tokens") return <RunTokensPage key={session.run.now.value.id} />;
   if (page === "compare") return <ComparePage key={session.run.now.value.id} />;

@@ -2,7 +2,7 @@
 
 import type { Session } from "../../state/session";
 import type { Page } from "../../lib/address/address";
-import { figure } from "../../lib/numbers/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
 import { runs } from "../../state/runs";
 import type { Sign } from "../../ui/controls/Icon";
 
@@ -31,6 +31,7 @@ export const PAGE_TITLES: Partial<Record<Page, string>> = {
 export function pages(session: Session): PageEntry[] {
   const problems = session.run.now.value?.problems ?? 0;
   const splits = session.run.now.value?.splits ?? [];
+  const suspects = session.findings.suspects.value;
   const others = (runs.value ?? []).length - 1;
   const mayReport = session.run.now.value?.may_report ?? true;
   const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
@@ -46,6 +47,14 @@ export function pages(session: Session): PageEntry[] {
       isEmpty: !hasDiscarded,
     },
     { page: "metrics", sign: "charts", label: "Metrics", more: "curves of the run, and what stands out in them (m)" },
+    {
+      page: "findings",
+      sign: "findings",
+      label: "Findings",
+      more: suspects === 0 ? "what the reward pays for" : `what the reward pays for: ${count(suspects, "suspect")}`,
+      badge: suspects,
+      isEmpty: splits.length === 0,
+    },
     { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
     { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },
     {

@@ -4,6 +4,7 @@ export type Page =
   | "runs"
   | "rollouts"
   | "metrics"
+  | "findings"
   | "evals"
   | "tokens"
   | "compare"
@@ -15,7 +16,16 @@ export type Page =
   | "settings";
 
 /** Pages of a run other than its rollouts, by the last part of their address. */
-export const BESIDE: readonly Page[] = ["metrics", "evals", "tokens", "compare", "problems", "report", "run"];
+export const BESIDE: readonly Page[] = [
+  "metrics",
+  "findings",
+  "evals",
+  "tokens",
+  "compare",
+  "problems",
+  "report",
+  "run",
+];
 
 /** Pages about all runs; their address remembers the current run. */
 export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
@@ -40,6 +50,7 @@ export const ASKED: Partial<Record<Page, readonly string[]>> = {
     "of",
     "beside",
   ],
+  findings: ["of", "from", "to", "env", "correct", "finding"],
   evals: ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"],
   compare: ["keys", "key", "left", "right", "order", "same"],
   tokens: ["series", "mean", "strings", "before", "compare", "least", "side"],

@@ -93,10 +93,16 @@ export function extent(values: readonly (number | null)[]): [number, number] | n
 
 /**
  * A curve as the `d` of an SVG path, with at most two points for each pixel: the lowest and the highest value there.
+ * `up` has the values at the foot and at the top.
  */
-export function path(xs: readonly number[], ys: readonly (number | null)[], width: number, height: number): string {
+export function path(
+  xs: readonly number[],
+  ys: readonly (number | null)[],
+  width: number,
+  height: number,
+  up = extent(ys),
+): string {
   const across = extent(xs);
-  const up = extent(ys);
   if (across === null || up === null) return "";
   const toX = (x: number): number =>
     across[1] === across[0] ? width / 2 : placeBetween(x, across[0], across[1]) * width;

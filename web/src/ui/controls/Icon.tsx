@@ -5,6 +5,7 @@ const PATHS = {
   list: "M7 4h8M7 9h8M7 14h8M3 4h.01M3 9h.01M3 14h.01",
   problems: "M9 3l7 12H2zM9 8v3M9 13h.01",
   discarded: "M4 5h10M7 5V3h4v2M5 5l1 11h6l1-11M8 8v5M10 8v5",
+  findings: "M5 16V3M5 3h9l-3 3.5 3 3.5H5",
   evals: "M3 3h3v3H3zM8 3h3v3H8zM13 3h2v3h-2M3 8h3v3H3zM8 8h3v3H8M13 8h2v3h-2M3 13h3v2M8 13h3v2M13 13h2v2",
   tokens: "M2 4h6v4H2zM10 4h6v4h-6zM2 10h3v4H2zM7 10h9v4H7z",
   compare: "M3 3h5v12H3zM10 3h5v12h-5zM5 6h1M5 9h1M12 6h1M12 9h1M12 12h1",

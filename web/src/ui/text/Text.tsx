@@ -22,13 +22,15 @@ interface Props {
   at?: string | undefined;
   /** The offset of the text within its part. */
   shift?: number;
+  /** Places to mark where the part is not that of the sample on the screen. */
+  hits?: readonly Span[] | undefined;
 }
 
-export function Text({ text, at, shift = 0 }: Props) {
+export function Text({ text, at, shift = 0, hits }: Props) {
   const isVisible = render.value.visible;
   const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
-  if (at === undefined && !isVisible) return <Body drawn={drawn} />;
-  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} />;
+  if (at === undefined && hits === undefined && !isVisible) return <Body drawn={drawn} />;
+  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} own={hits} />;
 }
 
 interface MarkedProps {
@@ -37,6 +39,7 @@ interface MarkedProps {
   text: string;
   drawn: string;
   isVisible: boolean;
+  own: readonly Span[] | undefined;
 }
 
 /** Most texts need no element. */
@@ -45,12 +48,13 @@ function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
 }
 
 /** A text with marked places. */
-function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
+function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
   const session = useSession();
   const root = useRef<HTMLElement>(null);
   // Of thousands of texts, a change redraws only those that it concerns.
   const result = useComputed(() => session.highlights.spansOf(at, "find")).value;
-  const hits = useComputed(() => session.highlights.spansOf(at, "search")).value;
+  const searched = useComputed(() => session.highlights.spansOf(at, "search")).value;
+  const hits = own ?? searched;
   const differs = useComputed(() => session.differences.ofPart(at)).value;
   const marks = useMemo(
     () => (differs.length === 0 ? undefined : shownMarks(at, differs, shift, isVisible ? text : null)),

@@ -18,5 +18,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "answers", 1, "Final answers", unit="answers", of_batch=_of_batch,
-    behaviour="giving several final answers",
+    behaviour="giving several final answers", pattern=_MATCHER.expression,
 )  # fmt: skip

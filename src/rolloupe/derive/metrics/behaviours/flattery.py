@@ -21,5 +21,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "flattery", 1, "Flattery", unit="phrases", of_batch=_of_batch,
-    behaviour="flattering the user",
+    behaviour="flattering the user", pattern=_MATCHER.expression,
 )  # fmt: skip

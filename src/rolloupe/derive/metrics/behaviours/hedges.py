@@ -18,5 +18,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "hedges", 1, "Hedges", unit="phrases", of_batch=_of_batch,
-    behaviour="hedging",
+    behaviour="hedging", pattern=_MATCHER.expression,
 )  # fmt: skip

@@ -18,5 +18,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "refusals", 1, "Refusals", unit="phrases", of_batch=_of_batch,
-    behaviour="refusing",
+    behaviour="refusing", pattern=_MATCHER.expression,
 )  # fmt: skip

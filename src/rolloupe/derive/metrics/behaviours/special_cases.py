@@ -15,5 +15,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "special_cases", 1, "Special cases in code", unit="lines", of_batch=_of_batch,
-    behaviour="code that answers fixed inputs with fixed values",
+    behaviour="code that answers fixed inputs with fixed values", pattern=_MATCHER.expression,
 )  # fmt: skip

@@ -24,5 +24,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "tamper_words", 1, "Tampering with tests", unit="phrases", of_batch=_of_batch,
-    behaviour="code that could fool a test",
+    behaviour="code that could fool a test", pattern=_MATCHER.expression,
 )  # fmt: skip

@@ -40,7 +40,7 @@ class FindingItem(Struct, kw_only=True):
     title: str
     """The phrase in quotation marks, or the behaviour in a few words."""
     pattern: str
-    """A regular expression for RE2 and JavaScript that finds the phrase, whatever its case; empty for a behaviour."""
+    """A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours."""
     where: str
     """A filter that lists the samples; empty for a phrase, which a search finds."""
     effect: float

@@ -1,0 +1,146 @@
+/** The head of the page: what findings are over, what was looked at, and how to read them. */
+
+import { getCompletion } from "../../api";
+import type { FindingsReply } from "../../api/types.gen";
+import { figure, whole } from "../../lib/numbers/numbers";
+import { percent } from "../../lib/sample/discardReasons";
+import { harmless } from "../../lib/text/invisible";
+import { useSession } from "../../state/useSession";
+import { StepEnd } from "../../ui/controls/StepEnd";
+import { useLoaded } from "../../ui/hooks/useLoaded";
+import pageStyle from "../../ui/layout/page.module.css";
+import { CLASSES } from "./classes";
+import { option, setOptions } from "./options";
+import style from "./Findings.module.css";
+
+export function Controls({ reply }: { reply: FindingsReply | null }) {
+  const session = useSession();
+  const splits = session.run.now.value?.splits ?? [];
+  const end = (name: string) => (value: number | null) =>
+    setOptions(session, { [name]: value === null ? "" : String(value) });
+  return (
+    <header class={pageStyle["controls"]}>
+      <h1>Findings</h1>
+      <span class={style["between"]}>
+        steps <StepEnd words="First step" value={whole(option(session, "from"))} choose={end("from")} /> –{" "}
+        <StepEnd words="Last step" value={whole(option(session, "to"))} choose={end("to")} />
+      </span>
+      {splits.length > 1 && (
+        <Select label="of" name="of" usual={reply?.split ?? "train"} values={splits.map(({ name }) => name)} />
+      )}
+      <Environments split={reply?.split ?? ""} />
+      {reply !== null && (reply.metrics.length > 0 || option(session, "correct") !== "") && (
+        <Select
+          label="correct by"
+          name="correct"
+          usual={option(session, "correct") === "" && reply.correct !== "" ? reply.correct : "what fits"}
+          values={reply.metrics}
+        />
+      )}
+    </header>
+  );
+}
+
+/** The environments of the split, if there are several. */
+function Environments({ split }: { split: string }) {
+  const session = useSession();
+  const run = session.run.now.value?.id ?? "";
+  const loaded = useLoaded(split === "" ? null : `${run}\n${split}`, () => getCompletion(run, { split }, 'env = "'));
+  const values = (loaded.value?.found ?? [])
+    .filter(({ kind }) => kind === "value")
+    .map(({ text }) => text.replaceAll(/^"|"$/g, "").replaceAll('""', '"'));
+  if (values.length < 2 && option(session, "env") === "") return null;
+  return <Select label="environment" name="env" usual="all" values={values} />;
+}
+
+interface SelectProps {
+  label: string;
+  name: string;
+  /** What an empty choice means. */
+  usual: string;
+  values: readonly string[];
+}
+
+function Select({ label, name, usual, values }: SelectProps) {
+  const session = useSession();
+  const chosen = option(session, name);
+  return (
+    <label>
+      {label}
+      <select
+        class="field"
+        value={chosen}
+        onChange={(event) => setOptions(session, { [name]: event.currentTarget.value })}
+      >
+        <option value="">{harmless(usual)}</option>
+        {[...new Set([...values, ...(chosen === "" ? [] : [chosen])])]
+          .filter((value) => value === chosen || value !== usual)
+          .map((value) => (
+            <option key={value} value={value}>
+              {harmless(value)}
+            </option>
+          ))}
+      </select>
+    </label>
+  );
+}
+
+/** Nobody needs more digits of less than that. */
+const FEW = 0.001;
+
+/** What was looked at, in figures. */
+export function Looked({ reply }: { reply: FindingsReply }) {
+  const { scanned, samples, groups, tested, expected, least_z: least } = reply;
+  const all: [string, string, string][] = [
+    [
+      "samples scanned",
+      scanned === samples ? figure(scanned) : `${figure(scanned)} of ${figure(samples)} (${percent(scanned, samples)})`,
+      "Of a large run, whole groups are taken at random, evenly over the steps",
+    ],
+    ["groups with different rewards", figure(groups), "Only they can show what the reward pays for"],
+    ["features tested", figure(tested), "Phrases of one to five words, and behaviours"],
+    [
+      "false ones to expect",
+      expected < FEW ? `< ${FEW}` : figure(expected),
+      `Chance alone would report so many of them, at |z| ≥ ${figure(least)}`,
+    ],
+  ];
+  return (
+    <dl class={style["numbers"]}>
+      {all.map(([name, value, more]) => (
+        <div key={name} title={more}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function HowToRead() {
+  return (
+    <details class={style["how"]}>
+      <summary>
+        <b>Evidence, not verdicts.</b> How to read this
+      </summary>
+      <p>
+        Siblings are the answers to one prompt at one step. A finding says that siblings with more of something got more
+        reward: the effect is what one use earns, z says by how many standard deviations that is off chance. Whether it
+        is a hack, only you can tell: read the samples. What all siblings do, and groups with equal rewards, show
+        nothing.
+      </p>
+      <dl>
+        {Object.entries(CLASSES).map(([name, words]) => (
+          <div key={name}>
+            <dt>
+              <span class={style["chip"]} data-class={name}>
+                {name}
+              </span>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,105 @@
+/** Findings: what the reward of the run pays for, with the samples that show it. */
+
+import { useEffect } from "preact/hooks";
+import { getFindings } from "../../api/findings";
+import type { FindingsReply } from "../../api/types.gen";
+import { count, figure, score } from "../../lib/numbers/numbers";
+import { findingsAside, nameOfFinding } from "../../state/run/findings";
+import { useSession } from "../../state/useSession";
+import { useLoaded } from "../../ui/hooks/useLoaded";
+import { Failure, State } from "../../ui/layout/EmptyState";
+import { Card } from "./Card";
+import { Controls, HowToRead, Looked } from "./Controls";
+import { option } from "./options";
+import { Aside } from "./SetAside";
+import style from "./Findings.module.css";
+
+/** While the index scans, the page asks again after so long. */
+const AGAIN_MS = 3000;
+
+export function FindingsPage() {
+  const session = useSession();
+  const item = session.run.now.value;
+  const query = {
+    split: option(session, "of"),
+    step_min: option(session, "from"),
+    step_max: option(session, "to"),
+    env: option(session, "env"),
+    correct: option(session, "correct"),
+  };
+  const asked = Object.values(query).join("\n");
+  const key = item === null ? null : [item.id, item.version, item.progress.phase, asked].join("\n");
+  const loaded = useLoaded(key, () => getFindings(item?.id ?? "", query), item?.id);
+  const { value: reply, again } = loaded;
+  const pending = reply?.pending ?? 0;
+  useEffect(() => {
+    const timer = pending > 0 ? setTimeout(again, AGAIN_MS) : undefined;
+    return () => clearTimeout(timer);
+    // Another answer may wait for as many samples.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [reply]);
+  useEffect(() => {
+    if (reply !== null && asked.trim() === "") session.findings.found.value = reply;
+  }, [session, reply, asked]);
+  if (item === null) return null;
+  return (
+    <main class={style["page"]} aria-label="Findings">
+      <Controls reply={reply} />
+      <HowToRead />
+      {loaded.error !== null && <Failure error={loaded.error} what="The findings" again={again} />}
+      {loaded.error === null && reply === null && (
+        <p class="quiet" role="status">
+          Looking for what the reward pays for …
+        </p>
+      )}
+      {loaded.error === null && reply !== null && <Content reply={reply} />}
+    </main>
+  );
+}
+
+function Content({ reply }: { reply: FindingsReply }) {
+  const aside = findingsAside(reply.run);
+  const shown = reply.findings.filter((one) => !aside.has(nameOfFinding(one)));
+  return (
+    <>
+      <Looked reply={reply} />
+      {reply.pending > 0 && <Scan reply={reply} />}
+      {reply.findings.length === 0 && <Nothing reply={reply} />}
+      {shown.map((one) => (
+        <Card key={nameOfFinding(one)} of={one} reply={reply} />
+      ))}
+      <Aside run={reply.run} all={reply.findings} />
+    </>
+  );
+}
+
+/** How far the index has come. */
+function Scan({ reply: { samples, pending } }: { reply: FindingsReply }) {
+  const done = samples - pending;
+  return (
+    <div class={style["scan"]}>
+      <p class="quiet" role="status">
+        The index is still scanning: {figure(done)} of {count(samples, "sample")}. The findings so far are below.
+      </p>
+      <progress aria-label="Scanned" value={done} max={samples} />
+    </div>
+  );
+}
+
+function Nothing({ reply: { smallest, groups, note, pending } }: { reply: FindingsReply }) {
+  if (pending > 0) return null;
+  if (smallest === null || groups === 0)
+    return (
+      <State title="Nothing to compare">
+        <p>{note}</p>
+      </State>
+    );
+  return (
+    <State title="Nothing above threshold">
+      <p>
+        The smallest effect that this run could have shown is {score(smallest)} reward by a use, for a phrase in a tenth
+        of the samples.
+      </p>
+    </State>
+  );
+}

@@ -1,0 +1,54 @@
+/** The samples that show a finding, one choice at a time: pairs of siblings, the earliest, a counterexample. */
+
+import { useState } from "preact/hooks";
+import type { FindingItem, FindingsReply } from "../../api/types.gen";
+import { Segments } from "../../ui/controls/Segments";
+import { Excerpt } from "./Excerpt";
+import style from "./Findings.module.css";
+
+interface Choice {
+  value: string;
+  label: string;
+  words: string;
+  ids: readonly string[];
+}
+
+/** What there is to read. */
+export function choicesOf(
+  { samples: { pairs, earliest, counterexample } }: FindingItem,
+  hasCorrect: boolean,
+): Choice[] {
+  const won = `Two answers to one prompt: the first has more of it, and won${
+    hasCorrect ? " though it is no more correct" : ""
+  }.`;
+  const one = (value: string, label: string, words: string, id: string): Choice[] =>
+    id === "" ? [] : [{ value, label, words, ids: [id] }];
+  return [
+    ...pairs.map((ids, i) => ({
+      value: String(i),
+      label: pairs.length === 1 ? "Siblings" : `Siblings ${i + 1}`,
+      words: won,
+      ids,
+    })),
+    ...one("earliest", "Earliest", "The first sample that has it.", earliest),
+    ...one("counter", "Counterexample", "It has it, and got less reward than its siblings.", counterexample),
+  ];
+}
+
+export function Reading({ of, reply: { run, correct } }: { of: FindingItem; reply: FindingsReply }) {
+  const choices = choicesOf(of, correct !== "");
+  const [value, choose] = useState("");
+  const now = choices.find((one) => one.value === value) ?? choices[0];
+  if (now === undefined) return <p class="quiet">No sample of those whose words are kept shows it.</p>;
+  return (
+    <div class={style["reading"]}>
+      <Segments label="Samples to read" options={choices} value={now.value} choose={choose} />
+      <p class="quiet">{now.words}</p>
+      <div class={style["pair"]}>
+        {now.ids.map((id) => (
+          <Excerpt key={id} run={run} id={id} of={of} correct={correct} />
+        ))}
+      </div>
+    </div>
+  );
+}

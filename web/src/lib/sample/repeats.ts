@@ -1,0 +1,37 @@
+/** Sentences of a response that stand in it several times, or in its prompt. */
+
+const BREAKS = /\n|[.!?] |[。！？]/;
+const AROUND = /^[ \t\r.!?]+|[ \t\r.!?]+$/g;
+/** A shorter sentence may well come twice. */
+const SHORT = 8;
+const LONG = 20;
+const MOST = 6;
+
+/** As the index cuts them: at the ends of lines, and at full stops before a blank. */
+export function sentencesOf(text: string): string[] {
+  return text
+    .split(BREAKS)
+    .map((one) => one.replaceAll(AROUND, ""))
+    .filter((one) => [...one].length >= SHORT);
+}
+
+/** The sentences that stand in a text several times, the most frequent first. */
+export function repeatedSentences(text: string): string[] {
+  const counts = new Map<string, number>();
+  for (const one of sentencesOf(text)) counts.set(one, (counts.get(one) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > 1)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, MOST)
+    .map(([one]) => one);
+}
+
+/** The sentences of a response that its prompt has, too. */
+export function copiedSentences(prompt: string, response: string): string[] {
+  const known = new Set(sentencesOf(prompt).filter((one) => [...one].length >= LONG));
+  return [...new Set(sentencesOf(response))].filter((one) => known.has(one)).slice(0, MOST);
+}
+
+/** An expression that finds any of some texts. */
+export const anyOf = (texts: readonly string[]): string =>
+  texts.map((one) => one.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|");
