@@ -90,7 +90,7 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
         sample = sample._replace(behaviours={})
     matrix = feature_matrix(sample, chosen)
     evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
-    values = query.sample_metric(sample, correct) if correct else None
+    values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     look = _Look(run, matrix, evidence, chosen, values)
     found = look.findings()
     smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE)

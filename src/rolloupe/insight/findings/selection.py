@@ -15,7 +15,7 @@ MIN_GAIN = 0.002
 """The least share of the advantage's variance that a further feature explains."""
 
 PREFERENCE = 1.1
-"""A behaviour with a name wins over a phrase that is little better."""
+"""What is paid wins over its absence, which is punished as much, and a behaviour with a name over a little more."""
 
 ECHO, ECHO_LEFT = 0.4, 0.5
 """An echo is a feature so correlated with a chosen one, of whose z less than this share is left."""
@@ -70,7 +70,7 @@ def choose(evidence: Evidence, least_z: float) -> list[int]:
         possible = (np.abs(left.z) >= least_z) & (left.gain >= MIN_GAIN) & ~_echoes(evidence, chosen, left)
         if not possible.any():
             break
-        rank = np.abs(left.z) * np.where(evidence.named, PREFERENCE, 1.0)
+        rank = np.abs(left.z) * PREFERENCE ** (evidence.named.astype(np.int64) + (left.z > 0))
         chosen.append(int(np.argmax(np.where(possible, rank, -1))))
     for number in list(chosen):
         chosen = _split(evidence, chosen, number, least_z)

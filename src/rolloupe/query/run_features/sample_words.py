@@ -1,12 +1,10 @@
 """The samples of a window whose words are kept: their words, their behaviours, and where each lies."""
 
-import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rolloupe.derive import behaviours
@@ -15,14 +13,19 @@ from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column
 from rolloupe.index.features.blocks import LARGEST
 from rolloupe.index.features.files import SAMPLE_SCHEMA, sample_words_of, values_column
+from rolloupe.index.segments.columns import sql_type
 from rolloupe.index.segments.text_batches import read_texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, RowPlace, where_current
+from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, Column, RowPlace, quote, where_current
 from rolloupe.query.run_features.feature_index import FeaturePieces, FeatureWindow, Hashes, condition
 from rolloupe.query.samples.pages import items_of, list_rows
 
 Places = NDArray[np.int64]
+
+
+ENOUGH = 2**14
+"""Where not all samples can be read again, so many show which features go together: of more, every second group."""
 
 
 class SampleWords(NamedTuple):
@@ -83,21 +86,28 @@ def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Ta
     if not by_path:
         return SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64())), ()
     where, values = condition(window)
+    if not of.is_whole and of.samples >> max(facts.share.kept for facts in of.facts) > ENOUGH:
+        where += ' AND "group" % 2 = 0'
     sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"
     table, paths = database.of_files(run, list(by_path), sql, values)
     return table, [by_path[path] for path in paths]
 
 
-def sample_metric(of: SampleWords, name: str) -> Floats:
-    """The values of a sample metric, NaN for none."""
+def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) -> Floats:
+    """The values of a sample metric, NaN for none. Raises as `database.ask`."""
+    return _column(run, snapshot, of, metric_column(name), is_annotated=name in snapshot.annotated())
+
+
+def _column(run: OpenRun, snapshot: Snapshot, of: SampleWords, column: str, *, is_annotated: bool) -> Floats:
+    """The values of a column of the index for some samples, with those of annotations if they may have any."""
+    pieces = [of.pieces[number] for number in np.unique(of.piece).tolist()]
+    overlay = AnnotationOverlay(snapshot.annotations, [column] if is_annotated else [], places=True)
+    named = [Column(column, kind)] if (kind := sql_type(column)) else []
+    sql = f"SELECT nth, {quote(column)} AS value FROM rows JOIN places USING ({', '.join(PLACE)})"
+    places = [of.place(number) for number in range(of.size)]
+    table = database.table(run, Question(pieces, sql, named=named, overlay=overlay, at=places))
     values = np.full(of.size, np.nan)
-    for number, piece in enumerate(of.pieces):
-        own = np.flatnonzero(of.piece == number)
-        if not len(own) or name not in piece.metrics or piece.path is None:
-            continue
-        with contextlib.suppress(OSError, pa.ArrowException):
-            column = pq.read_table(piece.path, columns=[metric_column(name)], use_threads=False)[0]
-            values[own] = column.to_numpy().astype(np.float64)[of.row[own]]
+    values[table["nth"].to_numpy()] = table["value"].to_numpy().astype(np.float64)
     return values
 
 
@@ -120,12 +130,6 @@ def annotated_advantages(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> S
     """The samples with the advantages of annotations, in groups where each has one. Raises as `database.ask`."""
     if "advantage" not in snapshot.annotated() or not of.size:
         return of
-    pieces = [piece for number, piece in enumerate(of.pieces) if (of.piece == number).any()]
-    overlay = AnnotationOverlay(snapshot.annotations, ["advantage"], places=True)
-    sql = f"SELECT nth, advantage FROM rows JOIN places USING ({', '.join(PLACE)})"
-    places = [of.place(number) for number in range(of.size)]
-    table = database.table(run, Question(pieces, sql, overlay=overlay, at=places))
-    values = np.full(of.size, np.nan)
-    values[table["nth"].to_numpy()] = table["advantage"].to_numpy().astype(np.float64)
+    values = _column(run, snapshot, of, "advantage", is_annotated=True)
     centred = of.grouping.centred(np.where(np.abs(values) < LARGEST, values, np.nan))
     return of._replace(advantages=np.where(np.isfinite(centred), centred, of.advantages))
