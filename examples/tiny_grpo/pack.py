@@ -3,8 +3,8 @@
     python pack.py RUN [BITS]
 
 What the run holds stays the same, to the last bit of each number. With BITS, token series keep so many bits of each
-number, and what lines say of them so many digits as a float32 has: the bundled run keeps 13. It cannot be resumed
-afterwards.
+number, and what lines say of them so many digits as a float32 has: the bundled run keeps 13. A series that others give
+is then left out, since it would no longer agree with them. The run cannot be resumed afterwards.
 """
 
 import io
@@ -23,6 +23,9 @@ from rolloupe.record.token_facts import facts
 
 WHOLE = 24
 """The bits of a float32 that say where in its power of two it lies."""
+
+COMPUTED = ["importance_ratio"]
+"""Series that can be computed from others."""
 
 LEVEL = 22
 ROW_GROUP_ROWS = 1024
@@ -55,7 +58,7 @@ class Part(NamedTuple):
         series["row"] += self.first_rows[series["part"]]
         series["part"] = 0
         if self.is_rounded and "facts" in series:
-            series["facts"] = self._facts(series["row"], list(series["facts"]))
+            series["facts"] = self._facts(series["row"], [name for name in series["facts"] if name not in COMPUTED])
         return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
     def _facts(self, row: int, names: list[str]) -> dict[str, list[float]]:
@@ -84,7 +87,9 @@ def _merge(folder: Path, bits: int) -> Part:
 
 
 def _rounded(table: pa.Table, bits: int) -> pa.Table:
-    """Return the table with so many bits of each float."""
+    """Return the table with so many bits of each float, and without what can be computed if these are not all."""
+    if bits < WHOLE:
+        table = table.drop_columns([name for name in COMPUTED if name in table.column_names])
     for at, field in enumerate(table.schema):
         if bits < WHOLE and pa.types.is_list(field.type) and pa.types.is_floating(field.type.value_type):
             (column,) = table[field.name].chunks
