@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/rolloupe/**/*.md")])
 MOST_MODULES = 16
 """More modules than these in one folder, and nobody finds one by its name."""
-HEAVY = ("anyio", "duckdb", "numpy", "pyarrow", "starlette", "textual", "uvicorn")
+HEAVY = ("anyio", "duckdb", "mcp", "numpy", "pyarrow", "starlette", "textual", "uvicorn")
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 HELP = (
@@ -79,7 +79,7 @@ def test_the_check_of_what_is_loaded_can_fail() -> None:
     assert loaded_after("import duckdb") >= {"duckdb"}
 
 
-@pytest.mark.parametrize("command", ["", "view", "tui", "demo", "ls", "show", "query", "doctor", "convert"])
+@pytest.mark.parametrize("command", ["", "view", "tui", "mcp", "demo", "ls", "show", "query", "doctor", "convert"])
 def test_help_is_light(command: str) -> None:
     arguments = ["rolloupe", *command.split(), "--help"]
     code = f"{HELP}    import sys; sys.argv = {arguments!r}; runpy.run_module('rolloupe', run_name='__main__')"

@@ -1,0 +1,122 @@
+"""`compare_steps`: what changed between two windows of steps."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from msgspec import Meta
+
+from rolloupe.api.arguments import sample_query
+from rolloupe.errors import BadQuery
+from rolloupe.mcp.answer import Page, start_of
+from rolloupe.mcp.bins import bounds_of
+from rolloupe.mcp.tools.base import RunArguments, Tool, run_of, split_of
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs
+    from rolloupe.query import SeriesPoint
+
+MOST_SERIES = 3
+
+
+class CompareArguments(RunArguments, frozen=True, kw_only=True):
+    """Two windows of steps, and curves."""
+
+    split: Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")] = ""
+    before: Annotated[
+        tuple[int, int] | None, Meta(description="The first and the last step. Default: the first third of all.")
+    ] = None
+    after: Annotated[
+        tuple[int, int] | None, Meta(description="The first and the last step. Default: the last third of all.")
+    ] = None
+    series: Annotated[
+        tuple[str, ...],
+        Meta(description="Columns of which to add the curve, at most 3, over at most 40 bins of steps."),
+    ] = ()
+
+
+class StepWindow(NamedTuple):
+    """Steps from the first to the last, inclusive."""
+
+    first: int
+    last: int
+
+
+def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
+    """Compare the means of all sample metrics in two windows of steps."""
+    run, start = (
+        run_of(runs, asked, texts=any(one.startswith("derived.") for one in asked.series)),
+        start_of(asked.cursor),
+    )
+    split = split_of(run, asked.split)
+    steps = [one.step for one in run.steps(split)]
+    if not steps:
+        raise BadQuery("the split has no steps")
+    third = max(1, len(steps) // 3)
+    before = StepWindow(*(asked.before or (steps[0], steps[third - 1])))
+    after = StepWindow(*(asked.after or (steps[-third], steps[-1])))
+    facts: dict[str, Any] = {"split": split, "before": _facts(run, split, before), "after": _facts(run, split, after)}
+    if asked.series:
+        facts["series"] = _curves(run, split, asked.series)
+    return Page(facts, islice(_rows(run, split, before, after), start, None), "means", start)
+
+
+def _facts(run: "Run", split: str, window: StepWindow) -> dict[str, Any]:
+    """How many samples a window has, and the share of those that were cut off or discarded."""
+    whole = sample_query(split=split, steps=window)
+    samples = run.total(whole)
+    if not samples:
+        raise BadQuery(f"no samples from step {window.first} to {window.last}")
+    truncated = run.total(sample_query(split=split, steps=window, where="status = truncated"))
+    discarded = run.total(sample_query(split=split, steps=window, trained=False))
+    return {
+        "steps": list(window), "samples": samples,
+        "truncated_share": truncated / samples, "discarded_share": discarded / samples,
+    }  # fmt: skip
+
+
+def _rows(run: "Run", split: str, before: StepWindow, after: StepWindow) -> Iterator[dict[str, Any]]:
+    """Each column with its mean in both windows."""
+    for name in run.columns():
+        if name.startswith("derived."):
+            continue
+        points = run.series(name, split)
+        first, last = (_mean(_within(points, window)) for window in (before, after))
+        if first is not None or last is not None:
+            change = None if first is None or last is None else last - first
+            yield {"column": name, "before": first, "after": last, "change": change}
+
+
+def _within(points: "Sequence[SeriesPoint]", window: StepWindow) -> "list[SeriesPoint]":
+    return [one for one in points if window.first <= one.step <= window.last]
+
+
+def _mean(points: "Sequence[SeriesPoint]") -> float | None:
+    """The mean over all samples of some steps."""
+    stats = [one.stats for one in points if one.stats.mean is not None]
+    count = sum(one.count for one in stats)
+    return math.fsum(one.count * (one.mean or 0.0) for one in stats) / count if count else None
+
+
+def _curves(run: "Run", split: str, names: Sequence[str]) -> dict[str, Any]:
+    if len(names) > MOST_SERIES:
+        raise BadQuery(f"{len(names)} curves are too many: ask for at most {MOST_SERIES}")
+    return {name: _curve(run.series(name, split)) for name in names}
+
+
+def _curve(points: "Sequence[SeriesPoint]") -> dict[str, Any]:
+    bounds = bounds_of(len(points))
+    return {
+        "steps": [points[low].step for low, _ in bounds],
+        "means": [_mean(points[low:high]) for low, high in bounds],
+    }
+
+
+COMPARE_STEPS = Tool(
+    "compare_steps",
+    "Compares two windows of steps: how many samples were truncated or discarded, and the mean of the reward, the "
+    "lengths and every sample metric. With `series`, curves over all steps.",
+    CompareArguments,
+    compare_steps,
+)

@@ -1,0 +1,72 @@
+"""`finding_samples`: the samples that show one finding."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
+
+from rolloupe.errors import NotFound
+from rolloupe.mcp.answer import Page, start_of
+from rolloupe.mcp.tools.base import Tool, run_of
+from rolloupe.mcp.tools.findings import FindingArguments, found_in
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs
+    from rolloupe.insight.findings import Finding, ReadingList
+
+MOST_HITS = 3
+AROUND = 100
+"""How many characters of context a hit has on either side."""
+
+
+class SamplesArguments(FindingArguments, frozen=True, kw_only=True):
+    """Which finding; the other arguments are those that `findings` was given."""
+
+    finding: Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")]
+
+
+def finding_samples(runs: "Runs", asked: SamplesArguments) -> Page:
+    """Return the reading list of a finding. Raises `NotFound` for an unknown number."""
+    run, start = run_of(runs, asked, texts=True), start_of(asked.cursor)
+    found = found_in(run, asked)
+    if not 1 <= asked.finding <= len(found.findings):
+        raise NotFound(f"no finding {asked.finding}: there are {len(found.findings)}, from 1 on")
+    one = found.findings[asked.finding - 1]
+    rows = (_row(run, one, found.correct, *reason) for reason in list(_reasons(one.samples))[start:])
+    return Page({"class": one.kind, "text": one.text}, rows, "samples", start)
+
+
+def _reasons(read: "ReadingList") -> Iterator[tuple[str, str]]:
+    """Each sample of a reading list, and why it is there."""
+    for place, (more, less) in enumerate(read.pairs, start=1):
+        yield more, f"pair {place}: has more of it and the better reward, though it is no more correct than the next"
+        yield less, f"pair {place}: its sibling with less of it and the worse reward"
+    if read.earliest:
+        yield read.earliest, "the earliest case"
+    if read.counterexample:
+        yield read.counterexample, "a counterexample: has it, and a worse reward than its siblings"
+
+
+def _row(run: "Run", one: "Finding", correct: str, id: str, why: str) -> dict[str, Any]:
+    row, texts = run.sample(id).row, run.texts(id)
+    facts = {"id": id, "why": why, "reward": row.reward, "status": row.status}
+    facts |= {correct: row.metrics.get(correct)} if correct else {}
+    hits = {"hits": _hits(run, one, id)} if one.pattern else {}
+    return facts | hits | {"prompt": texts.prompt, "response": texts.response}
+
+
+def _hits(run: "Run", one: "Finding", id: str) -> list[str]:
+    """The places of the phrase in the response, with some context."""
+    turns = run.sample(id).turns
+    places = run.spans(id, one.pattern, regex=True, roles=["response"])[:MOST_HITS]
+    texts = [(turns[at.turn].parts[at.part].text, at) for at in places if at.field != "arguments"]
+    return [text[max(0, at.start - AROUND) : at.stop + AROUND] for text, at in texts]
+
+
+FINDING_SAMPLES = Tool(
+    "finding_samples",
+    "The samples that show a finding: pairs of siblings of which the one with more of it won though it is no more "
+    "correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
+    SamplesArguments,
+    finding_samples,
+)
