@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rolloupe.index import OpenRun
     from rolloupe.insight import Raised
     from rolloupe.insight.findings import RunFindings
+    from rolloupe.insight.lint import RunLint
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.records import NamedGrader
     from rolloupe.query import (
@@ -221,6 +222,18 @@ class Run:
 
         low, high = steps or (None, None)
         return findings(self._ready(derived=True), FindingQuery(split or "", low, high, env, correct))
+
+    def lint(self, *, split: str | None = None, steps: tuple[int | None, int | None] | None = None) -> "RunLint":
+        """Return what is wrong with the samples: `broken`, certain rules first, and `unchecked` rules with reasons.
+
+        Each broken rule has `rule`, `is_certain`, `text` (a sentence), `count` and `samples` (ids of some).
+        `is_broken` is true if a certain rule is broken. `rolloupe.insight.lint.LINT_RULES` has all rules. Raises
+        `NotFound` for an unknown split.
+        """
+        from rolloupe.insight.lint import LintQuery, lint
+
+        low, high = steps or (None, None)
+        return lint(self._ready(derived=True), LintQuery(split or "", low, high))
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""

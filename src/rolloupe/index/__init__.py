@@ -5,7 +5,7 @@ from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
-from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps, merged_moments
+from rolloupe.index.segments.step_stats import Moments, SeriesStats, StepStats, added_stamps, merged_moments
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "OpenRun",
     "Piece",
     "Segment",
+    "SeriesStats",
     "Snapshot",
     "StepKey",
     "StepStats",

@@ -88,6 +88,7 @@ from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
 from rolloupe.query.sample.stream import Reader, whole
+from rolloupe.query.samples.arrays import GROUP, IDENTITY, TEXT, SampleArrays, sample_arrays
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
@@ -133,10 +134,13 @@ from rolloupe.query.tokens.update import (
 )
 
 __all__ = [
+    "GROUP",
+    "IDENTITY",
     "LEAST_POINTS",
     "MAX_READ",
     "MIN_TOKENS",
     "PROMPT_SORTS",
+    "TEXT",
     "Alternative",
     "Among",
     "And",
@@ -195,6 +199,7 @@ __all__ = [
     "Resumed",
     "RunGroup",
     "RunsCatalogue",
+    "SampleArrays",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
@@ -310,6 +315,7 @@ __all__ = [
     "runs_catalogue",
     "sample",
     "sample_and_group",
+    "sample_arrays",
     "sample_metric",
     "sample_words",
     "samples",

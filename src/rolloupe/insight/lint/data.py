@@ -1,0 +1,163 @@
+"""The columns that rules look at."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import query
+from rolloupe.features import Floats, Grouping
+from rolloupe.index import OpenRun, SeriesStats
+from rolloupe.insight.lint.records import LintQuery
+from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery
+
+Mask = NDArray[np.bool_]
+
+COLUMNS = (
+    "split", "step", "reward", "advantage", "status", "discarded", "env", "turns", "response_tokens", "response_chars",
+    "derived.ends_with_eos",
+)  # fmt: skip
+
+AFFINE = 1e-6
+"""A correlation of advantage and reward so near to 1 is one but for rounding."""
+MOST = 0.95
+"""A law that so many groups follow is the trainer's."""
+LEAST_GROUPS = 10
+
+
+class LintData:
+    """The samples of a window, group by group: arrays of shape (N,)."""
+
+    def __init__(self, run: OpenRun, asked: LintQuery) -> None:
+        self.run, self.asked = run, asked
+        splits = (asked.split,) if asked.split else ()
+        scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
+        ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
+        self.arrays = query.sample_arrays(run, scope, [*COLUMNS, *ranges])
+        self.ranged = ranges
+        self.step = self.arrays.numbers("step")
+        self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")
+        self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
+        self.ends = self.arrays.numbers("derived.ends_with_eos")
+        self.status, self.env = self._words("status"), self._words("env")
+        self.has_text = self.arrays.numbers("response_chars") > 0
+        self.is_train = self._words("split") == "train"
+        self.trained = self.is_train & (self._words("discarded") == "")
+        self.grouping = Grouping(self._hashes(GROUP))
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    @property
+    def identities(self) -> NDArray[np.int64]:
+        """A hash of the id of each sample."""
+        return self._hashes(IDENTITY)
+
+    @property
+    def texts(self) -> NDArray[np.int64]:
+        """A hash of the ends of each response: equal texts have equal ones."""
+        return self._hashes(TEXT)
+
+    def has_value(self, name: str) -> Mask:
+        """Which samples have a value, finite or not."""
+        values: Mask = self.arrays.table[name].is_valid().to_numpy().astype(np.bool_)
+        return values
+
+    def series(self) -> dict[tuple[str, int, str], SeriesStats]:
+        """The token series by split, step and name, merged over the parts of each step."""
+        found: dict[tuple[str, int, str], SeriesStats] = {}
+        for (split, step), stats in self.run.snapshot().steps.items():
+            if self._holds(split, step):
+                found |= {(split, step, name): one for name, one in stats.series.items()}
+        return found
+
+    def _holds(self, split: str, step: int) -> bool:
+        low, high = self.asked.step_min, self.asked.step_max
+        return (
+            self.asked.split in ("", split)
+            and (low is None or step >= low)
+            and (high is None or step <= high)
+        )  # fmt: skip
+
+    @cached_property
+    def groups(self) -> "GroupFacts":
+        """What the trained groups are like."""
+        return GroupFacts(self)
+
+    def _words(self, name: str) -> NDArray[np.object_]:
+        words = self.arrays.table[name].to_numpy()
+        return np.where(words == None, "", words)  # noqa: E711 (by element)
+
+    def _hashes(self, name: str) -> NDArray[np.int64]:
+        hashes = self.arrays.table[name].to_numpy().astype(np.uint64)
+        numbers: NDArray[np.int64] = hashes.view(np.int64)
+        return numbers
+
+
+class GroupFacts:
+    """Trained groups of `train`, and whether the trainer compares siblings: arrays of shape (G,).
+
+    The trainer compares siblings if nearly all groups of three or more have advantages that are a straight function of
+    their rewards: then a group that breaks the law is wrong. The law is that of an environment.
+    """
+
+    def __init__(self, data: LintData) -> None:
+        self._grouping, self._data = data.grouping, data
+        counts = data.trained & np.isfinite(data.reward) & np.isfinite(data.advantage)
+        self.counts = counts
+        self.sizes = self._sums(counts)
+        rewards, advantages = self._gaps(data.reward), self._gaps(data.advantage)
+        self.reward_squares, self.advantage_squares = self._sums(rewards**2), self._sums(advantages**2)
+        with np.errstate(all="ignore"):
+            both = self._sums(rewards * advantages)
+            self.correlation = both / np.sqrt(self.reward_squares * self.advantage_squares)
+        scale = float(np.max(np.abs(data.reward[counts]), initial=0))
+        self.differ = self.reward_squares > (1e-9 * scale) ** 2 * np.maximum(self.sizes, 1)
+        self.moves = self.advantage_squares > 1e-18
+
+    @cached_property
+    def follow(self) -> Mask:
+        """The groups whose environment compares siblings."""
+        return self._law(np.abs(np.abs(self.correlation) - 1) < AFFINE)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean advantage of each group, as a share of the greatest advantage."""
+        data = self._data
+        largest = float(np.max(np.abs(data.advantage[self.counts]), initial=0)) or 1.0
+        sums = self._sums(np.where(self.counts, data.advantage, 0.0))
+        return sums / np.maximum(self.sizes, 1) / largest
+
+    def centred(self, within: float) -> Mask:
+        """The groups whose environment centres the advantages of a group."""
+        return self.follow & self._law(np.abs(self.means) <= within)
+
+    def members(self, groups: Mask) -> Mask:
+        """The trained samples of some groups."""
+        found: Mask = groups[self._grouping.numbers] & self.counts
+        return found
+
+    def whole(self) -> Mask:
+        """The groups of which every sample is trained on."""
+        found: Mask = self.sizes == self._grouping.sizes
+        return found
+
+    def _law(self, obeys: Mask) -> Mask:
+        """The groups of the environments where most that tell obey."""
+        tells = self.differ & (self.sizes >= 3)
+        of_env = self._data.env[self._grouping.starts]
+        found = np.zeros(len(self._grouping), np.bool_)
+        for env in {*of_env.tolist()}:
+            own = of_env == env
+            if (own & tells).sum() >= LEAST_GROUPS and obeys[own & tells].mean() >= MOST:
+                found |= own
+        return found
+
+    def _gaps(self, values: Floats) -> Floats:
+        """Values less the mean of those that count in their group; 0 for the others."""
+        own = np.where(self.counts, values, 0.0)
+        means = self._sums(own) / np.maximum(self.sizes, 1)
+        return np.where(self.counts, own - means[self._grouping.numbers], 0.0)
+
+    def _sums(self, values: Floats | Mask) -> Floats:
+        return self._grouping.sums(values.astype(np.float64))

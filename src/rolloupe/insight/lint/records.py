@@ -1,0 +1,50 @@
+"""What lint is asked, and what it returns."""
+
+from msgspec import Struct
+
+
+class LintQuery(Struct, frozen=True):
+    """Which samples to look at."""
+
+    split: str = ""
+    """Empty: all splits. Rules about groups and training look at `train` alone."""
+    step_min: int | None = None
+    step_max: int | None = None
+
+
+class BrokenRule(Struct, frozen=True, kw_only=True):
+    """A rule that some samples break."""
+
+    rule: str
+    is_certain: bool
+    """True if this is wrong without a threshold; False for what needs a look."""
+    text: str
+    """One sentence with the number that matters."""
+    count: int
+    """How many samples break it."""
+    samples: list[str]
+    """The ids of some of them."""
+
+
+class UncheckedRule(Struct, frozen=True, kw_only=True):
+    """A rule that could not be checked."""
+
+    rule: str
+    reason: str
+
+
+class RunLint(Struct, frozen=True, kw_only=True):
+    """The rules that the samples of a run break."""
+
+    broken: list[BrokenRule]
+    """Certain ones first, then those that need a look."""
+    unchecked: list[UncheckedRule]
+    checked: list[str]
+    """The rules that could be checked, by name."""
+    samples: int
+    """How many samples were looked at."""
+
+    @property
+    def is_broken(self) -> bool:
+        """True if a certain rule is broken."""
+        return any(one.is_certain for one in self.broken)

@@ -1,0 +1,42 @@
+"""All rules, and what they find in a run."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from rolloupe.index import OpenRun
+from rolloupe.insight.lint import rules
+from rolloupe.insight.lint.data import LintData
+from rolloupe.insight.lint.records import BrokenRule, LintQuery, RunLint, UncheckedRule
+from rolloupe.insight.lint.rule import Breach, LintRule, Unknown
+
+LINT_RULES: dict[str, LintRule] = {
+    rule.name: rule
+    for rule in (import_module(f"{rules.__name__}.{module.name}").RULE for module in iter_modules(rules.__path__))
+}
+"""By name; a module of `rules/` each."""
+
+MOST_IDS = 5
+
+EVERYTHING = LintQuery()
+
+
+def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
+    """Check the samples of a run. Raises `NotFound` for an unknown split."""
+    data = LintData(run, asked)
+    looked = {name: rule.look(data) for name, rule in LINT_RULES.items()}
+    broken = [_broken(data, LINT_RULES[name], one) for name, one in looked.items() if isinstance(one, Breach)]
+    unchecked = [
+        UncheckedRule(rule=name, reason=one.reason) for name, one in looked.items() if isinstance(one, Unknown)
+    ]
+    return RunLint(
+        broken=sorted(broken, key=lambda one: not one.is_certain),
+        unchecked=unchecked,
+        checked=[name for name, one in looked.items() if not isinstance(one, Unknown)],
+        samples=len(data),
+    )
+
+
+def _broken(data: LintData, rule: LintRule, one: Breach) -> BrokenRule:
+    ids = [*one.ids] or data.arrays.ids(data.run, one.places[:MOST_IDS].tolist())
+    count = len(one.places) or one.total
+    return BrokenRule(rule=rule.name, is_certain=rule.is_certain, text=one.text, count=count, samples=ids[:MOST_IDS])

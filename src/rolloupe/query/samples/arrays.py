@@ -1,0 +1,72 @@
+"""Columns of all samples of a query as arrays: for statistics over a whole run."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import compile_query
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import column
+from rolloupe.query.engine.relation import PLACE, TableReading, quote
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.samples.pages import in_known_splits, items_of, list_rows
+
+GROUP, IDENTITY, TEXT = "~group", "~identity", "~text"
+"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response, which differ
+for most texts that differ."""
+
+HASHES = {
+    GROUP: "hash(split, step, grp)",
+    IDENTITY: "hash(split, step, grp, idx)",
+    TEXT: "hash(response_chars, response_preview, response_end)",
+}
+
+
+class SampleArrays(NamedTuple):
+    """The samples of a query, group by group, in the order of the files within a group."""
+
+    table: pa.Table
+    snapshot: Snapshot
+    reading: TableReading | None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of numbers; NaN for none."""
+        values: NDArray[np.float64] = self.table[name].to_numpy().astype(np.float64)
+        return values
+
+    def ids(self, run: OpenRun, places: Sequence[int]) -> list[str]:
+        """The ids of some of the samples. Raises as `database.ask`."""
+        if self.reading is None or not len(places):
+            return []
+        pairs = zip(*(self.table[name].take(pa.array(places)).to_pylist() for name in map(_bare, PLACE)), strict=True)
+        found = [self.reading.place(*pair) for pair in pairs]
+        return [str(item.key) for item in items_of(list_rows(run, self.snapshot, found, columns=()))]
+
+
+def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> SampleArrays:
+    """These columns of all samples of a query, with the three hashes. Raises as `samples`."""
+    snapshot = run.snapshot()
+    query = in_known_splits(snapshot, query)
+    terms = compile_query(snapshot, query, by_group=False, also=names)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    columns = {name: column(snapshot, name) for name in names}
+    if not pieces:
+        return SampleArrays(pa.table({name: [] for name in (*names, *HASHES)}), snapshot, None)
+    selected = ", ".join(f"{sql} AS {quote(name)}" for name, sql in {**columns, **HASHES}.items())
+    sql = f"{terms.own} SELECT {', '.join(PLACE)}, {selected} FROM own"
+    question = Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay)
+    table, reading = database.placed(run, question)
+    order = [table[name].to_numpy() for name in (*reversed(list(map(_bare, PLACE))), GROUP)]
+    return SampleArrays(table.take(pa.array(np.lexsort(order))), snapshot, reading)
+
+
+def _bare(quoted: str) -> str:
+    return quoted.strip('"')

@@ -1,0 +1,142 @@
+"""Each rule of lint on a run that breaks it, and on one that does not."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe.errors import NotFound
+from rolloupe.insight.lint import LINT_RULES, RunLint
+
+DEMO = Path(rolloupe.__file__).parent / "demo" / "runs"
+
+SampleRecord = dict[str, Any]
+
+
+def sample(step: int, group: int, index: int) -> SampleRecord:
+    """A sample whose advantage is its reward over that of its siblings."""
+    reward = (0.0, 1.0, 0.0, 1.0)[index]
+    return {
+        "uid": f"{step}/{group}/{index}", "split": "train", "step": step, "group": str(group), "index": str(index),
+        "reward": reward, "advantage": reward - 0.5, "status": "completed", "prompt": f"Question {group}?",
+        "response": f"Answer {index}.<|im_end|>" if index else "Nothing.", "label": "2", "metrics": {"format": reward},
+    }  # fmt: skip
+
+
+def linted(folder: Path, change: Callable[[SampleRecord], SampleRecord | None] = lambda one: one) -> RunLint:
+    """Lint a run of 4 steps, 5 groups, 4 samples each; `change` returns None to leave a sample out."""
+    every = [sample(step, group, index) for step in range(4) for group in range(5) for index in range(4)]
+    rows = [changed for one in every if (changed := change(one)) is not None]
+    (folder / "run/samples").mkdir(parents=True)
+    declared = {"layout": "rolloupe", "version": 1, "reward_range": [0, 1], "metric_ranges": {"format": [0, 1]}}
+    (folder / "run/rolloupe.json").write_text(json.dumps(declared))
+    (folder / "run/samples/rank0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return rolloupe.open(folder / "run", index_dir=folder / "index").runs[0].lint()
+
+
+def at(group: int, **fields: Any) -> Callable[[SampleRecord], SampleRecord]:
+    """Change the second sample of a group of step 1."""
+    return lambda one: one | (fields if one["uid"] == f"1/{group}/1" else {})
+
+
+def advantages(*values: float) -> Callable[[SampleRecord], SampleRecord]:
+    """Change the advantages of group 1 of step 1."""
+
+    def changed(one: SampleRecord) -> SampleRecord:
+        is_one = one["uid"].startswith("1/1/")
+        return one | ({"advantage": values[int(one["index"])]} if is_one else {})
+
+    return changed
+
+
+def alike(one: SampleRecord) -> SampleRecord:
+    """Let all siblings of group 1 of step 1 write the same, and earn the same."""
+    is_one = one["uid"].startswith("1/1/")
+    return one | ({"response": "Same.", "reward": 1.0, "advantage": 0.0} if is_one else {})
+
+
+def alone(one: SampleRecord) -> SampleRecord | None:
+    """Leave one sample of group 1 of step 1."""
+    return None if one["uid"] in ("1/1/1", "1/1/2", "1/1/3") else one
+
+
+def twice(one: SampleRecord) -> SampleRecord:
+    """Give two samples the index 0, and responses that differ."""
+    return one | ({"index": "0"} if one["uid"] == "1/1/2" else {})
+
+
+BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]] = {
+    "not_finite": (at(1, reward=float("nan")), 1, "of 1 sample is NaN"),
+    "outside_range": (at(1, reward=3.0, advantage=2.5), 1, "of it: 1 sample."),
+    "same_advantage": (advantages(0, 0, 0, 0), 4, "In 1 group all siblings have the same advantage"),
+    "advantage_order": (advantages(0.5, -0.5, 0.5, -0.5), 4, "In 1 group the better advantage"),
+    "same_id": (twice, 2, "the step: 2 samples."),
+    "other_reward": (at(1, response="Answer 2.<|im_end|>"), 2, "In 1 case siblings wrote the same"),
+    "needless_truncation": (at(1, status="truncated"), 1, "truncated: 1 sample."),
+    "single_samples": (alone, 1, "siblings: 1 sample."),
+    "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 truncated sample was rewarded, of 1"),
+    "same_texts": (alike, 4, "In 1 group of 4 or more"),
+    "off_centre": (advantages(0.0, 1.0, 0.0, 1.0), 4, "In 1 group the advantages of siblings do not add up"),
+}
+
+
+@pytest.mark.parametrize("rule", BREAKS)
+def test_a_run_breaks_a_rule(rule: str, tmp_path: Path) -> None:
+    change, count, text = BREAKS[rule]
+    found = linted(tmp_path, change)
+    (one,) = [one for one in found.broken if one.rule == rule]
+    assert (one.count, one.is_certain) == (count, LINT_RULES[rule].is_certain) and text in one.text
+    assert one.samples and all(id_.startswith("train/1/1/") for id_ in one.samples)
+    assert {other.rule for other in found.broken if other.is_certain} <= {rule}
+
+
+def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
+    found = linted(tmp_path)
+    assert found.broken == [] and found.samples == 80
+    assert {one.rule for one in found.unchecked} == {"positive_logprobs", "equal_logprobs", "off_policy"}
+    assert {*BREAKS} == {*found.checked}
+
+
+def test_without_a_law_nothing_is_certain_about_advantages(tmp_path: Path) -> None:
+    def changed(one: SampleRecord) -> SampleRecord:
+        return one | {"advantage": ((int(one["uid"][0]) * 7 + int(one["index"]) * 3) % 5) / 5}
+
+    found = linted(tmp_path, changed)
+    reasons = {one.rule: one.reason for one in found.unchecked}
+    assert {"same_advantage", "advantage_order", "single_samples", "off_centre"} <= {*reasons}
+    assert "straight function" in reasons["advantage_order"] and not found.is_broken
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "text"),
+    [
+        ("positive_logprobs", [-0.5, 0.25], "above 0 at 1 step, first at train 0"),
+        ("equal_logprobs", [-0.5] * 20, "equal at 1 step"),
+        ("off_policy", [-1.0, -1.0], "off 1"),
+    ],
+)
+def test_rules_of_token_series_look_at_steps(rule: str, values: list[float], text: str, tmp_path: Path) -> None:
+    series = {"logprobs": values} | ({"importance_ratio": [1.5, 1.5]} if rule == "off_policy" else {})
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        recorder.sample(step=0, prompt="1+1?", response="two", reward=1.0, group="a", index=0, series=series)
+        recorder.step_end(0)
+    found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
+    (one,) = [one for one in found.broken if one.rule == rule]
+    assert text in one.text and one.samples and one.samples[0].startswith("train/0/a/")
+    assert [one.rule] == [one.rule for one in found.broken]
+
+
+def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(tmp_path: Path) -> None:
+    run = rolloupe.open(DEMO / "tiny_grpo", index_dir=tmp_path / "index", wait=False).runs[0]
+    assert run.wait(60)
+    found = run.lint()
+    assert [one.rule for one in found.broken] == ["truncated_rewards"] and not found.is_broken
+    assert found.broken[0].text.startswith("57 truncated samples were rewarded, of 57;") and found.samples == 17_273
+    assert run.sample(found.broken[0].samples[0]).row.status == "truncated"
+    assert {one.rule for one in found.unchecked} == {"off_policy", "needless_truncation"}
+    assert run.lint(split="eval/held_out", steps=(0, 20)).samples < 1440
+    with pytest.raises(NotFound):
+        run.lint(split="eval/nothing")
