@@ -57,7 +57,7 @@ export function Excerpt({ run, id, of, correct }: Props) {
         <span>
           reward <b>{score(reply?.reward, "–")}</b>
         </span>
-        {spans.value !== null && (
+        {spans.value !== null && spans.value.spans.length > 0 && (
           <span>
             marked <b>{figure(spans.value.spans.length)}</b>
           </span>
