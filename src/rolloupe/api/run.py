@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rolloupe.index import OpenRun
     from rolloupe.insight import Raised
     from rolloupe.insight.findings import RunFindings
+    from rolloupe.insight.gradient import RunGradient
     from rolloupe.insight.lint import RunLint
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.records import NamedGrader
@@ -234,6 +235,16 @@ class Run:
 
         low, high = steps or (None, None)
         return lint(self._ready(derived=True), LintQuery(split or "", low, high))
+
+    def gradient(self) -> "RunGradient":
+        """Return where the gradient came from: `shaping` and `by_env` are shares of the squared advantages of groups.
+
+        `dead` groups have equal rewards (`dead_by_step`), and `effective` is the number of groups of equal weight that
+        would be as many. Raises `NotFound` for a run without training samples.
+        """
+        from rolloupe.insight.gradient import gradient
+
+        return gradient(self._ready())
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""
