@@ -25,6 +25,7 @@ ELSEWHERE = [
     "[class*=uplot] *, [class*=uplot]",  # the chart: the field of the step
     "button[class*=aside]",  # a group side by side, of a row: the key v
     "[role=cell][data-column]",  # a value in the table of runs: the link of its row
+    "[class*=heat]",  # all tokens at once: the bars above it, by arrow keys
     "[class*=box]",  # a text that stays where it was put: not a press
 ]
 """What a mouse may press, with the keys that do the same."""

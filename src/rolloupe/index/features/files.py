@@ -223,16 +223,16 @@ class _FeaturesOfPart:
         """A row for each feature of each block; those of a block begin with its facts."""
         found = [(of, rows) for of, several in self._found for rows in several]
         if not found:
-            return NO_FEATURES
+            return _FEATURE_SCHEMA.empty_table()
         columns = [np.concatenate(some) for some in zip(*(rows for _, rows in found), strict=True)]
         sizes = [len(rows.hashes) for _, rows in found]
         of_rows = {name: np.repeat([getattr(of, name) for of, _ in found], sizes) for name in StepOfEnv._fields}
-        arrays = [pa.array(of_rows[name]).cast(NO_FEATURES.schema.field(name).type) for name in StepOfEnv._fields]
+        arrays = [pa.array(of_rows[name]).cast(_FEATURE_SCHEMA.field(name).type) for name in StepOfEnv._fields]
         arrays += [
-            pa.array(column.astype(FEATURE_TYPES[name].to_pandas_dtype()))
+            pa.array(column).cast(FEATURE_TYPES[name])
             for name, column in zip(FEATURE_TYPES, columns, strict=True)
         ]
-        return pa.Table.from_arrays(arrays, schema=NO_FEATURES.schema)
+        return pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA)
 
 
 _PLACE_TYPES = {"split": WORD, "step": pa.int64(), "launch": pa.int32(), "env": WORD}
@@ -248,7 +248,7 @@ _SAMPLE_TYPES = {
     "words": pa.list_(pa.uint64()),
 }  # fmt: skip
 
-NO_FEATURES = pa.schema({**_PLACE_TYPES, **FEATURE_TYPES}.items()).empty_table()
+_FEATURE_SCHEMA = pa.schema({**_PLACE_TYPES, **FEATURE_TYPES}.items())
 _VALUE_TYPES = {values_column(name): pa.float64() for name in behaviours()}
 SAMPLE_SCHEMA = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES, **_VALUE_TYPES}.items())
 

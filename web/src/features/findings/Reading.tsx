@@ -13,7 +13,7 @@ interface Choice {
   ids: readonly string[];
 }
 
-/** What there is to read. */
+/** The samples to read. */
 export function choicesOf(
   { samples: { pairs, earliest, counterexample } }: FindingItem,
   hasCorrect: boolean,

@@ -1,4 +1,4 @@
-/** Sentences of a response that stand in it several times, or in its prompt. */
+/** Sentences that a response has several times, or that its prompt has too. */
 
 const BREAKS = /\n|[.!?] |[。！？]/;
 const AROUND = /^[ \t\r.!?]+|[ \t\r.!?]+$/g;
@@ -15,7 +15,7 @@ export function sentencesOf(text: string): string[] {
     .filter((one) => [...one].length >= SHORT);
 }
 
-/** The sentences that stand in a text several times, the most frequent first. */
+/** The sentences that a text has several times, the most frequent first. */
 export function repeatedSentences(text: string): string[] {
   const counts = new Map<string, number>();
   for (const one of sentencesOf(text)) counts.set(one, (counts.get(one) ?? 0) + 1);
