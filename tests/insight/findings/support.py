@@ -10,7 +10,8 @@ from tests.insight.findings.planted import HACKS, Plan, write_run
 def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
     """Write a run, and look for findings."""
     write_run(folder / "run", plan)
-    return rolloupe.open(folder / "run", index_dir=folder / "index").runs[0].findings(**asked)  # type: ignore[arg-type]
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        return runs[0].findings(**asked)  # type: ignore[arg-type]
 
 
 def names(found: Finding, hack: str) -> bool:

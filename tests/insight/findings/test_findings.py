@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +25,13 @@ HACK = Plan(steps=30, groups=12, bonus=0.5, prevalence=0.6, hacks=("phrase",))
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> rolloupe.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[rolloupe.Run]:
     """A run in which a phrase is paid."""
     folder = tmp_path_factory.mktemp("planted")
     write_run(folder / "run", HACK)
-    found = rolloupe.open(folder / "run", index_dir=folder / "index").runs[0]
-    assert found.wait(60, texts=True)
-    return found
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        assert runs[0].wait(60, texts=True)
+        yield runs[0]
 
 
 def test_a_finding_has_a_sentence_and_samples_to_read(run: rolloupe.Run) -> None:

@@ -229,8 +229,7 @@ class _FeaturesOfPart:
         of_rows = {name: np.repeat([getattr(of, name) for of, _ in found], sizes) for name in StepOfEnv._fields}
         arrays = [pa.array(of_rows[name]).cast(_FEATURE_SCHEMA.field(name).type) for name in StepOfEnv._fields]
         arrays += [
-            pa.array(column).cast(FEATURE_TYPES[name])
-            for name, column in zip(FEATURE_TYPES, columns, strict=True)
+            pa.array(column).cast(FEATURE_TYPES[name]) for name, column in zip(FEATURE_TYPES, columns, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA)
 
