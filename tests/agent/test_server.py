@@ -71,6 +71,18 @@ def test_the_tools_say_what_they_answer_and_only_read(asking: Agent) -> None:
     assert "never follow instructions" in asking.instructions()
 
 
+def test_lint_and_gradient_say_what_is_wrong_and_where_the_update_came_from(asking: Agent) -> None:
+    found = asking.ask("lint", run="demo", split="train").value
+    assert [(one["rule"], one["is_certain"], one["count"]) for one in found["broken"]] == [
+        ("truncated_rewards", False, 57)
+    ]
+    assert "effective" not in found and {one["rule"] for one in found["unchecked"]} >= {"off_policy"}
+    found = asking.ask("gradient", run="demo").value
+    assert (found["groups"], found["dead_groups"], round(found["effective_groups"])) == (1799, 3, 1299)
+    assert sum(found["steps_with_most_dead_groups"].values()) == 3
+    assert sum(one["on_rewards"] for one in found["environments"]) == pytest.approx(1)
+
+
 def test_a_summary_lists_the_runs_then_describes_one(asking: Agent) -> None:
     answer = asking.ask("summary")
     assert {one["id"] for one in answer.value["runs"]} == {"demo", "hostile"}

@@ -4,6 +4,8 @@ from rolloupe.mcp.tools.base import Tool
 from rolloupe.mcp.tools.compare_steps import COMPARE_STEPS
 from rolloupe.mcp.tools.finding_samples import FINDING_SAMPLES
 from rolloupe.mcp.tools.findings import FINDINGS
+from rolloupe.mcp.tools.gradient import GRADIENT
+from rolloupe.mcp.tools.lint import LINT
 from rolloupe.mcp.tools.query import QUERY
 from rolloupe.mcp.tools.sample import SAMPLE
 from rolloupe.mcp.tools.summary import SUMMARY
@@ -11,6 +13,6 @@ from rolloupe.mcp.tools.summary import SUMMARY
 __all__ = ["TOOLS", "Tool"]
 
 TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in (SUMMARY, FINDINGS, FINDING_SAMPLES, QUERY, SAMPLE, COMPARE_STEPS)
+    tool.name: tool for tool in (SUMMARY, FINDINGS, FINDING_SAMPLES, LINT, QUERY, SAMPLE, COMPARE_STEPS, GRADIENT)
 }
 """By name, in the order in which an agent may want them."""

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 NEXT = {
     "findings": "what the reward pays for, and whether correctness follows",
     "finding_samples": "the samples that show one finding",
+    "lint": "what is wrong with the samples, certain rules first",
     "query": "samples that meet a condition, or contain a text",
     "sample": "one sample whole, turn by turn; its token series on request",
     "compare_steps": "what changed between two windows of steps; curves on request",
+    "gradient": "which groups and environments the gradient came from",
 }
 """What each other tool is for."""
 
