@@ -41,6 +41,8 @@ def pack(run: Path, bits: int = WHOLE) -> None:
     for path in sorted(run.glob("*/*.jsonl")):
         lines = path.read_bytes().splitlines(keepends=True)
         part = parts.get(path.stem)
+        if bits < WHOLE:
+            lines = [_shortened(line) if b'"advantage":' in line else line for line in lines]
         _write_packed(path, b"".join(part.moved(line) if part and b'"series":' in line else line for line in lines))
 
 
@@ -69,6 +71,14 @@ class Part(NamedTuple):
 def _short(value: float) -> float:
     """Return the number of the fewest digits that is the same float32."""
     return value if isinstance(value, int) else float(str(np.float32(value)))
+
+
+def _shortened(line: bytes) -> bytes:
+    """Return a line with the fewest digits of its advantage, which a trainer computes as a float32."""
+    record = json.loads(line)
+    if isinstance(record["advantage"], float):
+        record["advantage"] = _short(record["advantage"])
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _merge(folder: Path, bits: int) -> Part:
