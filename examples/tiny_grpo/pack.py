@@ -61,7 +61,7 @@ class Part(NamedTuple):
         series["part"] = 0
         if self.is_rounded and "facts" in series:
             series["facts"] = self._facts(series["row"], [name for name in series["facts"] if name not in COMPUTED])
-        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return _line(record)
 
     def _facts(self, row: int, names: list[str]) -> dict[str, list[float]]:
         arrays = {name: self.table[name][row].values.to_numpy() for name in names}
@@ -78,6 +78,10 @@ def _shortened(line: bytes) -> bytes:
     record = json.loads(line)
     if isinstance(record["advantage"], float):
         record["advantage"] = _short(record["advantage"])
+    return _line(record)
+
+
+def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 

@@ -347,19 +347,25 @@ def asked_of(answer: Response) -> str:
     return answer.request.post_data or ""
 
 
-def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
-    recorded(tmp_path / "run")
+def curves_asked(page: Page) -> list[dict[str, Any]]:
+    """The list of what the page asks of curves from now on; it grows."""
     asked: list[dict[str, Any]] = []
 
     def note(request: Request) -> None:
         if request.url.endswith("/api/curves") and (body := request.post_data_json) is not None:
             asked.append(body)
 
+    page.on("request", note)
+    return asked
+
+
+def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.set_viewport_size({"width": 1440, "height": 900})
         page.goto(viewer.to("runs/run"))
         expect(page.locator("article footer")).to_be_visible()
-        page.on("request", note)
+        asked = curves_asked(page)
         page.keyboard.press("m")
         expect(page).to_have_title(re.compile("^run · Metrics"))
         usual = page.get_by_role("region", name="by step").get_by_role("button", name="Rename")
@@ -511,15 +517,9 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_chart_has_an_axis_a_filter_a_band_and_several_curves_of_its_own(page: Page, tmp_path: Path) -> None:
     recorded(tmp_path / "run")
-    asked: list[dict[str, Any]] = []
-
-    def note(request: Request) -> None:
-        if request.url.endswith("/api/curves") and (body := request.post_data_json) is not None:
-            asked.append(body)
-
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.set_viewport_size({"width": 1440, "height": 900})
-        page.on("request", note)
+        asked = curves_asked(page)
         keep_charts(page, viewer)
         expect(page.get_by_role("region", name="by step").get_by_role("img")).to_have_count(6)
         look_across(page, asked)  # a metric across a chart, the ends of its axis, and a range that is dragged

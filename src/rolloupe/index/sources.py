@@ -53,7 +53,7 @@ class Sources:
         """Poll the sources."""
         places = _states(self._format.sources(self._run))
         if self._first_look_s is None:
-            self._places = places  # by them, the run is known to whoever has its scores
+            self._places = places  # whoever keeps the scores finds the run by its places
         places = places | _states(self._scores())
         before = {} if self._first_look_s is None else self._places
         seen = Seen({n for n, p in places.items() if before.get(n) != p}, set(before) - set(places))
