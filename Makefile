@@ -31,7 +31,7 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests pytest web-tests browser web wheel docs pages pictures install dev clean
+.PHONY: help demo live test test-all test-frameworks test-scale check lint types contracts format python-tests pytest web-tests browser sshd postgres web wheel docs pages pictures install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -48,18 +48,23 @@ live: .venv/.torch web  ## train a small model on the CPU for some minutes, and 
 	  $(PY) -m rolloupe view $$run $(ARGS)
 
 test:  ## set up, then lint, types, contracts and all tests, in a real Chromium too
-	@$(TWO) dev browser
+	@$(TWO) dev browser sshd
 	@$(MAKE) --no-print-directory check
 
 test-all:  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
-	@$(TWO) dev browser
+	@$(TWO) dev browser sshd
 	@$(call apt,fonts-inter fonts-noto-cjk fonts-dejavu-core firefox-esr)
 	@( $(call apt,chromium) ) || true
-	@ROLLOUPE_EXAMPLES=thorough ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
+	@ROLLOUPE_EXAMPLES=thorough ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_SSHD=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
 	@$(MAKE) --no-print-directory test-frameworks
+	@$(MAKE) --no-print-directory test-scale
 
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
+
+test-scale: build/scale/.made dev postgres  ## indexing on a real Ray cluster, in a network of its own, and a team's state in a real PostgreSQL (large)
+	ROLLOUPE_POSTGRES=required $(PY) -m pytest tests/state/test_postgres.py
+	ROLLOUPE_SCALE=required ROLLOUPE_EXAMPLES=thorough build/scale/bin/python -m pytest tests/scale tests/index/test_manifest.py $(ARGS)
 
 # All at once, the longest first: some of it waits, and some has one process. Each prints when it is done, but the tests
 # in Python as they go.
@@ -103,6 +108,7 @@ pages: dev  ## write the pages of the documentation that follow from the code
 	$(PY) -c 'from rolloupe.formats import describe; print(describe(), end="")' > docs/formats.md
 	$(PY) -c 'from rolloupe.derive import describe; print(describe(), end="")' > docs/derived-metrics.md
 	$(PY) -m rolloupe.cli.reference > docs/cli.md
+	$(PY) -m rolloupe.tui.reference > docs/terminal-keys.md
 
 pictures: dev browser  ## take the pictures of the documentation again, from the bundled runs
 	$(PY) -m tools.pictures $(ARGS)
@@ -116,6 +122,9 @@ clean:  ## remove all that make has made
 
 # Set-up, one stamp a stage.
 
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(call apt,postgresql); }
+
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; $(PYTHON) is older. Next: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -126,6 +135,15 @@ clean:  ## remove all that make has made
 
 .venv/.node: .venv/.made pyproject.toml
 	$(INSTALL) 'hatchling>=1.27' editables --group node
+	@touch $@
+
+# A server of SSH for the tests, unpacked only: a package that is installed would start one for everybody.
+sshd: build/sshd/.made
+
+build/sshd/.made:
+	@mkdir -p build/sshd
+	@command -v sshd /usr/sbin/sshd >/dev/null || ( cd build/sshd && apt-get download -qq openssh-server libwrap0 && \
+	  for one in *.deb; do dpkg -x $$one .; done ) 2>/dev/null || echo "No sshd: the tests over SSH are skipped"
 	@touch $@
 
 web/node_modules/.made: .venv/.node web/package.json web/package-lock.json
@@ -153,6 +171,12 @@ build/frameworks/.made: pyproject.toml hatch_build.py | .venv/.made
 	$(PYTHON) -m venv build/frameworks
 	build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	build/frameworks/bin/python -m pip install --quiet --group frameworks --editable .
+	@touch $@
+
+build/scale/.made: pyproject.toml hatch_build.py | .venv/.made
+	$(PYTHON) -m venv build/scale
+	build/scale/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/scale/bin/python -m pip install --quiet --group scale --editable '.[ray]'
 	@touch $@
 
 build/docs-tools/.made: pyproject.toml | .venv/.made

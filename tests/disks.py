@@ -1,4 +1,4 @@
-"""Small real disks, to be filled: a tmpfs in a mount namespace of its own, which ends with the process."""
+"""Small real disks, to be filled, and folders that are read-only: in a mount namespace that ends with the process."""
 
 import os
 import shutil
@@ -11,14 +11,20 @@ import pytest
 
 MOUNT = 'mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"'
 
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+
+
+def read_only(folder: Path, command: Sequence[str]) -> list[str]:
+    """The command line of a process that cannot write to a folder, even as root. Skips the test as `on_small_disk`."""
+    return [*_required(), "sh", "-c", READ_ONLY, "sh", str(folder), *command]
+
 
 def on_small_disk(size_bytes: int, folder: Path, command: Sequence[str]) -> list[str]:
     """The command line of a process for which a disk of this size lies at `folder`; nobody else sees it.
 
     Skips the test where nothing can be mounted.
     """
-    if not (way := _way()):
-        pytest.skip("no tmpfs can be mounted here: neither as root nor in a user namespace")
+    way = _required()
     folder.mkdir(parents=True, exist_ok=True)
     return [*way, "sh", "-c", MOUNT, "sh", str(size_bytes), str(folder), *command]
 
@@ -39,6 +45,12 @@ def fill(folder: Path) -> Path:
             except OSError:
                 continue
     return path
+
+
+def _required() -> tuple[str, ...]:
+    if not (way := _way()):
+        pytest.skip("nothing can be mounted here: neither as root nor in a user namespace")
+    return way
 
 
 @cache

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/rolloupe/**/*.md")])
 MOST_MODULES = 16
 """More modules than these in one folder, and nobody finds one by its name."""
-HEAVY = ("anyio", "duckdb", "mcp", "numpy", "pyarrow", "starlette", "textual", "uvicorn")
+HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 HELP = (

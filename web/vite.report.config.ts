@@ -11,14 +11,21 @@ const noWorkers: Plugin = {
 
 export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  define: { "process.env.NODE_ENV": '"production"' },
+  // A module would keep its spaces and lines, since a bundler may still read it.
+  define: { "process.env.NODE_ENV": '"production"', "import.meta.url": "location.href" },
   build: {
     target: "es2023",
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     outDir: "dist/report",
     copyPublicDir: false,
     license: { fileName: "licenses.md" },
-    lib: { entry: "src/report/main.tsx", formats: ["es"], fileName: () => "report.js", cssFileName: "report" },
+    lib: {
+      entry: "src/report/main.tsx",
+      formats: ["iife"],
+      name: "report",
+      fileName: () => "report.js",
+      cssFileName: "report",
+    },
   },
   plugins: [noWorkers],
 });

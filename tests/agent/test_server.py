@@ -78,9 +78,13 @@ def test_lint_and_gradient_say_what_is_wrong_and_where_the_update_came_from(aski
     ]
     assert "effective" not in found and {one["rule"] for one in found["unchecked"]} >= {"off_policy"}
     found = asking.ask("gradient", run="demo").value
-    assert (found["groups"], found["dead_groups"], round(found["effective_groups"])) == (1799, 3, 1299)
+    assert (found["groups"], found["dead_groups"], round(found["effective_groups"])) == (1799, 3, 1271)
     assert sum(found["steps_with_most_dead_groups"].values()) == 3
-    assert sum(one["on_rewards"] for one in found["environments"]) == pytest.approx(1)
+    of_env = [one for one in found["shares"] if one["by"] == "env"]
+    assert sum(one["on_rewards"] for one in of_env) == pytest.approx(1) and of_env[0]["where"] == "env = 3_events"
+    assert found["shaping_only"]["groups"] == 349 and len(found["shaping_only_samples"]) == 3
+    early = asking.ask("gradient", run="demo", step_max=9).value
+    assert 0 < early["groups"] < 300 and early["shares"]
 
 
 def test_a_summary_lists_the_runs_then_describes_one(asking: Agent) -> None:

@@ -87,6 +87,14 @@ def test_files_of_other_tools(folder: str) -> None:
     assert [run["format"] for run in done.json["runs"]] == [folder]
 
 
+def test_it_does_without_pandas_whose_threads_end_a_process_badly(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, {0: [row(0)]})
+    code = "import sys; from rolloupe.cli import main; code = main(standalone_mode=False); "
+    code += "assert 'pandas' not in sys.modules; sys.exit(code)"
+    done = subprocess.run([sys.executable, "-c", code, "doctor", folder], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "1 step" in done.stdout
+
+
 def test_words_for_places_and_sizes() -> None:
     assert place(Problem(source="a", reason="")) == "a"
     assert place(Problem(source="a", reason="", start=3)) == "a:3"

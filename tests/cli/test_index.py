@@ -113,3 +113,14 @@ def test_once_there_is_room_the_rest_is_indexed(tmp_path: Path) -> None:
     assert on_disk(24_000, tmp_path / "disk", "index", tmp_path / "run").code == 3
     done = on_disk(8_000_000, tmp_path / "disk", "index", tmp_path / "run")
     assert (done.code, done.err) == (0, "")
+
+
+def test_shards_are_indexed_one_by_one(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {step: [row(0), row(1)] for step in range(5)})
+    place = (run, "--index-dir", tmp_path / "index")
+    first = rolloupe("index", *place, "--shard", "1/2")
+    assert first.code == 0 and "Shard 1 of 2 is indexed; others are not." in first.out, first
+    second = rolloupe("index", *place, "--shard", "2/2")
+    assert second.code == 0 and "the index is complete" in second.out, second
+    for wrong in ("0/2", "3/2", "1", "1/0", "a/b", "1/2/3"):
+        assert rolloupe("index", *place, "--shard", wrong).code == 2

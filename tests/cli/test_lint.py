@@ -13,7 +13,7 @@ def test_certain_rules_come_first_and_decide_the_exit_code(tmp_path: Path) -> No
     path = write_run(tmp_path / "broken", {0: rows})
     done = rolloupe("lint", path)
     assert done.code == 1 and done.out.startswith("certain The reward or the advantage of 1 sample is NaN")
-    assert "look 1 truncated sample was rewarded" in done.out and "rolloupe show" in done.out
+    assert "look 1 of 1 truncated sample was rewarded" in done.out and "rolloupe show" in done.out
     assert "Checked 8 samples by" in done.out and "Not checked: positive_logprobs, for the index has no" in done.err
     done = rolloupe("lint", path, "--json")
     first, second, *others = map(json.loads, done.out.splitlines())

@@ -36,7 +36,7 @@ DEFAULTS = {
 
 def test_the_defaults(asked: list[Any]) -> None:
     assert rolloupe("view", "some").code == 0
-    assert asked == [(("some",), DEFAULTS)]
+    assert asked == [(("some",), {**DEFAULTS, "over_ssh": False, "only": None})]
 
 
 def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
     words += "--no-token --rotate-token --allow-host a --allow-host b --cors * --cors http://c --index-dir d "
     words += (
         "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --index-budget 20GB "
-        "--tokenizer own/tiny --download-tokenizer --map "
+        "--tokenizer own/tiny --download-tokenizer --run one --map "
     )
     assert rolloupe("view", "some", "other", *words.split(), fields).code == 0
     assert asked == [
@@ -56,7 +56,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
                 "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
                 "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
                 "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d",
-                "budget_bytes": 20_000_000_000, "state_dir": None,
+                "budget_bytes": 20_000_000_000, "state_dir": None, "over_ssh": False, "only": "one",
                 "reading": Reading(
                     format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
                     fields=(("prompt", "a.b"),), tokenizer="own/tiny", download_tokenizer=True,

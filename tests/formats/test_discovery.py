@@ -344,3 +344,30 @@ def test_notes_of_what_was_not_looked_at_are_never_left_out(tmp_path: Path) -> N
     assert [(note.path, note.is_late) for note in walk.notes] == [(str(tmp_path), True)]
     assert "a file was not looked at, from x.pt on" in walk.notes[0].reason
     assert discover([tmp_path], Reading(format="relax"), within_s=0).runs == []
+
+
+def test_a_walk_lists_each_folder_once_for_all_formats(demo_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    entries_of = files._entries
+
+    def counted(folder: str, link_root: str) -> list[files.FolderEntry]:
+        listed.append(folder)
+        return entries_of(folder, link_root)
+
+    monkeypatch.setattr(files, "_entries", counted)
+    for run in ("tiny_grpo", "relax", "verl_math"):
+        listed.clear()
+        assert discover([demo_runs / run]).runs
+        assert listed and len(listed) == len(set(listed))
+
+
+def test_a_view_of_a_folder_is_dropped_once_the_walk_is_done_with_it(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    root = str(tmp_path)
+    with files.listing_once():
+        assert [one.name for one in files.entries(root, root)] == ["below"] and not files.is_one_file(tmp_path)
+        (tmp_path / "a.jsonl").touch()
+        assert files.files(root, root) == []
+        files.forget(root)
+        assert [one.name for one in files.files(root, root)] == ["a.jsonl"]
+    assert files.is_one_file(tmp_path / "a.jsonl")

@@ -214,8 +214,7 @@ def test_names_that_lead_out_encrypted_members_and_false_places_harm_nothing(tmp
             archive.writestr(name, json.dumps(SAMPLE))
         archive.writestr("header.json", json.dumps(HEADER))
     found = items(only_run(path))
-    assert [type(one).__name__ for one in found] == ["SampleRow", "Problem"]
-    assert isinstance(found[1], Problem) and "in chunks" in found[1].reason
+    assert [type(one).__name__ for one in found] == ["SampleRow", "SampleRow"]
     assert sorted(one.name for one in tmp_path.rglob("*")) == ["a.eval", "in"]
     data = bytearray(path.read_bytes())
     place = data.rfind(b"samples/ok.json") - 46
@@ -225,3 +224,66 @@ def test_names_that_lead_out_encrypted_members_and_false_places_harm_nothing(tmp
         path.write_bytes(broken)
         problem = items(only_run(path))[0]
         assert isinstance(problem, Problem) and reason in problem.reason
+
+
+def chunked(archive: zipfile.ZipFile, record: dict[str, Any], size: int, **more: bytes) -> None:
+    """Write a sample in chunks, of this many items each, as inspect_ai 0.3.285 does."""
+    folder = f"samples/{record['id']}_epoch_{record['epoch']}"
+    messages = [{"role": "user", "content": "of another agent"}, *record["messages"]]  # the pool of all conversations
+    refs = [[1, 3], [3, len(messages)]] if record["messages"] else []
+    left = ("messages", "events", "attachments", "metadata")
+    shell = {key: value for key, value in record.items() if key not in left} | {"message_refs": refs}
+    texts = list(record["attachments"].values())
+    named = {f"attachment://{key}": f"attachment://{n}" for n, key in enumerate(record["attachments"])}
+    sequences = {"messages": messages, "events": record["events"], "attachments": texts, "calls": []}
+    members = {"sample": shell, "metadata": record["metadata"], "skeleton": {}, "events/stats": {}, "events/uuids": []}
+    for name, items_of in sequences.items():
+        members |= {f"{name}/{start}": items_of[start : start + size] for start in range(0, len(items_of), size)}
+    for name, value in members.items():
+        data = json.dumps(value)
+        for old, new in named.items() if not name.startswith("attachments") else ():
+            data = data.replace(old, new)
+        archive.writestr(f"{folder}/{name}.json", more.get(name.replace("/", "_"), data.encode()))
+
+
+def log_in_chunks(path: Path, size: int, **more: bytes) -> Path:
+    """Two samples in chunks, the second without messages, and one in a member."""
+    answer = {"role": "assistant", "content": "Me."}
+    told = SAMPLE | {
+        "id": "q2", "messages": [], "input": "attachment://long", "attachments": {"s": "no", "long": "Who?"},
+        "events": [{"event": "model", "output": {"choices": [{"message": answer}]}}] * 3,
+    }  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        chunked(archive, SAMPLE, size, **more)
+        chunked(archive, told, size)
+        archive.writestr("samples/q3_epoch_1.json", json.dumps(SAMPLE | {"id": "q3"}))
+        archive.writestr("header.json", json.dumps(HEADER))
+    return path
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+def test_samples_in_chunks_are_as_those_in_one_member(size: int, tmp_path: Path) -> None:
+    first, told, whole = samples(only_run(log_in_chunks(tmp_path / "a.eval", size)))
+    assert (first.key.group, told.key.group, whole.key.group) == ("q1", "q2", "q3")
+    assert repr(first.turns) == repr(whole.turns) and first.turns[0].parts[0].text == "Be brief."
+    assert (first.row.reward, first.row.metrics, first.row.tags) == (1.0, whole.row.metrics, whole.row.tags)
+    assert (first.label, first.extra) == (whole.label, whole.extra)
+    assert (told.prompt_text, told.response_text.split()) == ("Who?", ["Me."] * 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 1, 2]]}', "no ranges"),
+        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 99]]}', "is in no chunk"),
+        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[-5, 2]]}', "is in no chunk"),
+        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 99999999999]]}', "more than 100,000 messages"),
+        ("messages_2", b'{"no": "list"}', "is no list"),
+        ("metadata", b"[", "not JSON"),
+    ],
+)
+def test_chunks_that_do_not_fit_cost_their_sample_alone(name: str, data: bytes, reason: str, tmp_path: Path) -> None:
+    found = items(only_run(log_in_chunks(tmp_path / "a.eval", 2, **{name: data})))
+    assert [type(one).__name__ for one in found] == ["Problem", "SampleRow", "SampleRow"]
+    assert isinstance(found[0], Problem) and reason in found[0].reason

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,21 @@ def test_conversations_that_several_samples_could_have_are_not_shown(tmp_path: P
     assert [turn.parts[0].text for turn in second.turns] == ["2+2?", "five"]
 
 
+def test_conversations_that_belong_to_no_sample_are_counted(tmp_path: Path) -> None:
+    dump(tmp_path / "run/rollout_data/0.pt", record(5), record(6))
+    messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "five"}]
+    some = [{"sample_index": index, "messages": messages} for index in (5, 6, 6, 7, 8)]
+    lines(tmp_path / "run/trajectory/0.jsonl", *some, {"messages": messages}, {"sample_index": 5, "messages": 1})
+    found = items(only_run(tmp_path / "run"))
+    assert sorted(one.reason for one in found if isinstance(one, Problem)) == [
+        "1 conversation belongs to no sample, in trajectory/: no messages",
+        "1 conversation belongs to no sample, in trajectory/: no sample_index",
+        "2 conversations belong to no sample, in trajectory/: a sample_index that no sample has, or several",
+        "2 conversations belong to no sample, in trajectory/: a sample_index that several of them share",
+    ]
+    assert len([one for one in found if isinstance(one, SampleRow)]) == 2
+
+
 def test_rows_follow_when_conversations_come_later(tmp_path: Path) -> None:
     dump(tmp_path / "run/rollout_data/0.pt", record(0))
     run, reader = only_run(tmp_path / "run"), by_name("miles")
@@ -214,3 +231,18 @@ def test_conversations_alone_keep_the_ids_that_they_had_as_generic(tmp_path: Pat
         assert (after[0].format, len(old)) == ("miles", 6)
         assert {name: after[0].texts(name).response for name in old} == old
     assert only_run(EXAMPLE / "trajectory" / "0.jsonl").format == "miles"
+
+
+def test_the_function_on_the_page_records_evaluations_by_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs/frameworks/miles.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    hook: dict[str, Any] = {"rolloupe": rolloupe}
+    exec(code, hook)
+    one = SimpleNamespace(group_index=4, index=9, response="four", get_reward_value=lambda _: 0.5)
+    assert not hook["log_eval"](3, SimpleNamespace(), {"aime": {"samples": [one]}}, None)
+    hook["recorder"].close()
+    (row,) = rows(only_run(tmp_path / "runs/miles-evals"))
+    assert (str(row.key), row.reward, row.response) == ("eval/aime/3/4/9", 0.5, "four")

@@ -64,3 +64,23 @@ def test_a_line_in_the_making_is_a_problem_for_now_and_the_samples_open(tmp_path
         assert [one.response for one in runs[0].samples() if one.step == 2] == ["10", "11"]
     assert [run.format for run in discover([DATA]).runs] == ["ms_swift"]
     assert json.loads(data.splitlines()[0])["step"][0] == "1"
+
+
+def test_lines_of_megatron_and_of_ray(tmp_path: Path) -> None:
+    columns = {"gen_step": [7], "prompt": ["a"], "completion": ["x"], "Acc": [1.0], "advantages": [0.5]}
+    write(tmp_path / "a" / "completions.jsonl", columns)
+    row = {"gen_step": 3, "prompt": "a", "completion": "x", "reward": 1.5}
+    write(
+        tmp_path / "b" / "completions.jsonl",
+        row,
+        row | {"completion": "y", "reward": float("nan")},
+        row | {"gen_step": "no"},
+    )
+    (megatron,) = samples(only_run(tmp_path / "a"))
+    assert (megatron.key.step, megatron.row.reward, megatron.row.advantage) == (7, 1.0, 0.5)
+    assert "gen_step" not in megatron.extra
+    first, second = samples(only_run(tmp_path / "b"))
+    assert [(one.key.step, one.row.part, one.notes, one.extra) for one in (first, second)] == [(3, "", [], {})] * 2
+    assert first.row.reward == 1.5 and first.row.metrics == {} and first.key.group == second.key.group
+    (problem,) = [one for one in items(only_run(tmp_path / "b")) if isinstance(one, Problem)]
+    assert "is no integer" in problem.reason

@@ -67,3 +67,16 @@ def test_collected_rollouts_of_nemo_gym_are_an_evaluation_beside_batches_or_alon
         assert (run.format, found) == ("nemo_rl", splits or {"eval/trajectory_collection": 5})
     (first, *_) = samples(only_run(tmp_path / "alone" / "trajectory_collection.jsonl"))
     assert [turn.role for turn in first.turns] == ["developer", "user", "assistant"] and first.row.reward == 1.0
+
+
+def test_batches_without_ids_are_of_training_by_the_name_of_their_file(tmp_path: Path) -> None:
+    line = {
+        "rewards": [1.0], "input_lengths": [3], "token_loss_mask": [[0, 1, 1]], "sample_loss_mask": [1.0],
+        "advantages": [[0.0, 0.5, 0.5]], "content": [["2+2?", "4"]], "idx": 0,
+    }  # fmt: skip
+    write(tmp_path / "exp_001" / "train_data_step7.jsonl", line, line | {"rewards": [0.0]})
+    found = rows(only_run(tmp_path / "exp_001"))
+    assert [(row.split, row.step, row.reward, row.prompt, row.response) for row in found] == [
+        ("train", 7, 1.0, "2+2?", "4"), ("train", 7, 0.0, "2+2?", "4"),
+    ]  # fmt: skip
+    assert (found[0].prompt_tokens, found[0].total_tokens, len({row.group for row in found})) == (None, None, 1)

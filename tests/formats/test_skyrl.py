@@ -3,9 +3,16 @@
 import gzip
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading import trainer_files
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trainer_files import records
+from rolloupe.model import Location
 from tests.formats.support import mean_reward, only_run, rows, samples
 
 DATA = Path(__file__).parents[1] / "data" / "skyrl" / "dumped_evals"
@@ -51,3 +58,23 @@ def test_the_train_pickle_is_refused_by_name_with_the_next_step(tmp_path: Path) 
     (tmp_path / "global_step_1_training_input.pkl").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
     (note,) = discover([tmp_path]).notes
     assert "a train batch of SkyRL" in note.reason and "Next: open its evaluations" in note.reason
+
+
+def test_of_metrics_only_the_file_of_a_new_step_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(DATA, tmp_path / "run")
+    run = only_run(tmp_path / "run")
+    opened: list[str] = []
+
+    def counted(location: Location | None) -> Iterator[Record]:
+        opened.append(location.path if location else "")
+        return records(location)
+
+    monkeypatch.setattr(trainer_files, "records", counted)
+    first = by_name("skyrl").metrics(run)
+    assert len(opened) == 2 and by_name("skyrl").metrics(run) == first and len(opened) == 2
+    (third,) = (tmp_path / "run").rglob("global_step_3_evals")
+    shutil.copytree(third, third.with_name("global_step_4_evals"))
+    assert [one.step for one in by_name("skyrl").metrics(run)] == [1, 3, 4] and len(opened) == 3
+    (third / "aggregated_results.jsonl").write_text('{"eval/all/avg_score": 0.75}\n')
+    assert [one.values.get("eval/all/avg_score") for one in by_name("skyrl").metrics(run)] == [0.5, 0.75, 0.5]
+    assert len(opened) == 4 and opened[-1].startswith(str(third))

@@ -102,3 +102,17 @@ def test_what_is_not_read_names_the_framework(tmp_path: Path, name: str, framewo
     for place in (tmp_path, path):
         found = discover([place])
         assert found.runs == [] and any(framework in note.reason for note in found.notes), found.notes
+
+
+FRAMEWORKS = Path(__file__).parents[2] / "docs" / "frameworks"
+WRITE_NOTHING = {"openrlhf", "agent_lightning"}
+PAGES = sorted(page for page in FRAMEWORKS.glob("*.md") if page.stem not in ("index", "trackers"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_of_a_framework_says_what_to_switch_on_what_is_there_and_what_is_missing(page: Path) -> None:
+    text = page.read_text()
+    parts = ["Checked against ", "## Switch", "## What is missing", "rolloupe view ", "ecorder("]
+    parts += [] if page.stem in WRITE_NOTHING else ["on disk", "## What you see"]
+    assert [part for part in parts if part not in text.replace("On disk", "on disk")] == []
+    assert f"({page.name})" in (FRAMEWORKS / "index.md").read_text()

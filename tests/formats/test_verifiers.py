@@ -55,6 +55,23 @@ def test_a_pointer_is_not_downloaded_and_a_compressed_file_alone_opens(tmp_path:
     assert any("not downloaded" in note.reason for note in discover([tmp_path]).notes)
 
 
+def test_rows_without_a_telling_key_are_results_beside_metadata(tmp_path: Path) -> None:
+    lines = [{"reward": n / 2, "completion": [], "prompt": "p", "example_id": n % 2} for n in range(4)]
+    write(tmp_path / "results.jsonl", *lines)
+    (run,) = discover([tmp_path]).runs
+    assert run.format == "generic"
+    (tmp_path / "metadata.json").write_text(json.dumps({"model": "m"}))
+    assert only_run(tmp_path).format == "generic"
+    (tmp_path / "metadata.json").write_text(json.dumps({"env": "wordle"}))
+    for place in (tmp_path, tmp_path / "results.jsonl"):
+        found = rows(only_run(place))
+        assert [(one.split, one.group, one.reward) for one in found] == [
+            ("eval/wordle", str(n % 2), n / 2) for n in range(4)
+        ]
+    write(tmp_path / "results.jsonl", *(line | {"advantage": 1.0, "env_name": "e"} for line in lines))
+    assert only_run(tmp_path).format != "verifiers"
+
+
 STREAM = DATA.parent / "prime_rl/traces/run_wordle/monitors/file/traces/stream/00000.jsonl"
 
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from rolloupe.index import Library
-from rolloupe.index.execution import OwnWork
+from rolloupe.index.execution import OwnWork, ProcessExecutor
 from tests.index.support import contents
 
 LONGEST_REST_S = 0.12
@@ -28,9 +28,10 @@ def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
     done = 0
     while done < kills:
         with Library([run], index_dir=index_dir, own_work=OwnWork(scanned_bytes=0)) as library:
-            opened = library.runs[0]
+            opened, executor = library.runs[0], library._executor
+            assert isinstance(executor, ProcessExecutor)
             while not opened.wait_all(rng.random() * LONGEST_REST_S) and done < kills:
-                pids = library._executor.pids()
+                pids = executor.pids()
                 if pids:
                     with contextlib.suppress(ProcessLookupError):  # the worker of the last kill, reaped since
                         os.kill(rng.choice(pids), signal.SIGKILL)

@@ -1,6 +1,8 @@
 """Processes that perform jobs, as a viewer starts them."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,17 @@ def test_jobs_that_wait_when_the_executor_closes_get_empty_replies(tmp_path: Pat
     replies = [future.result(10) for future in waiting]
     assert replies[-1] == executor.submit(job).result(0) == JobReply()
     assert all(reply == JobReply() or reply.meta is not None for reply in replies)
+
+
+def test_a_thread_that_imports_meanwhile_sees_every_finder() -> None:
+    code = """
+import sys
+from types import SimpleNamespace
+from rolloupe.index.execution.pandas import keep_pandas_out
+finders = list(sys.meta_path)
+walked, seen = iter(sys.meta_path), []
+sys.modules["pyarrow"] = SimpleNamespace(array=lambda values: seen.append(next(walked)))
+keep_pandas_out()
+assert [*seen, *walked] == finders == sys.meta_path
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, sources
+from rolloupe.index import run as index_run
 from rolloupe.index.segments import grid
 from rolloupe.query import SampleQuery
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
@@ -269,3 +271,48 @@ def test_a_folder_that_is_gone_for_a_moment_costs_no_second_scan(tmp_path: Path)
         eventually(lambda: row_count(run) == 24)
         assert contents(tmp_path / "index") == before
         assert all(path.stat().st_mtime == 1 for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"))
+
+
+def test_looks_that_take_long_leave_time_to_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run", steps=16)
+    monkeypatch.setattr(index_run, "LOOK_S", 0.01)
+    look, looks_s = sources.Sources.look, []
+
+    def slow(self: sources.Sources) -> sources.Seen:
+        began = time.monotonic()
+        time.sleep(0.2)  # as with many thousands of files
+        seen = look(self)
+        looks_s.append(time.monotonic() - began)
+        return seen
+
+    monkeypatch.setattr(sources.Sources, "look", slow)
+    began = time.monotonic()
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert row_count(library.runs[0]) == 16 * 8
+        others_s = time.monotonic() - began - sum(looks_s)
+    assert len(looks_s) <= 2 + others_s / (0.2 * index_run.POLL_SHARE)
+
+
+def test_an_old_run_is_polled_seldom_and_is_still_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    os.utime(train / "0.jsonl", (0, 0))
+    monkeypatch.setattr(index_run, "WATCHED_S", 0.5)
+    monkeypatch.setattr(index_run, "OLD_REST_S", 1.5)
+    look, looks_s = sources.Sources.look, []
+
+    def noted(self: sources.Sources) -> sources.Seen:
+        looks_s.append(time.monotonic())
+        return look(self)
+
+    monkeypatch.setattr(sources.Sources, "look", noted)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        eventually(lambda: looks_s[-1] - looks_s[0] > 3.0)
+        assert max(late - early for early, late in pairwise(looks_s)) >= 1.5
+        run.rebuild()
+        assert eventually(lambda: time.monotonic() - looks_s[-1] < 0.2) < 1.0, "who asks for something does not wait"
+        (train / "1.jsonl").write_bytes(lines([row(1, 0)]))
+        eventually(lambda: row_count(run) == 9)
+        seen = len(looks_s)
+        eventually(lambda: len(looks_s) > seen + 2)
+        assert looks_s[-1] - looks_s[-2] < 1.5, "a run that grows is polled as often as any"

@@ -55,6 +55,7 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
 def test_workers_that_are_killed_cost_nothing(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=amount(60, 200))
     assert kill_workers(tmp_path / "run", tmp_path / "index", kills=KILLS) == KILLS
+    assert any(name.endswith(".features.parquet") for name in contents(tmp_path / "index")), "features are killed, too"
 
 
 def test_an_index_that_kills_left_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

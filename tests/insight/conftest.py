@@ -1,12 +1,14 @@
-"""Closes what tests of insight open."""
+"""Closes what tests of insight open, and keeps the runs that several of them look at."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rolloupe
+from tests.insight.findings.planted import Plan
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +22,22 @@ def closed_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
         monkeypatch.setattr(rolloupe, "open", remembered)
         yield
+
+
+@pytest.fixture(scope="session")
+def demo_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the bundled runs, each of which the first test that opens it scans."""
+    return tmp_path_factory.mktemp("demo_index")
+
+
+@pytest.fixture(scope="session")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Plan], Path]:
+    """The folder of a planted run and its index, which the first test that asks for it fills. Read only."""
+    known: dict[Plan, Path] = {}
+
+    def folder(plan: Plan) -> Path:
+        if plan not in known:
+            known[plan] = tmp_path_factory.mktemp("planted")
+        return known[plan]
+
+    return folder

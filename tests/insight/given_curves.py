@@ -13,18 +13,21 @@ Key = tuple[str, str, str, str]
 class Curves:
     """Curves by kind, name and statistic (`token entropy`, `sample reward std`, `eval math`), as values or histories.
 
-    A name without a statistic has the usual one of its kind. Values alone have steps from 0.
+    The share of a reason is `share discarded/stale`. A name without a statistic has the usual one of its kind. Values
+    alone have steps from 0.
     """
 
     def __init__(self, **values: Any) -> None:
         self.histories = {_key(name): _history(one) for name, one in values.items()}
 
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "") -> History | None:
+    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
         """As rules ask for it."""
-        return self.histories.get((kind, name, stat or STATS[kind][0], source))
+        return self.histories.get((kind, f"{name}/{reason}" if reason else name, stat or STATS[kind][0], source))
 
     def names(self, kind: str) -> list[str]:
-        """The names of the trainer's metrics, or of the evaluations."""
+        """The names of the trainer's metrics, of the evaluations, or of reasons."""
+        if kind == "reason":
+            return [name.removeprefix("discarded/") for of, name, *_ in self.histories if of == "share" and "/" in name]
         return [source or name for of, name, _, source in self.histories if of == kind]
 
     def wrong(self, split: str) -> str:

@@ -63,7 +63,7 @@ def quiet_run(seed: int) -> Curves:
     """Return the curves of a quiet run."""
     shape = _shape(np.random.default_rng(seed))
     found: dict[str, History] = {}
-    for part in (_answers, _lengths, _tokens, _optimizer, _of_environments, _evaluations, _batches):
+    for part in (_answers, _lengths, _tokens, _optimizer, _of_environments, _evaluations, _batches, _discards):
         found.update(part(shape))
     return Curves(**{name: one for name, one in found.items() if shape.random.random() < KEPT})
 
@@ -196,3 +196,17 @@ def _batches(shape: Shape) -> Iterator[tuple[str, History]]:
     if kind == 2 and shape.length > 3 * epoch:
         counts[epoch - 1 :: epoch] *= shape.between(0.1, 1)
     yield "samples ", History(shape.steps, counts)
+
+
+def _discards(shape: Shape) -> Iterator[tuple[str, History]]:
+    """Shares of discarded samples: whole groups that are stale now and then, and those without spread, which grow."""
+    stale = shape.between(0, 0.3) * (shape.random.random(shape.length) < shape.between(0, 0.2))
+    kind = shape.random.integers(0, 3)
+    chance = (kind > 0) * np.clip(
+        shape.between(0, 0.5) + shape.between(-0.1, 0.15) * shape.at + shape.wander(0.04), 0, 1
+    )
+    flat = shape.random.binomial(shape.groups, chance) / shape.groups
+    late = shape.random.binomial(shape.groups, np.clip(stale, 0, 1 - flat)) / shape.groups
+    yield "share discarded", History(shape.steps, np.minimum(flat + late, 1))
+    yield "share discarded/zero_advantage", History(shape.steps, flat)
+    yield "share discarded/stale", History(shape.steps, np.minimum(late, 1 - flat))

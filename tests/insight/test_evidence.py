@@ -1,13 +1,14 @@
 """The link of an alarm leads to the samples that show it, and to no others."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.api import Run
-from rolloupe.insight import Alarm
+from rolloupe.insight import RULES, Alarm
 from rolloupe.query import SampleQuery
 
 STEPS, SIZE = 40, 24
@@ -67,3 +68,26 @@ def test_the_link_of_an_alarm_shows_some_of_its_samples(bad_run: Run) -> None:
         assert found[rule].where and 0 < shown < whole, (rule, found[rule].where, shown, whole)
     assert found["kl_spike"].where.startswith("derived.max_kl > ") and _shown(bad_run, found["kl_spike"])[0] == 1
     assert found["wrong_longer"].where.startswith("(reward < 1) and response_tokens > ")
+
+
+def test_a_rise_of_discarded_samples_names_its_reasons_and_shows_them(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as run:
+        for step in range(40):
+            flat, stale = (12, 2) if step >= 30 else (1, 0)
+            for index in range(20):
+                reason = "zero advantage" if index < flat else "stale" if index < flat + stale else ""
+                run.sample(
+                    step=step, group=str(index // 4), index=index, prompt="?", response="!", reward=1.0,
+                    discarded=reason,
+                )  # fmt: skip
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        answer = runs.check()
+        (alarm,) = [one.alarm for one in answer if one.rule.name == "discarded_rise"]
+        assert (alarm.title, alarm.first_step, alarm.last_step) == ("Discarded samples rise to 70%", 30, 39)
+        assert alarm.text.endswith("; 5% in steps 0 to 7; reasons: zero advantage +55%, stale +10%")
+        assert alarm.discarded and alarm.where == 'discarded = "zero advantage"'
+        assert _shown(runs.only(), alarm) == (120, 200)
+        table = answer.arrow()
+        assert table["rule"].to_pylist() == [one.rule.name for one in answer] and "discarded_rise" in repr(answer)
+        assert answer.pandas()["first_step"].tolist() == [one.alarm.first_step for one in answer]
+        assert {one.rule for one in answer.unchecked} | {*answer.checked} == RULES.keys()

@@ -21,7 +21,7 @@ def noise(size: float = 0.05, count: int = 60) -> Floats:
 
 
 def raised(rule: str, curves: dict[str, Any]) -> list[tuple[str, int, int]]:
-    alarms = RULES[rule].look(Curves(**curves))
+    alarms = [one.alarm for one in check(Curves(**curves), RULES.keys() - {rule}).raised]
     return [(one.title, one.first_step, one.last_step) for one in alarms]
 
 
@@ -70,6 +70,9 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
         "NaN or infinite at 2 steps, first at 12", 12, 50,
     ),
     "lost_samples": ({"samples ": with_values(FLAT + 64, _20=17)}, "Step 20 has 17 samples", 20, 20),
+    "discarded_rise": (
+        {"share discarded": np.where(STEPS < 40, 0.05, 0.6)}, "Discarded samples rise to 60%", 40, 59,
+    ),
 }  # fmt: skip
 
 QUIET: dict[str, list[dict[str, Any]]] = {
@@ -110,6 +113,13 @@ QUIET: dict[str, list[dict[str, Any]]] = {
     "lost_samples": [
         {"samples ": with_values(FLAT + 64, _59=3)}, {"samples ": np.where(STEPS % 12 == 11, 20, 64)},
         {"samples ": 64 * RANDOM.random(60)}, {"samples ": [64, 1, 64]},
+    ],
+    "discarded_rise": [
+        {"share discarded": of}
+        for of in (
+            FLAT, FLAT + 0.6, 0.05 + 0.2 * UP, 0.2 + 0.2 * UP, np.where(STEPS < 40, 0.6, 0.05), [0.05] * 10 + [0.6] * 4,
+            with_values(FLAT, _57=1, _58=1), np.random.default_rng(1).random(60),
+        )
     ],
 }  # fmt: skip
 
@@ -193,5 +203,5 @@ def test_a_new_level_is_one_alarm_and_later_spikes_stand_out_from_it() -> None:
 
 def test_rules_can_be_left_out_and_errors_come_first() -> None:
     curves = Curves(**RINGS["not_finite"][0], **RINGS["entropy_collapse"][0])
-    assert [one.rule.name for one in check(curves)] == ["not_finite", "entropy_collapse"]
-    assert [one.rule.name for one in check(curves, ["not_finite"])] == ["entropy_collapse"]
+    assert [one.rule.name for one in check(curves).raised] == ["not_finite", "entropy_collapse"]
+    assert [one.rule.name for one in check(curves, ["not_finite"]).raised] == ["entropy_collapse"]

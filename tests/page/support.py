@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Page
 
-from rolloupe.wire.app_files import PLACES
+from rolloupe.wire.app_files import built
 from tests.index.support import eventually
 from tests.server.server_process import Process
 
@@ -64,7 +64,7 @@ def go(page: Page, viewer: Viewer, where: str) -> None:
 @contextmanager
 def viewing(path: Path, *, index_dir: Path, settled: bool = False, **options: Any) -> Iterator[Viewer]:
     """Serve a path until the block ends; `settled`: once all is indexed, so that nothing more changes by itself."""
-    if not any((place / "index.html").is_file() for place in PLACES):
+    if built() is None:
         if os.environ.get("ROLLOUPE_BROWSER") == "required":
             pytest.fail("the browser app is not built. Next: make web")
         pytest.skip("the browser app is not built: make web")

@@ -104,9 +104,13 @@ def arrange(page: Page) -> None:
     chart = page.get_by_role("region", name="kl by step")
     opener = chart.get_by_role("button", name="Menu of")
     opener.first.press("Enter")
-    add = page.get_by_role("combobox", name="Add a curve to this chart")
-    add.focus()
-    add.select_option("loss")
+    page.get_by_role("button", name="Add a curve").press("Enter")
+    words = page.get_by_role("combobox", name="Add a curve to this chart")
+    words.fill("loss")
+    expect(page.get_by_role("option", name="loss trainer · actor/loss")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(words).to_have_value("")
+    expect(words).to_be_focused()
     page.keyboard.press("Escape")
     expect(opener.first).to_be_focused()
     legend = chart.get_by_role("list", name="Curves").get_by_role("listitem")
@@ -172,7 +176,7 @@ def look_at_marks(page: Page) -> None:
     expect(page.get_by_role("group", name="Marks of")).to_have_count(0)
     toggle.check()
     expect(alarm).to_have_attribute("href", re.compile("split=train&step=4&.*mode=samples"))
-    page.get_by_role("button", name="Take loss away").click()
+    page.get_by_role("button", name="Take loss away").press("Enter")
 
 
 def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
@@ -302,40 +306,48 @@ def menu_button(page: Page) -> Locator:
     return page.get_by_role("button", name="Points of the charts")
 
 
-def move_the_slider(page: Page, chart: Locator) -> None:
-    """Smooth a curve of which the page has five points: what is drawn at once is what the server answers later."""
+def look_closer(page: Page, chart: Locator, asked: list[dict[str, Any]]) -> None:
+    """Smooth and zoom curves of which the page has five points: what it draws alone is what the server answers."""
     slider = page.get_by_role("slider", name="Smoothing")
-    asked: list[dict[str, Any]] = []
-    held: list[Route] = []
-    is_slow = False
 
-    def pass_on(route: Route) -> None:
+    def few(route: Route) -> None:
         body = route.request.post_data_json
         assert body is not None
-        asked.append(body)
-        if is_slow:
-            held.append(route)
-        else:
-            route.continue_(post_data=body | {"points": 5 if body["points"] == 2000 else body["points"]})
+        route.continue_(post_data=body | {"points": 5 if body["points"] == 2000 else body["points"]})
 
     def picture() -> str:
+        expect(chart.get_by_role("img")).to_be_visible()
         drawn: str = chart.locator("canvas").evaluate(DRAWN)
         return drawn
 
-    page.route("**/api/curves", pass_on)
+    page.route("**/api/curves", few)
+    page.reload()
+    before = picture()
+    asked.clear()
     with page.expect_response(lambda answer: answer.url.endswith("/api/curves") and "20000" in asked_of(answer)):
-        slider.press("ArrowRight")
-    assert [one["points"] for one in asked] == [2000, 20_000], "the page asks for all points once, at the slider"
-    assert {one["options"]["smooth"] for one in asked[1]["curves"]} == {0}
-    before, is_slow = picture(), True
+        slider.focus()
+    assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {0}
     slider.press("End")
     expect(page).to_have_url(re.compile("ema=50"))
-    at_once = picture()
-    assert at_once != before and len(held) == 1
-    with page.expect_response("**/api/curves"):
-        held[0].continue_(post_data=asked[-1] | {"points": 5})
-    assert picture() == at_once
+    smooth = picture()
+    assert smooth != before
     page.unroute("**/api/curves")
+    box = chart.get_by_role("img").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 100, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 60, steps=3)
+    page.mouse.up()
+    back = page.get_by_role("button", name="Show the whole range")
+    expect(back).to_be_visible()
+    page.mouse.move(box["x"], box["y"] - 100)
+    zoomed = picture()
+    assert zoomed != smooth and len(asked) == 1, "the page asks for all points once, when a person comes"
+    page.reload()
+    expect(back).to_be_visible()
+    assert picture() == zoomed
+    back.click()
+    expect(back).to_have_count(0)
 
 
 DRAWN = """canvas => new Promise(give =>
@@ -397,7 +409,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         ]
         svg = ET.parse(save("Picture as SVG")).getroot()
         words = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
-        assert {"kl", "step", "0", "11", "run"} <= set(words) and "EMA over 10 steps · train" in words
+        assert {"kl", "step", "0", "11", "run"} <= set(words)
+        assert "EMA over 10 steps · train · as the trainer computed it" in words
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
 
         look_at_marks(page)
@@ -432,21 +445,19 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         entry.check()
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
         address = page.url
-        page.get_by_role("button", name="Take Reward away").click()
+        page.get_by_role("button", name="Take Reward away").press("Enter")
         expect(page.get_by_role("region", name="Reward by step")).to_have_count(0)
         page.get_by_role("status").get_by_role("button", name="Undo").click()
         expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
         assert page.url == address
         expect(page.get_by_role("button", name="Undo")).to_have_count(0)
-        page.get_by_role("button", name="Take Reward away").click()
-        move_the_slider(page, kl)
+        page.get_by_role("button", name="Take Reward away").press("Enter")
+        look_closer(page, kl, asked)
         slider = page.get_by_role("slider", name="Smoothing")
-        with page.expect_request(lambda one: one.url.endswith("/api/curves")):  # what is drawn comes before the answer
-            slider.press("Home")
+        slider.press("Home")
         expect(slider).to_have_attribute("aria-valuetext", "off")
         expect(page).to_have_url(re.compile(r"chart=trainer\.actor/loss.*ema=0"))
         page.wait_for_function("() => document.querySelectorAll('main [role=img]').length === 6")
-        assert {one["options"]["smooth"] for one in asked[-1]["curves"]} == {0}
 
         titles = charts.get_by_role("button", name="Rename")
         rename = ["Rename All right", "Rename All wrong", "Rename Without spread"]

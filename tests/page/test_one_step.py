@@ -26,6 +26,17 @@ def look_at_all_steps(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"step=2.*where=reward\+%3E%3D\+0\+and\+reward\+%3C\+0\.05"))
     page.go_back()
+    with page.expect_download() as download:
+        chart.get_by_role("button", name="Menu of").click()
+        chart.get_by_text("Picture as SVG").click()
+    assert "Reward" in download.value.path().read_text()
+    with page.expect_download() as download:
+        chart.get_by_role("button", name="Menu of").click()
+        chart.get_by_text("Data as CSV").click()
+    assert download.value.path().read_text().startswith("first_step,last_step,from,to,samples\n0,0,")
+    page.get_by_role("combobox", name="Across all charts").select_option("tokens so far")
+    expect(chart.get_by_text("by step: a distribution has no other x")).to_be_visible()
+    page.get_by_role("combobox", name="Across all charts").select_option("step")
     chart.get_by_role("button", name="Menu of").click()
     drawn.select_option("median")
     page.keyboard.press("Escape")
@@ -59,6 +70,18 @@ def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: 
         expect(page.get_by_role("article")).to_contain_text("+1.25")
         page.go_back()
         look_at_all_steps(page)
+        page.set_viewport_size({"width": 1024, "height": 768})  # two charts in a row, beside both panes
+        names = ("Reward by", "Reward distribution by")
+        boxes = [page.get_by_role("region", name=name).bounding_box() for name in names]
+        assert all(boxes) and len({box["y"] for box in boxes if box}) == 1
+        page.set_viewport_size({"width": 390, "height": 844})
+        controls = page.get_by_text("Smoothing, axes and points")
+        expect(page.get_by_role("slider", name="Smoothing")).to_be_hidden()
+        head = page.get_by_role("main").locator("header").bounding_box()
+        assert head is not None and head["height"] < 100
+        controls.click()
+        expect(page.get_by_role("slider", name="Smoothing")).to_be_visible()
+        page.set_viewport_size({"width": 1440, "height": 900})
         page.get_by_role("button", name="One step").click()
         page.get_by_role("combobox", name="Metric", exact=True).select_option("response_tokens")
         expect(page.get_by_role("figure", name="Difference by sample")).to_have_count(0)

@@ -41,10 +41,11 @@ def ask(
     body: bytes = b"",
     host: str = "localhost",
     leaves: threading.Event | None = None,
+    client: str = "127.0.0.1",
 ) -> Answer:
     """Send one request to the application as uvicorn would, with the target and the headers exactly as given.
 
-    The client closes the connection once `leaves` is set.
+    The client closes the connection once `leaves` is set; an empty `client` is a peer without an address.
     """
     pairs = list(headers.items() if isinstance(headers, dict) else headers)
     if host and not any(name == "host" for name, _ in pairs):
@@ -54,7 +55,7 @@ def ask(
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
         "scheme": "http", "path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(),
         "root_path": "", "headers": [(n.lower().encode(), v.encode("latin-1")) for n, v in pairs],
-        "client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8080),
+        "client": (client, 50000) if client else None, "server": ("127.0.0.1", 8080),
     }  # fmt: skip
     return asyncio.run(_send(app, scope, body, leaves))
 

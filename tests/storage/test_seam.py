@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2] / "src/rolloupe"
 
 FUNCTIONS = {
     "open", "os.open", "os.stat", "os.lstat", "os.scandir", "os.listdir", "os.walk", "os.path.isfile", "os.path.isdir",
-    "os.path.exists", "os.path.getsize", "os.path.getmtime",
+    "os.path.exists", "os.path.getsize", "os.path.getmtime", "os.fstat", "os.dup", "os.pread", "io.FileIO",
 }  # fmt: skip
 METHODS = {
     "open",
@@ -23,6 +23,8 @@ METHODS = {
     "rglob",
     "stat",
     "lstat",
+    "fileno",
+    "open_descriptor",
 }
 
 ROOMS = ("api", "cli", "derive", "export", "formats", "index", "query", "server", "tokens", "text", "tokenizer", "wire")
@@ -35,13 +37,18 @@ EXCEPTIONS = {
     "cli/frame.py": "the standard output, and the file that --to names",
     "export/convert.py": "the folder that it writes",
     "server/process/serve.py": "asks whether a path exists before the rooms that read are imported",
+    "server/team/access.py": "the file of a person that says who may see what",
+    "server/team/listen.py": "the socket that it makes",
+    "server/team/metrics.py": "what the system says of the memory of the process",
+    "server/team/serve.py": "the file with the token for figures",
     "server/process/token_file.py": "the file with the server's token",
-    "server/routes/static_app.py": "the built browser app",
     "export/report/document.py": "the file or the folder that it writes",
     "wire/app_files.py": "the built browser app",
     "wire/typescript.py": "the types of the browser app",
     **dict.fromkeys(
-        ("index/catalog.py", "index/compaction.py", "index/library.py", "index/segments/derived_values.py",
+        ("index/catalog.py", "index/compaction.py", "index/execution/ray_tasks.py", "index/library.py",
+         "index/manifest.py", "index/private_index.py",
+         "index/segments/derived_values.py",
          "index/segments/files.py", "index/segments/segment.py", "index/segments/text_budget.py",
          "index/segments/texts.py"),
         "the index's own files",

@@ -47,6 +47,11 @@ class Driver:
                 return
             await asyncio.sleep(0 if is_idle else 0.002)
 
+    async def answers(self) -> None:
+        """Wait for answers that take long on a busy machine."""
+        while self.app.questions.are_open:
+            await self.settle()
+
     async def rest(self) -> None:
         """Wait until the run is indexed, and the screen knows."""
         run = self.rollouts.session.run

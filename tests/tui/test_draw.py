@@ -2,16 +2,22 @@
 
 import json
 import math
+from collections.abc import Sequence
 from unittest.mock import ANY
 
 import pytest
 
+from rolloupe.query import Catalogue, Stats, StepSummary
+from rolloupe.tui.draw.axis import axis_of, beyond
 from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, listed
-from rolloupe.tui.run import find
+from rolloupe.tui.run import find, session
 from rolloupe.tui.run.find import places_in
+from rolloupe.tui.run.place import ListPlace
+from rolloupe.tui.run.session import RunState
 from rolloupe.tui.views.blocks import TextBlock, as_text
 from rolloupe.tui.views.facts import as_value
+from rolloupe.tui.views.headers import Marks, run_line, spark_place, step_at
 
 
 @pytest.mark.parametrize(
@@ -34,6 +40,22 @@ def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
     assert thinned(values, 24) == sorted(thinned(values, 24)) == thinned(values, 25)
     assert thinned([1.0, None, 2.0], 24) == [0, 1, 2] and sparkline([1.0, None, 2.0], 24) == "▁·█"
     assert thinned([None] * 9, 4) == [0, 0, 4, 4] and thinned([], 4) == []
+
+
+def test_what_a_header_shows_of_thousands_of_steps_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinnings: list[int] = []
+
+    def counted(values: Sequence[float | None], width: int) -> list[int]:
+        thinnings.append(width)
+        return thinned(values, width)
+
+    monkeypatch.setattr(session, "thinned", counted)
+    steps = [StepSummary("train", n, 8, Stats(8, n % 7 / 7, 0.1, 0.0, 1.0, 0)) for n in range(1000)]
+    state = RunState("v", [], steps, Catalogue([], 0), [], 0, "ready", 1.0, None, is_live=False)
+    lines = [run_line("run", ListPlace(step=step), state, {}, Marks(), 120) for step in (999, 500)]
+    lines.append(run_line("run", ListPlace(step=500), state.aged(5.0), {}, Marks(), 120))
+    assert len(thinnings) == 1 and step_at(state, lines[0], spark_place(lines[0])[0]) == 0
+    assert lines[1] == lines[2] != lines[0]
 
 
 def test_of_a_long_list_the_limit_is_named() -> None:
@@ -62,6 +84,23 @@ def test_numbers_that_json_lacks_have_one_spelling() -> None:
 def test_the_largest_numbers_are_drawn(values: list[float], row: str) -> None:
     assert sparkline(values, 8) == row
     assert len(chart([list(enumerate(values))], 4, 2)) == 2
+
+
+def test_one_spike_does_not_press_a_curve_flat() -> None:
+    values: list[float | None] = [float(step % 10) for step in range(200)]
+    assert axis_of([values]) == (0.0, 9.0) and beyond([values], (0.0, 9.0)) == ""
+    values[70] = 1e6
+    axis = axis_of([values])
+    assert axis == (0.0, 9.0) and beyond([values], axis) == "▲ 1 point above: 1e+06"
+    points = [list(enumerate(values))]
+    flat, whole = chart(points, 40, 6), chart(points, 40, 6, axis)
+    ink = [sum(cell.dots != "\u2800" for row in rows for cell in row) for rows in (flat, whole)]
+    assert ink[1] > 3 * ink[0] and any(cell.dots != "\u2800" for cell in whole[0])
+    last = [*values, -1e6]
+    assert axis_of([last])[0] == -1e6, "the newest point is in sight"
+    assert axis_of([[0.0] * 50 + [1.0]]) == (0.0, 1.0), "a curve with equal quartiles shows all"
+    assert axis_of([[1.0, 1e9]]) == (1.0, 1e9) and axis_of([[]]) == (-0.5, 0.5)
+    assert axis_of([[float(step % 9) for step in range(99)] + [1.7e308, -1.7e308, 0.0]]) == (0.0, 8.0)
 
 
 def test_a_limit_of_matches_is_no_total(monkeypatch: pytest.MonkeyPatch) -> None:

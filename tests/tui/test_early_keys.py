@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.state import Change, SampleMark, State
+from rolloupe.tui.app import Terminal
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.screens import search
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.search import SearchScreen
+from rolloupe.tui.start import Opener
 from tests.cli.support import row, write_run
-from tests.tui.support import Driver, terminal
+from tests.tui.support import WIDE, Driver, terminal
 
 SCREENS = {"m": "curve_catalogue", "v": "compared", "E": "evals", "t": "token_page"}
 """The keys of screens, and the query that each begins with."""
@@ -304,3 +307,82 @@ def test_a_find_is_forgotten_by_one_who_moves(tmp_path: Path, monkeypatch: pytes
         assert me.shown.endswith("/1")
 
     play(run, tmp_path, scene)
+
+
+def test_keys_before_the_run_is_open_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path / "run", {step: [row(n, response=f"Answer {n}") for n in range(4)] for step in range(3)})
+
+    async def on_stage(keys: Sequence[str], gated: str, then: Callable[[Driver], Awaitable[None]]) -> None:
+        with monkeypatch.context() as patch:
+            gate = Gate(patch, gated)
+            opener = Opener([tmp_path / "run"], str(tmp_path / "index"))
+            app = Terminal(opener.future, None, str(tmp_path / "state"), opener.awaited)
+            async with app.run_test(size=WIDE) as pilot:
+                me = Driver(app, pilot)
+                await gate.until_asked(me)
+                for key in keys:
+                    me._send(key)
+                    await pilot.pause(0.01)
+                assert not keys or len(app.screen_stack) == 1
+                await then(me)
+                gate.open()
+                await me.settle()
+                if app.is_running and not app._exit:
+                    await then(me)
+            opener.leave()
+            opener.future.result().library.close()
+
+    def shows(*words: str) -> Callable[[Driver], Awaitable[None]]:
+        left = list(words)
+
+        async def look(me: Driver) -> None:
+            word = left.pop(0)
+            assert word in me.text + me.shown, me.text
+
+        return look
+
+    for gated in ("sample_and_group", "steps"):  # what the first sample waits for, and what the other keys wait for
+        for keys, early, late in (
+            ("P n", "2 keys wait until the run is open · Esc: forget", "train/1/0/1"),
+            ("3 0 enter", "3 keys wait", "train/0/0/0"),
+            ("slash q u i t s enter", "7 keys wait", "Search  quits  0 samples"),
+            ("n escape", "", "train/2/0/0"),
+        ):
+            asyncio.run(on_stage(keys.split(), gated, shows(early, late)))
+
+
+def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
+    awaited: Future[str] = Future()
+    app = Terminal(Future(), None, str(tmp_path), awaited)
+
+    async def scene() -> None:
+        async with app.run_test(size=WIDE) as pilot:
+            me = Driver(app, pilot)
+            me._send("n")
+            await pilot.pause(0.02)
+            assert "1 key waits until the run is open" in me.text
+            awaited.set_result("Waiting for a run at /data.")
+            await me.settle()
+            assert "There is no run yet" in await me.press("m") and len(app.screen_stack) == 1
+            assert "All keys" in await me.press("question_mark", "G") or len(app.screen_stack) == 2
+            await me.press("q")
+            assert len(app.screen_stack) == 1 and not app._exit
+            await me.press("q")
+            assert app._exit, "q quits at once"
+
+    asyncio.run(scene())
+
+
+def test_keys_of_a_screen_that_is_not_there_yet_are_for_it(tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.type("30", "enter")
+        assert me.shown == "train/0/0/0"
+        await me.type("4length up", "escape")
+        assert len(me.app.screen_stack) == 1 and me.rollouts.place.sort == "index"
+        await me.type("4length ↑", "enter")
+        assert me.rollouts.place.sort == "length"
+        await me.type("m", "escape", "N")
+        assert me.shown.startswith("train/1/") and len(me.app.screen_stack) == 1
+
+    rows = [row(n, group_index=0) for n in range(4)]
+    play(write_run(tmp_path / "run", dict.fromkeys(range(3), rows)), tmp_path, scene)

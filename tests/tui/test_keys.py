@@ -1,19 +1,25 @@
 """Every key of the terminal."""
 
+import ast
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from rolloupe.state import State
+from rolloupe.tui.app import Terminal
 from rolloupe.tui.draw.ink import PLAIN, Line
-from rolloupe.tui.keys import EVERY_KEY
+from rolloupe.tui.keys import KEYS
+from rolloupe.tui.screen_keys import EVERY_KEY
 from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.views.blocks import TextBlock
 from rolloupe.tui.views.layout import Layout, TextPlace
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
+from tests.tui.test_snapshots import SCENES
 
 LONG = "\n".join(f"line {n}" for n in range(200))
 
@@ -43,6 +49,44 @@ def play(run: Path, tmp_path: Path, scene: Play, size: tuple[int, int] = WIDE) -
             await scene(driver)
 
     asyncio.run(on_stage())
+
+
+def test_each_key_of_the_table_does_what_its_row_says(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, ...]] = []
+
+    def noted(name: str) -> Callable[..., None]:
+        return lambda _, *words: done.append((name, *map(repr, words)))
+
+    actions = {one.action: re.findall(r"[^(),\s]+", one.action) for one in KEYS}
+    for name, *_ in actions.values():
+        owner, method = (Terminal, name.removeprefix("app.")) if name.startswith("app.") else (Rollouts, name)
+        assert hasattr(owner, f"action_{method}"), name
+        monkeypatch.setattr(owner, f"action_{method}", noted(name))
+
+    async def scene(me: Driver) -> None:
+        me.pane("reader").focus()
+        for one in KEYS:
+            for key in one.keys:
+                done.clear()
+                await me.press(key)
+                assert done == [tuple(actions[one.action])], key
+
+    play(run, tmp_path, scene)
+
+
+def test_every_key_of_the_table_is_pressed_in_some_scene() -> None:
+    """Beside what a key calls, a scene looks at what comes of it: a new key needs one."""
+    pressed = {
+        word
+        for path in Path(__file__).parent.glob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".press")
+        for word in map(ast.unparse, node.args)
+    }
+    scenes = {repr(word) for keys in SCENES.values() for word in keys.split()}
+    assert [one.keys for one in KEYS if not {repr(key) for key in one.keys} & (pressed | scenes)] == []
 
 
 def test_moving(run: Path, tmp_path: Path) -> None:

@@ -1,25 +1,36 @@
 """The screens over the main one: group, tokens, metrics, evaluations; and a run that grows."""
 
 import asyncio
+import dataclasses
 import json
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, library
+from rolloupe.insight import findings as insight_findings
+from rolloupe.insight.findings import Finding, FindingQuery, Prevalence, ReadingList, RunFindings, findings
+from rolloupe.insight.lint import LintQuery, lint
 from rolloupe.record import Recorder
+from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.tui.draw.braille import chart
+from rolloupe.tui.draw.ink import PLAIN
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
 from rolloupe.tui.start import Opener
+from rolloupe.tui.views.blocks import row_block
+from rolloupe.tui.views.layout import Layout
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.rows import RowList
 from rolloupe.tui.widgets.token_pane import TokenPane
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
@@ -239,6 +250,117 @@ def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -
     play(short_grpo, shared, scene)
 
 
+def test_the_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path) -> None:
+    rows = [row(n, reward=float(n % 3), step=0) for n in range(8)]
+    rows[5]["advantage"] = float("nan")
+    folder = write_run(tmp_path / "run", {0: rows})
+
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        run = me.rollouts.session.run
+        note, broken = findings(run, FindingQuery("train")).note, lint(run, LintQuery("train")).broken
+        await me.press("i")
+        await me.answers()
+        shown = " ".join(me.text.split())
+        assert note in shown and broken[0].is_certain and broken[0].text in shown and "certain" in shown
+        assert f"rule {broken[0].rule}" in shown and f"{len(broken)} broken" in shown
+        await me.press("enter")
+        assert me.shown == broken[0].samples[0] != "train/0/0/0" and len(me.app.screen_stack) == 1
+        await me.press("i", "question_mark")
+        assert "Open one of its samples" in me.text
+        await me.press("escape", "escape")
+        assert len(me.app.screen_stack) == 1
+
+    play(folder, tmp_path, scene)
+
+
+def test_the_end_of_the_indexing_is_seen_though_no_answer_changes_with_it(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", {0: [row(n, reward=float(n % 3), step=0) for n in range(8)]})
+
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        assert me.rollouts.state is not None
+        me.rollouts.state = dataclasses.replace(
+            me.rollouts.state, phase="text"
+        )  # as one who asked a moment before the end
+        me.rollouts._hear(me.rollouts.session.run)
+        await me.rest()
+
+    play(folder, tmp_path, scene)
+
+
+def test_findings_that_are_set_aside_come_last_with_who_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row(n, reward=float(n % 3)) for n in range(8)]
+    rows[5]["advantage"] = float("nan")
+    base = Finding(
+        text="", kind="suspect", effect=0.5, z=9.0, first=0.1, last=0.9, rise=5.0,
+        prevalence=Prevalence([], [], [], []), samples=ReadingList(earliest="train/0/1/2"),
+    )  # fmt: skip
+    flattery = replace(base, text="Flattery earns.", title="flattery", behaviour="derived.flattery")
+    sorry = replace(base, text="“sorry” earns.", title="“sorry”", phrase="sorry")
+
+    def known(run: OpenRun, asked: FindingQuery) -> RunFindings:
+        return replace(findings(run, asked), findings=[flattery, sorry])
+
+    monkeypatch.setattr(insight_findings, "findings", known)
+
+    async def scene(me: Driver) -> None:
+        state = State(tmp_path / "state")
+        run, aside = me.rollouts.session.run, FindingAside("the task asks for it", "Ada", 1.7e12)
+        for name, order in (("derived.flattery", "suspect certain not"), ("sorry", "certain not not")):
+            set_finding_aside(state, run, name, aside)
+            await me.press("escape", "i")
+            await me.answers()
+            assert [line.split()[0] for line in me.rows("findings") if line[1:2].strip()] == order.split()
+        assert "2 set aside as no hack" in me.text and "not a hack flattery: the task asks for it" in me.text
+        assert "Ada, 2023-11-14 · suspect, z 9.0" in me.text and "Flattery earns." not in me.text
+        await me.press("G", "enter")
+        assert me.shown == "train/0/1/2", "they can be read as well"
+        state.close()
+
+    play(write_run(tmp_path / "run", {0: rows}), tmp_path, scene)
+
+
+def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(n) | ({"advantage": float("nan")} if n == 5 else {}) for n in range(8)]
+    run = write_run(tmp_path / "run", {0: rows})
+    with (run / "rollout_result/train/0.jsonl").open("a") as file:
+        file.write('{"rollout_id": 0, "broken\n' * 2)
+
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        assert me.lines[0].endswith("2 problems"), "beside them every good line is there"
+        gate, is_open = insight_findings.findings, threading.Event()
+        monkeypatch.setattr(insight_findings, "findings", lambda *asked: is_open.wait(9) and gate(*asked))
+        me._send("i")
+        while "2 problems in the files" not in me.text:
+            await me.pilot.pause(0.01)
+        assert me.text.count("problem    ") == 2 and " train/0.jsonl, bytes " in me.text
+        assert "No sample shows it." in await me.press("down", "enter")
+        chosen = me.rows("findings")[me.rollouts.app.screen.query_one(RowList).cursor * 3 + 1]
+        is_open.set()
+        await me.answers()
+        at = me.app.screen.query_one(RowList).cursor
+        assert me.rows("findings")[at * 3 + 1] == chosen and at > 1, "rows that came later are above it"
+
+    play(run, tmp_path, scene)
+
+
+def test_names_of_a_table_are_whole_where_there_is_room() -> None:
+    blocks = [row_block("derived.answer_before_think", 1.0), row_block("x" * 90, 2.0)]
+    for width, start in ((140, "derived.answer_before_think "), (80, "derived.answer_before_t… ")):
+        layout = Layout(blocks, width, is_table=True)
+        assert "".join(text for text, _ in layout.line(0)).startswith(start)
+
+
+def test_a_bar_has_no_lines_before_it_has_a_width() -> None:
+    bar = LineBar("bar", lambda width: [[("title", PLAIN)]] * width)
+    bar.changed()
+    assert not bar.lines, "no title is cut to a cell on its way to the screen"
+
+
 def test_windows_have_the_room_that_they_need(short_grpo: Path, shared: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("m")
@@ -246,6 +368,7 @@ def test_windows_have_the_room_that_they_need(short_grpo: Path, shared: Path) ->
         await me.pilot.resize_terminal(*NARROW)
         await me.press("escape", "E")
         assert "pass@4" in me.text and "held_out" in me.lines[1] and "score" in me.lines[2], "two lines in a narrow one"
+        assert "24 prompts, 96 samples" in me.lines[1], "both whole"
 
     play(short_grpo, shared, scene, (200, 50))
 
@@ -255,6 +378,29 @@ def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:
         assert "no evaluations" in await me.press("E")
 
     play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene, NARROW)
+
+
+def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "AGAIN_S", 0.05)
+    run = write_run(tmp_path / "run", {n: [row(0, reward=n)] for n in range(2)})
+
+    def chart_lines(me: Driver) -> list[str]:
+        lines = me.app.screen.query_one("#chart", LineBar).lines
+        return ["".join(text for text, _ in line) for line in lines]
+
+    async def scene(me: Driver) -> None:
+        await me.press("m", "down", "down", "left")
+        before = chart_lines(me)[0].split("  ")[0]
+        write_run(run, {7: [row(0, reward=9.0) | {"brand_new": 2.0}]})
+        for _ in range(400):
+            await asyncio.sleep(0.02)
+            await me.settle()
+            if any(line.split()[:1] == ["0"] and line.split()[-1:] == ["7"] for line in chart_lines(me)):
+                break
+        assert any(" brand_new " in one for one in me.rows("metrics")), me.text
+        assert chart_lines(me)[0].split("  ")[0] == before and "step 0 " in me.text, "the curve and the step stay"
+
+    play(run, tmp_path, scene)
 
 
 def test_a_run_that_grows(tmp_path: Path) -> None:

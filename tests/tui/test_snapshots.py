@@ -6,11 +6,14 @@
 import asyncio
 import os
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from rolloupe.demo import RUNS
+from rolloupe.tui.app import Terminal
+from rolloupe.tui.draw.palettes import PALETTES
 from tests.thoroughness import slow_unless
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 
@@ -29,8 +32,14 @@ SCENES = {
     "metrics": "escape m down down left",
     "evals": "escape E",
     "prompts": "enter",
+    "findings": "escape escape i down",
+    "samples": "enter",
     "help": "escape escape question_mark",
     "palette": "escape ctrl+p",
+    "filter": "escape F r e w",
+    "search": "escape slash m a r b l e s enter",
+    "bookmarks": "escape b n b B",
+    "discarded": "escape D",
 }
 """The keys that lead from each screen to the next."""
 
@@ -46,6 +55,32 @@ def picture(me: Driver) -> str:
     return "\n".join([*me.lines, "", *(f"{count:6} {ink}" for ink, count in sorted(cells.items()))]) + "\n"
 
 
+def name_of(value: str | tuple[int, int]) -> str:
+    """The name of a size or a theme in that of a test."""
+    return value if isinstance(value, str) else "x".join(map(str, value))
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=name_of)
+def test_what_is_shown_before_there_is_a_run_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
+    awaited: Future[str] = Future()
+    app = Terminal(Future(), PALETTES[theme], str(tmp_path), awaited)
+    different: list[str] = []
+
+    async def scene() -> None:
+        async with app.run_test(size=size) as pilot:
+            me = Driver(app, pilot)
+            for name, reason in {"opening": "", "waiting": "Waiting for a run at /data/runs."}.items():
+                if reason:
+                    awaited.set_result(reason)
+                    await me.settle()
+                if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
+                    different.append(name)
+
+    asyncio.run(scene())
+    assert different == [], "see the docstring of this module"
+
+
 @pytest.mark.parametrize(
     ("size", "theme"),
     [
@@ -54,7 +89,7 @@ def picture(me: Driver) -> str:
         slow_unless(False, WIDE, "light"),
         slow_unless(False, NARROW, "dark"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "x".join(map(str, value)),
+    ids=name_of,
 )
 def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     different: list[str] = []

@@ -1,16 +1,18 @@
 """The configurations of several runs side by side."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rolloupe.api.results import Rows, html_table
+from rolloupe.api.results import SHOWN_ROWS, Rows, html_table
 from rolloupe.api.run import Run
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-    from rolloupe.query import CurveQuery
+    from rolloupe.index import OpenRun
+    from rolloupe.query import CurveQuery, GroupCurve
     from rolloupe.query.curves.records import Floats, Ints
 
 SHOWN_KEYS = 50
@@ -58,26 +60,82 @@ class GroupedCurve(NamedTuple):
     smooth: "Floats | None"
 
 
-def compare_curves(runs: Sequence[Run], curve: "CurveQuery", *, group_by: str) -> list[GroupedCurve]:
-    """Return the mean of a curve over the runs that share a value of a key of their configurations, such as seeds.
+class CurveComparison(Rows[GroupedCurve]):
+    """A curve over the runs of each group; as a table, with a row for each group and step."""
+
+    def arrow(self) -> "pa.Table":
+        """Return a `pyarrow.Table` of `value`, `step`, `mean`, `std`, `min`, `max`, `count`, and `smooth` if asked."""
+        import numpy as np
+        import pyarrow as pa
+
+        def joined(name: str, kind: type) -> "NDArray[Any]":
+            return np.concatenate([np.zeros(0, kind), *(getattr(one, name) for one in self)])
+
+        values = [one.value for one in self for _ in range(len(one.steps))]
+        columns: dict[str, Any] = {"value": pa.array(values, pa.string()), "step": joined("steps", np.int64)}
+        columns |= {name: joined(name, np.float64) for name in ("mean", "std", "min", "max")}
+        columns["count"] = joined("counts", np.int64)
+        has_smooth = any(one.smooth is not None for one in self)
+        return pa.table(columns | ({"smooth": joined("smooth", np.float64)} if has_smooth else {}))
+
+    def _repr_html_(self) -> str:
+        table = self.arrow()
+        return html_table(table.slice(0, SHOWN_ROWS).to_pylist(), table.num_rows)
+
+
+def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: str | None = None) -> CurveComparison:
+    """Return a curve of each run, or its mean over the runs that share a value of a key, such as seeds.
 
     Args:
         runs: what `rolloupe.open` returned, or runs of several of them.
-        curve: such as `CurveQuery(kind="sample", name="reward", options=CurveOptions(smooth=10))`.
-        group_by: the key, such as `"optim.lr"`; `rolloupe.compare` lists the keys.
+        curve: such as `CurveQuery(kind="sample", name="reward", options=CurveOptions(smooth=10))`, or a name as in
+            `Run.curves`, which means the same in all runs: what it is in the first run that has it.
+        group_by: a key of their configurations, such as `"optim.lr"`; `rolloupe.compare` lists the keys. Without it,
+            each run is a group of its own, whose `value` is its id; runs without the curve are left out.
 
     Groups come in ascending order of their values. Raises `BadQuery` if no run has the key, or none of a group the
     curve.
     """
     from rolloupe import query
 
-    opened = [run._ready_for_curves([curve]) for run in runs]  # noqa: SLF001 - the same package
-    found = []
+    asked = _query_of(runs, curve)
+    opened = [run._ready_for_curves([asked]) for run in runs]  # noqa: SLF001 - the same package
+    if group_by is None:
+        return _each(opened, asked)
+    found = CurveComparison()
     for value, members in query.run_groups(opened, group_by):
-        of = query.group_curve(members, curve)
-        ids, mean, smooth = [run.id for run in members], of.curve.values, of.curve.smooth
-        found.append(GroupedCurve(value, ids, of.curve.steps, mean, of.std, of.low, of.high, of.counts, smooth))
+        found.append(_grouped(value, members, query.group_curve(members, asked)))
     return found
+
+
+def _each(runs: "Sequence[OpenRun]", curve: "CurveQuery") -> CurveComparison:
+    from rolloupe import query
+
+    found, error = CurveComparison(), None
+    for run in runs:
+        try:
+            found.append(_grouped(run.id, [run], query.group_curve([run], curve)))
+        except (BadQuery, NotFound) as reason:
+            error = error or reason
+    if error and not found:
+        raise error
+    return found
+
+
+def _grouped(value: str | None, runs: "Sequence[OpenRun]", of: "GroupCurve") -> GroupedCurve:
+    ids, curve = [run.id for run in runs], of.curve
+    return GroupedCurve(value, ids, curve.steps, curve.values, of.std, of.low, of.high, of.counts, curve.smooth)
+
+
+def _query_of(runs: Sequence[Run], curve: "CurveQuery | str") -> "CurveQuery":
+    """Return what a name of a curve stands for in the first run that has it."""
+    error = BadQuery("no run is there to compare")
+    for run in runs:
+        try:
+            return run._curve_of(curve)  # noqa: SLF001 - the same package
+        except BadQuery as reason:
+            error = reason
+    raise error
 
 
 def compare(runs: Sequence[Run], *, all_keys: bool = False) -> ConfigComparison:

@@ -13,6 +13,7 @@ from rolloupe.export.report import (
     MEASURES,
     TITLES,
     Report,
+    ReportedInsight,
     ReportedSample,
     ReportedTokens,
     WrittenReport,
@@ -51,6 +52,7 @@ def write(
     by: str,
     tokens: ReportedTokens,
     advanced: Advanced,
+    insight: ReportedInsight | None = None,
 ) -> WrittenReport:
     """Write the report of a query. See `Run.report`."""
     for rule in tokens.rules:
@@ -69,6 +71,7 @@ def write(
         total=total,
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
+        insight=insight,
         measure_title=measure and (TITLES.get(measure) or _label_of(run, measure)),
     )
     try:

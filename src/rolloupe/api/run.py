@@ -1,6 +1,7 @@
 """One run and the questions to ask of it: each method calls one function of `rolloupe.query`."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -11,6 +12,7 @@ from rolloupe.api.lazy import LazyModule
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, WorstTokenRows, shown
 from rolloupe.errors import BadQuery
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
+from rolloupe.storage import address_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,20 +20,22 @@ if TYPE_CHECKING:
     from rolloupe import query as queries
     from rolloupe.api import sample_lists
     from rolloupe.api.bookmarks import Bookmark
+    from rolloupe.api.checks import RunCheck
+    from rolloupe.api.notebook import NotebookCurve
     from rolloupe.api.search import Hits
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
-    from rolloupe.insight import Raised
-    from rolloupe.insight.findings import RunFindings
+    from rolloupe.insight.findings import FindingQuery, RunFindings
     from rolloupe.insight.gradient import RunGradient
     from rolloupe.insight.lint import RunLint
+    from rolloupe.insight.parts import RunParts
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.records import NamedGrader
     from rolloupe.query import (
-        Curve,
         CurveEntry,
         CurveQuery,
         CurvesByPosition,
+        CurveSource,
         Discards,
         Distribution,
         EvalSummary,
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     )
     from rolloupe.query import search as text_search
     from rolloupe.query.search import RolePlace
+    from rolloupe.state import FindingAside
 else:
     queries = LazyModule("rolloupe.query")
     text_search = LazyModule("rolloupe.query.search")
@@ -64,7 +69,8 @@ else:
 class Run:
     """One run.
 
-    Answers are complete: each waits until the run's numbers are indexed, unless you opened it with `wait=False`.
+    Answers are complete: each waits until the run's numbers are indexed, unless you opened it with `wait=False`. Those
+    about the trainer's metrics come from its files, and wait for no index.
     """
 
     def __init__(self, opened: "Callable[[], OpenRun]", *, wait: bool, state_dir: Path | None = None) -> None:
@@ -86,7 +92,7 @@ class Run:
     @property
     def path(self) -> str:
         """Path of the run."""
-        return self._opened().info.root
+        return address_of(self._opened().info.root)
 
     @property
     def format(self) -> str:
@@ -111,6 +117,11 @@ class Run:
         """Return how many bytes of the run's files are indexed, and their total size."""
         progress = self._opened().progress()
         return progress.done_bytes, progress.total_bytes
+
+    @property
+    def is_shard(self) -> bool:
+        """True while other shards of the run are not indexed: see `rolloupe index --shard`."""
+        return self._opened().is_shard
 
     # Splits, steps and groups
 
@@ -152,25 +163,37 @@ class Run:
 
     # Curves and token series
 
-    def curve(self, curve: "CurveQuery", *, points: int | None = None) -> "Curve":
+    def curve(self, curve: "CurveQuery | str", *, points: int | None = None) -> "NotebookCurve":
         """Return one curve; see `curves`."""
         return self.curves([curve], points=points)[0]
 
-    def curves(self, curves: "Sequence[CurveQuery]", *, points: int | None = None) -> "list[Curve]":
+    def curves(
+        self, curves: "Sequence[CurveQuery | str] | CurveQuery | str", *, points: int | None = None
+    ) -> "list[NotebookCurve]":
         """Return several curves: numbers of samples, trainer metrics, evaluations, shares or token series, by step.
 
         Args:
-            curves: one `rolloupe.query.CurveQuery` for each, such as `CurveQuery(kind="trainer", name="optim/loss")`.
+            curves: for each a `rolloupe.query.CurveQuery`, such as `CurveQuery(kind="trainer", name="optim/loss")`, or
+                a name. A name is that of a sample metric (the mean of each step), else of a metric of the trainer, else
+                of a token series, or one that `rolloupe metrics --curves` lists, such as `share/discarded`.
             points: the most points to return for a curve; a longer one keeps its extremes and gaps. Default: all.
 
         A curve has `steps`, `values`, `spread`, `smooth` (NumPy arrays of equal length) and `points`, the number of all
-        its points. With `x=CurveQuery(kind="elapsed")`, or any other curve, it also has `x`, the value of that curve at
-        each step; `without_x` counts the steps that lack one. With `options=CurveOptions(where="env = math")` only
-        samples that match the filter count; with `CurveOptions(band="p5-p95")` it has `low` and `high`.
+        its points; `query` says what a name stood for. `.arrow()`, `.pandas()` and `.polars()` return a table. With
+        `x=CurveQuery(kind="elapsed")`, or any other curve, it also has `x`, the value of that curve at each step;
+        `without_x` counts the steps that lack one. With `options=CurveOptions(where="env = math")` only samples that
+        match the filter count; with `CurveOptions(band="p5-p95")` it has `low` and `high`.
         Raises `BadQuery` for an unknown name, with the nearest names.
         """
-        run = self._ready_for_curves(curves)
-        return queries.curves(run, curves, most=points)
+        from rolloupe.api.notebook import NotebookCurve
+
+        asked = [curves] if isinstance(curves, str | queries.CurveQuery) else curves
+        found = [self._curve_of(one) for one in asked]
+        run = self._ready_for_curves(found)
+        return [NotebookCurve._make(one) for one in queries.curves(run, found, most=points)]
+
+    def _curve_of(self, curve: "CurveQuery | str") -> "CurveQuery":
+        return queries.named_curve(self._ready(), curve) if isinstance(curve, str) else curve
 
     def catalogue(self, split: str = "") -> "Rows[CurveEntry]":
         """Return the curves that the run has: `query` (for `curves()`), `title`, `section`, `unit`, `about`.
@@ -192,16 +215,18 @@ class Run:
         run = self._ready_for([sample_metric], [where])
         return queries.distribution(run, sample_metric, split, where=where, most=columns)
 
-    def check(self, without: Iterable[str] = ()) -> "Rows[Raised]":
-        """Return what looks wrong in the run's curves: `rule` (`name`, `severity`, `words`) and `alarm`.
+    def check(self, without: Iterable[str] = ()) -> "RunCheck":
+        """Return what looks wrong in the run's curves, each with a `rule` (`name`, `severity`, `words`) and an `alarm`.
 
         An alarm has `title`, `text`, `first_step`, `last_step`, and with `split`, `where` and `sort` the samples that
-        show it. `without` names rules to leave out, beside those that are switched off (`rules_off`);
+        show it. `unchecked` has the rules that the run has too little for (`rule`, `reason`), `checked` the names of
+        the others. `without` names rules to leave out, beside those that are switched off (`rules_off`);
         `rolloupe.insight.RULES` has them all.
         """
+        from rolloupe.api.checks import RunCheck
         from rolloupe.insight import RunCurves, check
 
-        return Rows(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
+        return RunCheck(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
 
     def findings(
         self,
@@ -219,15 +244,15 @@ class Run:
         `correct` names the sample metric that says whether an answer is correct, if its name does not. RunFindings are
         evidence, not verdicts. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
         """
-        from rolloupe.insight.findings import FindingQuery, findings
+        from rolloupe.insight.findings import findings
 
-        low, high = steps or (None, None)
-        return findings(self._ready(derived=True), FindingQuery(split or "", low, high, env, correct))
+        return findings(self._ready(derived=True), _asked(split, steps, env, correct))
 
     def lint(self, *, split: str | None = None, steps: tuple[int | None, int | None] | None = None) -> "RunLint":
         """Return what is wrong with the samples: `broken`, certain rules first, and `unchecked` rules with reasons.
 
-        Each broken rule has `rule`, `is_certain`, `text` (a sentence), `count` and `samples` (ids of some).
+        Each broken rule has `rule`, `is_certain`, `text` (a sentence), `count` and `samples` (ids of some). `read`
+        samples were read whole, spread evenly over the steps, for the rules that need their arrays or texts.
         `is_broken` is true if a certain rule is broken. `rolloupe.insight.lint.LINT_RULES` has all rules. Raises
         `NotFound` for an unknown split.
         """
@@ -236,15 +261,61 @@ class Run:
         low, high = steps or (None, None)
         return lint(self._ready(derived=True), LintQuery(split or "", low, high))
 
-    def gradient(self) -> "RunGradient":
-        """Return where the gradient came from: `shaping` and `by_env` are shares of the squared advantages of groups.
+    def gradient(
+        self,
+        *,
+        steps: tuple[int | None, int | None] | None = None,
+        env: str | None = None,
+        correct: str = "",
+    ) -> "RunGradient":
+        """Return where the gradient came from: a sample pulls by the square of its advantage.
 
-        `dead` groups have equal rewards (`dead_by_step`), and `effective` is the number of groups of equal weight that
-        would be as many. Raises `NotFound` for a run without training samples.
+        `by_env`, `by_length`, `by_outcome` and `shaping` (groups all right or all wrong, whose rewards differ by other
+        parts) have `samples`, `groups`, `where`, and the shares `on_rewards`, `on_std`, `recorded`. `dead` groups have
+        equal rewards; `by_step` counts them; `effective` is the number of groups of equal weight that would be as many.
+        `prompts` counts those never or always right, solved and lost. The arguments are those of `findings`. Raises
+        `NotFound` without trained samples, `BadQuery` for an unknown metric.
         """
         from rolloupe.insight.gradient import gradient
 
-        return gradient(self._ready())
+        return gradient(self._ready(), _asked(None, steps, env, correct))
+
+    def parts(
+        self,
+        *,
+        split: str | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        env: str | None = None,
+    ) -> "RunParts":
+        """Return what each part of the reward pays for: `parts`, those best explained first, and a `note`.
+
+        Each has `name`, `text` (a formula), `terms` (`words`, `weight`, `phrase` or `behaviour`), and `r2`, the share
+        of its variance among siblings that the formula explains, in groups where it was not chosen; None if it varies
+        in too few. The arguments are those of `findings`. Raises `NotFound` for an unknown split.
+        """
+        from rolloupe.insight.parts import parts
+
+        return parts(self._ready(derived=True), _asked(split, steps, env, ""))
+
+    def findings_aside(self) -> "dict[str, FindingAside]":
+        """Return the findings that a person set aside as no hack, by phrase or behaviour: `why`, `who`, `since`."""
+        from rolloupe.state import State, findings_aside
+
+        if not State.is_there(self._state_dir):
+            return {}
+        with contextlib.closing(State(self._state_dir)) as state:
+            return findings_aside(state, self._opened())
+
+    def set_finding_aside(self, name: str, *, why: str | None, who: str = "") -> None:
+        """Set the finding of this phrase or behaviour aside as no hack, or take it back if `why` is None.
+
+        The page and later calls remember it. Raises `NotWritable` if nothing can be kept.
+        """
+        from rolloupe.state import FindingAside, State, set_finding_aside
+
+        aside = None if why is None else FindingAside(why, who, int(time.time() * 1000))
+        with contextlib.closing(State(self._state_dir)) as state:
+            set_finding_aside(state, self._opened(), name, aside)
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""
@@ -258,17 +329,18 @@ class Run:
     def switch_rule(self, rule: str, *, off: str | None) -> None:
         """Switch a rule of `check` off for this run, for the reason `off`, or on again for None.
 
-        The page and later calls remember it. Raises `BadQuery` for an unknown rule, `NotWritable` if nothing can be
-        kept.
+        The page and later calls remember it. Raises `BadQuery` for an unknown rule or without a reason, `NotWritable`
+        if nothing can be kept.
         """
         from rolloupe.insight import RULES
         from rolloupe.state import State, switch_rule
 
         if rule not in RULES:
             raise BadQuery(f"no rule {rule!r}; there are: {', '.join(RULES)}")
+        if off is not None and not off.strip():
+            raise BadQuery(f"say why {rule!r} is switched off; the reason is kept with it")
         with contextlib.closing(State(self._state_dir)) as state:
-            while not switch_rule(state, self._opened(), rule, off):
-                pass  # another viewer changed it in between
+            switch_rule(state, self._opened(), rule, off)
 
     def rescore(
         self,
@@ -663,6 +735,7 @@ class Run:
         by: str = "max_kl",
         tokens: bool = True,
         rules: Sequence[str] = (),
+        findings: bool = False,
         advanced: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> "WrittenReport":
         """Write samples with their tokens to one file of HTML, which opens from a disk and asks nobody for anything.
@@ -678,17 +751,22 @@ class Run:
             by: `max_kl`, `mask_disagreement`, or a name of `columns()`; of the reward the lowest are the worst.
             tokens: include the tokens with all their series, and the update under the run's own rule.
             rules: further rules of updates, as for `update`. Each weighs as much as a series.
+            findings: begin with what the reward pays for, and the rules that samples break, over all steps.
             advanced: is called with the numbers of samples read, and to be read.
         """
         from rolloupe.api import reports
-        from rolloupe.export.report import ReportedTokens
+        from rolloupe.export.report import ReportedTokens, insight_of
 
         run = self._ready_with_derived(query)
         if worst is not None:
             run = self._ready_for(reports.columns_of(by))
+        insight = None
+        if findings:
+            aside = {name: one.why for name, one in self.findings_aside().items()}
+            insight = insight_of(self._ready(derived=True), query.splits, aside)
         return reports.write(
             run, self._reader(), Path(target), query, title=title, worst=worst, by=by,
-            tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced,
+            tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced, insight=insight,
         )  # fmt: skip
 
     def spans(
@@ -788,11 +866,11 @@ class Run:
 
         If only rows without a step have the metric, the result is empty; use `metric_rows()`.
         """
-        return Rows(queries.metrics(self._ready(), name))
+        return Rows(queries.metrics(self._opened(), name))
 
     def metric_names(self) -> list[str]:
         """Return the names of the trainer's metrics."""
-        return queries.metric_names(self._ready())
+        return queries.metric_names(self._opened())
 
     def metrics_table(self) -> "pa.Table":
         """Return the trainer's metrics as an Arrow table: `step`, `time_s`, and a column for each metric by its name.
@@ -800,11 +878,19 @@ class Run:
         A row for each step; rows without a step come last. What a step lacks is null. `.to_pandas()` and
         `polars.from_arrow` take it.
         """
-        return queries.metric_arrow(self._ready())
+        return queries.metric_arrow(self._opened())
+
+    def curve_sources(self) -> "Rows[CurveSource]":
+        """Return the files of trackers that curves of the run come from: `kind`, `path`, `run` (its name there).
+
+        `names` are the metrics that each adds, `step_name` the metric that holds the step (empty: the tracker's own
+        count), `note` what was left out and why, and `is_named` is true for what `open(metrics=...)` named.
+        """
+        return Rows(queries.curve_sources(self._opened()))
 
     def metric_rows(self) -> list[MetricRow]:
         """Return all of the trainer's metrics: one row for each step, rows without a step last."""
-        return queries.metric_rows(self._ready())
+        return queries.metric_rows(self._opened())
 
     @property
     def config(self) -> dict[str, Any]:
@@ -922,3 +1008,11 @@ class Run:
 
     def _first_split(self) -> str:
         return next((summary.name for summary in queries.splits(self._ready(), quick=True)), "train")
+
+
+def _asked(
+    split: str | None, steps: tuple[int | None, int | None] | None, env: str | None, correct: str
+) -> "FindingQuery":
+    from rolloupe.insight.findings import FindingQuery
+
+    return FindingQuery(split or "", *(steps or (None, None)), env, correct)

@@ -4,6 +4,7 @@ name; commands print what `rolloupe.api` returns.
 It imports nothing heavy before a command runs, so that `--help` answers at once.
 """
 
+import os
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -25,10 +26,14 @@ def main() -> None:
     changes them. The index is in your cache directory; you can delete it at any time. Without a COMMAND,
     `rolloupe PATH` is `rolloupe view PATH`; write ./PATH if a path has the name of a command.
 
+    PATH may be on another machine: HOST:PATH or USER@HOST:PATH. The command then runs there, over SSH, where Rolloupe
+    must be installed, and answers here; ROLLOUPE_REMOTE_COMMAND names it there if it is not found.
+
     Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written,
     or parts of the index are missing, so that the answer may be incomplete. Standard error explains, and says what to
     do next.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products here are small: threads would wait for each other
 
 
 for module in walk_packages(commands.__path__, f"{commands.__name__}."):

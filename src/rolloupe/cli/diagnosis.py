@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rolloupe.cli.frame import UNREADABLE
 from rolloupe.cli.options import RunPaths, check_reward_key, require_complete
+from rolloupe.cli.terminal import complain
 from rolloupe.errors import IncompleteIndex
 
 if TYPE_CHECKING:
@@ -132,7 +133,11 @@ def _gather(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
 
 def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     from rolloupe import api
+    from rolloupe.index.execution.pandas import keep_pandas_out
+    from rolloupe.storage import notices
 
+    notices.listen(complain)
+    keep_pandas_out()
     began = time.monotonic()
     runs = api.runs_at(
         [Path(path) for path in place.paths],

@@ -14,6 +14,9 @@ import click
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 
+ELSEWHERE = "rolloupe.elsewhere"
+"""Where a context keeps the command that runs on another machine."""
+
 OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -30,6 +33,23 @@ class Command(click.Command):
     def __init__(self, *args: Any, examples: Sequence[Example] = (), **named: Any) -> None:
         super().__init__(*args, **named)
         self.examples = tuple(examples)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep a command for another machine as it is written: its files are there."""
+        if any(":" in word for word in args):
+            from rolloupe.cli import over_ssh
+
+            ctx.meta[ELSEWHERE] = over_ssh.far_command(self, ctx, args)
+            args = [] if ctx.meta[ELSEWHERE] else args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, here or on the machine that its path names."""
+        if far := ctx.meta.get(ELSEWHERE):
+            from rolloupe.cli import over_ssh
+
+            return over_ssh.run(far)
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""

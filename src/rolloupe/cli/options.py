@@ -73,6 +73,32 @@ def size_of(ctx: click.Context, param: click.Parameter, value: str | None) -> in
     return int(float(found["number"]) * base ** " kmgt".index(found["unit"].lower() or " "))
 
 
+def added(*some: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Add several options to a command, in the order in which its help lists them."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(some):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def cache(memory_mb: int, entries: int) -> Callable[[F], F]:
+    """Add the options that bound the cached answers of a server, with these defaults."""
+    count = click.IntRange(0, 2**31)
+    return added(
+        click.option(
+            "--cache-memory", "cache_memory_mb", type=count, default=memory_mb, show_default=True, metavar="MB",
+            help="Memory for cached answers.",
+        ),
+        click.option(
+            "--cache-entries", type=count, default=entries, show_default=True, metavar="N",
+            help="Maximum number of cached answers.",
+        ),
+    )  # fmt: skip
+
+
 def budget(command: F) -> F:
     """Add `--index-budget`."""
     return click.option(
@@ -126,6 +152,21 @@ def reading(command: F) -> F:
             "--follow-symlinks",
             is_flag=True,
             help="Follow links that lead out of PATH, for clusters that link runs.",
+        ),
+        click.option(
+            "--anonymous",
+            is_flag=True,
+            expose_value=False,
+            callback=lambda _ctx, _param, value: set_in_environment("ROLLOUPE_ANONYMOUS", "1" if value else ""),
+            help="For public buckets: send requests without credentials.",
+        ),
+        click.option(
+            "--endpoint",
+            default="",
+            metavar="URL",
+            expose_value=False,
+            callback=lambda _ctx, _param, value: set_in_environment("ROLLOUPE_ENDPOINT", value),
+            help="Address of the object store of another provider, for s3://, gs:// and az://.",
         ),
         click.option("--index-dir", metavar="DIR", help="Folder for the index. Default: the user's cache directory."),
         click.option(
@@ -188,6 +229,12 @@ def reading(command: F) -> F:
     return command
 
 
+def set_in_environment(name: str, value: str) -> None:
+    """Set what the storage and the processes that index read from the environment, if a person gave it."""
+    if value:
+        os.environ[name] = value
+
+
 def one_run(command: F) -> F:
     """Add `--run`."""
     return click.option("--run", "run_id", metavar="ID", help="Only this run; `rolloupe ls PATH` has the ids.")(command)
@@ -216,15 +263,21 @@ def opened(
     processes: int | None = None,
     budget_bytes: int | None = None,
     state_dir: Path | None = None,
+    shard: tuple[int, int] | None = None,
+    on: str | None = None,
 ) -> "Iterator[Runs]":
-    """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed.
+    """Open the runs of a place, or the one that `--run` names, and wait, with a progress bar, until they are indexed.
 
-    Raises `IncompleteIndex` after the command has answered if parts of the index are missing: parts of the run
-    `run_id`, or of any run if that is None; with `texts`, parts without texts count, too. Commands without
+    Raises `NotFound` if there are others than `run_id` alone. Raises `IncompleteIndex` after the command has answered
+    if parts of the index are missing; with `texts`, parts without texts count, too. Commands without
     `reads_index` answer from the run's files alone; for them it raises only if they found nothing.
     """
     from rolloupe import api
+    from rolloupe.index.execution.pandas import keep_pandas_out
+    from rolloupe.storage import notices
 
+    keep_pandas_out()
+    notices.listen(complain)
     with progress.looking():
         runs = api.runs_at(
             [Path(path) for path in place.paths],
@@ -233,11 +286,17 @@ def opened(
             processes=processes,
             budget_bytes=budget_bytes,
             state_dir=state_dir or os.environ.get("ROLLOUPE_STATE_DIR"),
+            only=run_id,
+            shard=shard,
+            on=on,
         )
     with runs:
-        progress.wait(runs, texts=texts)
+        if reads_index:
+            progress.wait(runs, texts=texts)
         try:
             check_reward_key(runs, place.reading.reward_key)
+            for run in chosen(runs, run_id) if place.reading.metrics else ():
+                complain_of_curves(run)
             yield runs
         except (BadQuery, NotFound) as error:
             if isinstance(error, NotFound) or error.column is not None:  # it may be in a missing part
@@ -257,6 +316,13 @@ def check_reward_key(runs: "Runs", key: str) -> None:
             f"no run has a sample metric {key!r} to use as the reward; there are: {', '.join(sorted(metrics)[:40])}",
             column=key,
         )
+
+
+def complain_of_curves(run: "Run") -> None:
+    """Say what was left out of the files that `--metrics` names, and why."""
+    for one in run.curve_sources():
+        if one.is_named and one.note:
+            complain(f"{one.path}: {one.note}")
 
 
 def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, before: str = "") -> None:
@@ -289,8 +355,8 @@ def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":
     return list(runs.runs) if run_id is None else [runs.run(run_id)]
 
 
-def only(runs: "Runs", run_id: str | None) -> "Run | None":
-    """Return the run to work on, whose index must be complete. Without one, print why and return None.
+def only(runs: "Runs", run_id: str | None, *, reads_index: bool = True) -> "Run | None":
+    """Return the run to work on, whose index must be complete if it is read. Without one, print why and return None.
 
     Raises `NotFound` if there are several, and `IncompleteIndex`.
     """
@@ -301,7 +367,8 @@ def only(runs: "Runs", run_id: str | None) -> "Run | None":
     if len(among) > 1:
         names = ", ".join(run.id for run in among[:20])
         raise NotFound(f"{len(among)} runs are there: choose one with --run; they are {names}")
-    require_complete(runs, run_id)
+    if reads_index:
+        require_complete(runs, run_id)
     return among[0]
 
 

@@ -7,6 +7,7 @@ a trainer wrote.
 
 from rolloupe.derive.base import BatchValues, DerivedMetric, Value
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.metrics.ends_with_eos import END_MARKERS
 from rolloupe.derive.registry import (
     METRICS,
     PREFIX,
@@ -21,6 +22,7 @@ from rolloupe.derive.registry import (
 )
 
 __all__ = [
+    "END_MARKERS",
     "METRICS",
     "PREFIX",
     "BatchValues",

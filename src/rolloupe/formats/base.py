@@ -36,6 +36,7 @@ from rolloupe.model import (
     Texts,
     Turn,
 )
+from rolloupe.storage import expect
 from rolloupe.tokens import SampleTokens
 
 BUFFER_BYTES = 2**13
@@ -137,6 +138,7 @@ class Format(ABC):
         """Return uncompressed bytes of a file from `start` on, fewer at its end. Raises `SourceChanged`."""
         try:
             with open_binary(source.location, BUFFER_BYTES) as file:
+                expect(file, [(start, start + length)])
                 file.seek(start)
                 return _read(file, length)
         except OSError as error:

@@ -1,11 +1,13 @@
 """Curves that a tracker keeps in or beside a run, or where a person says: found by their names, then read.
 
 In the folder of a run, and in the usual folders of trackers there (`wandb/`, `tensorboard/`, `runs/`, ...), everything
-that a tracker wrote belongs to the run. Beside it, only what has the name of the run.
+that a tracker wrote belongs to the run. Beside it, only what has the name of the run. A folder that is called
+`rollouts/` or the like is not the run's: that is the one around it.
 """
 
 import contextlib
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,14 +19,16 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
+from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.growth import MAX_BYTES
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, is_database, side_file
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
-from rolloupe.formats.reading.trackers.tables import JsonLines, read_csv, read_trainer_state
+from rolloupe.formats.reading.trackers.tables import JsonLines, read_trainer_state
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
 from rolloupe.formats.reading.trackers.trackio import read_trackio
-from rolloupe.formats.reading.trackers.wandb import read_wandb
+from rolloupe.formats.reading.trackers.wandb import WandbLog
+from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
 from rolloupe.storage import file_state, is_below, is_file, is_folder
@@ -50,7 +54,7 @@ KINDS: dict[str, Callable[[str], bool]] = {
     "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
     "SwanLab": lambda name: name.endswith(".swanlab"),
     "trackio": lambda name: name.endswith(".db"),
-    "CSV": lambda name: name.endswith(".csv"),
+    "CSV": lambda name: name.endswith((".csv", ".tsv")),
     "JSON lines": lambda name: name.endswith((".jsonl", ".ndjson")),
     "trainer state": lambda name: name == "trainer_state.json",
 }
@@ -62,7 +66,11 @@ OFFLINE = ("Weights & Biases", "SwanLab")
 
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
 PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
-"""Names of tables in a run of curves alone; in other runs, their format reads `metrics.jsonl`."""
+"""Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
+
+_SAMPLES = frozenset("completions dump dumps generated generation generations rollout rollouts samples".split())
+_BESIDE_SAMPLES = frozenset("data debug details dir eval evals result results train training val validation".split())
+_WORD = re.compile(r"[^\W\d_]+")
 
 EMPTY = "it is empty so far"
 """Why a file is not read whose writer has not begun."""
@@ -84,12 +92,14 @@ class CurveFile(NamedTuple):
     locations: tuple[Location, ...]
     is_beside: bool = False
     """True where only a run of the same name counts."""
+    is_named: bool = False
+    """True if a person named it (`--metrics`)."""
 
 
 def curve_files(run: RunInfo) -> list[CurveFile]:
     """List the curves of a run: those in its folder, beside it, and where its reading says."""
     named = [
-        file._replace(is_beside=run.reading.metrics_by_name and not is_below(file.path, run.root))
+        file._replace(is_beside=run.reading.metrics_by_name and not is_below(file.path, run.root), is_named=True)
         for path in run.reading.metrics
         for file in _named(path)
     ]
@@ -97,16 +107,43 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named
-    found = _within(run.root, links_of(run))
-    above = os.path.dirname(os.path.abspath(run.root))
+    found = _within(run.root, links_of(run), PLAIN_NAMES if _reads_no_table(run) else USUAL_NAMES)
+    home = home_of(run.root)
+    if home != run.root:
+        found += _alone(home, home)
+    above = os.path.dirname(os.path.abspath(home))
     beside = [
         file._replace(is_beside=True)
         for folder in sorted(FOLDERS)
-        if is_folder(os.path.join(above, folder)) and not _is_same(os.path.join(above, folder), run.root)
+        if is_folder(os.path.join(above, folder)) and not _is_same(os.path.join(above, folder), home)
         for file in _below(os.path.join(above, folder), above, 1, [MAX_FOLDERS])
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
-    return [*found, *beside, *named]
+    paths = {os.path.realpath(file.path) for file in named}
+    return [*(file for file in [*found, *beside] if not paths or os.path.realpath(file.path) not in paths), *named]
+
+
+def home_of(root: str) -> str:
+    """Return the folder around one that holds only the samples of a run, by its name; any other folder as it is."""
+    folder, name = os.path.split(root)
+    words = {word.lower() for word in _WORD.findall(name)}
+    return folder if words & _SAMPLES and words <= _SAMPLES | _BESIDE_SAMPLES else root
+
+
+def usual_tables(root: str) -> list[str]:
+    """Return the paths at which tables with curves of a run would lie."""
+    return [os.path.join(folder, name) for folder in {root, home_of(root)} for name in PLAIN_NAMES]
+
+
+def _reads_no_table(run: RunInfo) -> bool:
+    """Return whether the format of a run leaves the table with its curves to this module."""
+    table = os.path.join(run.root, "metrics.jsonl")
+    return is_file(table) and all(source.path != table for source in by_name(run.format).trainer_files(run))
+
+
+def without_curves(run: RunInfo) -> list[str]:
+    """List the paths where a person says that curves are, and none are."""
+    return [path for path in run.reading.metrics if next(_named(path), None) is None]
 
 
 def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
@@ -135,7 +172,7 @@ def check_named(runs: Sequence[RunInfo]) -> None:
             names = ", ".join(dict.fromkeys(run.name for run in runs[:10]))
             raise UnreadablePath(
                 f"{path} has the name of none of the {len(runs)} runs that are open ({names}), so that its curves may "
-                "be of any. Next: open its run alone, or name the file, or its folder, like the run"
+                "be of any. Next: choose one with --run, in Python run=, or name the file, or its folder, like the run"
             )
 
 
@@ -202,7 +239,7 @@ def current_curves(file: CurveFile) -> list[LoggedRun]:
         return kept.found
 
 
-def read_curves(file: CurveFile, reader: EventFiles | JsonLines | None = None) -> list[LoggedRun]:
+def read_curves(file: CurveFile, reader: EventFiles | JsonLines | WandbLog | None = None) -> list[LoggedRun]:
     """Read the runs of a file, with a reader only what it has not read. Raises `ValueError` with the reason if not."""
     first = file.locations[0]
     try:
@@ -225,9 +262,11 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | None = None) -
         raise ValueError(str(error)) from None
 
 
-_GROWING: dict[str, type[EventFiles] | type[JsonLines]] = {"TensorBoard": EventFiles, "JSON lines": JsonLines}
+_GROWING: dict[str, type[EventFiles] | type[JsonLines] | type[WandbLog]] = {
+    "TensorBoard": EventFiles, "JSON lines": JsonLines, "Weights & Biases": WandbLog,
+}  # fmt: skip
 _READERS = {
-    "Weights & Biases": read_wandb, "SwanLab": read_swanlab, "CSV": read_csv,
+    "SwanLab": read_swanlab, "CSV": read_csv,
     "trainer state": read_trainer_state,
 }  # fmt: skip
 
@@ -280,10 +319,11 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
     yield from (file for file in below if counts[file.kind] == 1)
 
 
-def _within(root: str, link_root: str) -> list[CurveFile]:
+def _within(root: str, link_root: str, names: frozenset[str]) -> list[CurveFile]:
     """The curves in the folder of a run: its own files, and those in folders of trackers."""
     listed = _entries(root, link_root)
-    return [*_files(root, [one for one in listed if not one.is_folder]), *_of_trackers(listed, link_root)]
+    own = _files(root, [one for one in listed if not one.is_folder], names=names)
+    return [*own, *_of_trackers(listed, link_root)]
 
 
 def _of_trackers(listed: list[FolderEntry], link_root: str) -> list[CurveFile]:

@@ -21,12 +21,12 @@ from rolloupe.formats.curve_files import (
     file_named,
     kind_of,
 )
-from rolloupe.formats.reading.files import FolderEntry, entries, stem
+from rolloupe.formats.reading.files import FolderEntry, entries, is_one_file, stem
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, Scanned, Source
-from rolloupe.storage import is_file, is_folder
+from rolloupe.storage import is_folder
 
 OF_CODE = frozenset((
     ".git", "Cargo.toml", "__init__.py", "conftest.py", "go.mod", "package.json", "pyproject.toml", "setup.cfg",
@@ -71,7 +71,7 @@ class Curves(Format):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
-        if is_file(path):
+        if is_one_file(path):
             return self._of_file(file_named(str(path)).kind, path, forced=forced)
         links = link_root or str(path.resolve())
         try:

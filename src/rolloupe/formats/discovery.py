@@ -18,13 +18,13 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
-from rolloupe.formats.curve_files import ALONE
-from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem, why_shut
+from rolloupe.formats.curve_files import ALONE, usual_tables
+from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
 from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo
-from rolloupe.storage import is_file, is_folder, path_state, printable, real_path
+from rolloupe.storage import address_of, is_file, is_folder, is_remote, path_state, place_of, printable, real_path
 
 MAX_DEPTH = 6
 MAX_FOLDERS = 20_000
@@ -94,16 +94,16 @@ def discover_begun(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s:
 
 def may_begin(path: Path) -> bool:
     """Return whether a run may begin at a path later: a folder, an empty file, or a name in a folder that exists."""
-    place = path.expanduser()
+    place = place_of(path).expanduser()
     return is_folder(place) or _is_to_come(path) or (is_file(place) and not path_state(place).st_size)
 
 
 def _is_to_come(path: Path) -> bool:
-    place = path.expanduser().absolute()
+    place = place_of(path).expanduser().absolute()
     try:
         path_state(place)
     except FileNotFoundError:
-        return is_folder(place.parent)
+        return is_folder(place.parent) and not is_remote(place)
     except OSError:
         pass
     return False
@@ -117,6 +117,8 @@ def _candidates(reading: Reading) -> tuple[Format, ...]:
 
 
 def _existing(path: Path) -> Path:
+    if is_remote(place := place_of(path)):
+        return _answering(place)
     try:
         place = path.expanduser().resolve(strict=True)
         readable = os.access(place, os.R_OK | (os.X_OK if is_folder(place) else 0))
@@ -130,6 +132,17 @@ def _existing(path: Path) -> Path:
     if not is_utf8(str(place)):
         raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
     return Path(real_path(str(place)))
+
+
+def _answering(place: Path) -> Path:
+    """A place in an object store, which has to answer."""
+    try:
+        path_state(place)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        step = "" if "Next:" in reason else ". Next: check the address"
+        raise UnreadablePath(f"{address_of(place)}: {reason}{step}") from None
+    return place
 
 
 class _Walk:
@@ -155,7 +168,7 @@ class _Walk:
 
     def run_around(self, place: Path) -> Path:
         """The run that contains this place; the place itself if no run does."""
-        for one in self._formats:
+        for one in _overriding(self._formats, "run_around"):
             with self._trying(one, place):
                 if path := one.run_around(place):
                     if not isinstance(path, Path):
@@ -165,7 +178,7 @@ class _Walk:
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """Join the runs that their format recognises as parts of one."""
-        for one in self._formats:
+        for one in _overriding(self._formats, "joined"):
             members = [run for run in runs if run.format == one.name]
             with self._trying(one, Path()):
                 joined = one.joined(members)
@@ -198,6 +211,10 @@ class _Walk:
 
     def root(self, path: Path) -> None:
         """Walk down from a folder that a person named."""
+        with listing_once():
+            self._walk(path)
+
+    def _walk(self, path: Path) -> None:
         self._link_root = os.sep if self._follow else str(path)
         before = len(self.runs), len(self.notes)
         waiting = [(str(path), 0)]
@@ -215,8 +232,8 @@ class _Walk:
                     str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below"
                 )
                 break
-            with listing_once():
-                below = self._visit(folder)
+            below = self._visit(folder)
+            forget(folder)
             if depth < MAX_DEPTH:
                 waiting += [(name, depth + 1) for name in reversed(below)]
             elif below:
@@ -248,7 +265,8 @@ class _Walk:
         elif folder in self._of_curves:
             self._claim(self._ask(Path(folder), [one for one in self._formats if one.has_samples]))
         self._note_unread(folder, listed)
-        return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
+        shown = [one for one in listed if one.is_folder and not one.refused and _is_walked(one.name)]
+        return [os.path.realpath(one.path) if one.is_link else one.path for one in shown]
 
     def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
         """The runs of the first format that finds any, and of others if each of these takes some files of a folder.
@@ -259,16 +277,19 @@ class _Walk:
         for one in formats:
             if found and not one.takes_single_files:
                 continue
-            with self._trying(one, path):
+            try:
                 runs = _checked(one, one.detect(path, forced=self._forced, link_root=self._link_root) or [])
-                is_whole = any(not by_name(run.format).takes_single_files for run in found)
-                found += [run for run in runs if not (is_whole and run.root == str(path))]
+            except (Exception, SystemExit) as error:
+                self._failed(one, path, error)
+                continue
+            is_whole = any(not by_name(run.format).takes_single_files for run in found)
+            found += [run for run in runs if not (is_whole and run.root == str(path))]
         return found
 
     def _claim(self, runs: list[RunInfo]) -> None:
         for run in runs:
             self.runs.append(run)
-            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts)}
+            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run.root)}
             reader = by_name(run.format)
             with self._trying(reader, Path(run.root)):
                 paths = [source.path for source in reader.sources(run)]
@@ -282,13 +303,17 @@ class _Walk:
 
     @contextlib.contextmanager
     def _trying(self, reader: Format, path: Path) -> Iterator[None]:
-        """Note the exception of a format from another package; an exception of Rolloupe's own formats is a defect."""
+        """Do as `_failed` says of whatever is raised within."""
         try:
             yield
         except (Exception, SystemExit) as error:
-            if reader.name in BUILT_IN:
-                raise
-            self._note(str(path), f"the format {reader.name} failed here: {words_of(error)}")
+            self._failed(reader, path, error)
+
+    def _failed(self, reader: Format, path: Path, error: BaseException) -> None:
+        """Note the exception of a format from another package; an exception of Rolloupe's own formats is a defect."""
+        if reader.name in BUILT_IN:
+            raise error
+        self._note(str(path), f"the format {reader.name} failed here: {words_of(error)}")
 
     def _note_unread(self, folder: str, listed: Iterable[FolderEntry]) -> None:
         unread, names = [], set()
@@ -322,15 +347,21 @@ class _Walk:
     def _note_late(self, path: str, what: str) -> None:
         """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""
         self.is_late = True
-        self.notes.append(Note(path, f"time was over: {what}. Next: name a folder below", is_late=True))
+        self.notes.append(Note(address_of(path), f"time was over: {what}. Next: name a folder below", is_late=True))
 
     def _note(self, path: str, reason: str) -> None:
+        path = address_of(path)
         if len(self.notes) < MAX_NOTES:
             self.notes.append(Note(path, reason))
         elif len(self.notes) == MAX_NOTES:
             self.notes.append(
                 Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below")
             )
+
+
+def _overriding(formats: Iterable[Format], method: str) -> list[Format]:
+    """The formats with a method of their own in place of the base class's."""
+    return [one for one in formats if getattr(type(one), method, None) is not getattr(Format, method)]
 
 
 def _checked(reader: Format, runs: object) -> list[RunInfo]:

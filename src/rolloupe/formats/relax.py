@@ -4,6 +4,7 @@ Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and
 version number: every known key is read if present, and a line only has to be an object.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, References, step_of
@@ -111,7 +112,7 @@ class Relax(JsonlFormat):
         """See `Format`."""
         if path.name.endswith(SUFFIX):
             return _DUMPS.detect(path, forced=forced, link_root=link_root)
-        if is_file(path):
+        if is_one_file(path):
             return self._one_file(path, forced=forced)
         links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
@@ -180,10 +181,11 @@ class Relax(JsonlFormat):
         for part in parts:
             named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
             listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
-            for path, root in listed:
-                file = Path(path)
-                name = file.name if path == run.root else file.relative_to(run.root).as_posix()
-                step = fields.integer(stem(file.name))
+            below = os.path.join(run.root, "")
+            for path, root in listed:  # thousands: strings take a tenth of the time of paths
+                file = os.path.basename(path)
+                name = file if path == run.root else path.removeprefix(below).replace(os.sep, "/")
+                step = fields.integer(stem(file))
                 found.append(Source(path=path, name=name, root=root, split=part.split, step=step))
         return found
 
@@ -305,8 +307,13 @@ def _dump_of(run: RunInfo, step: int | None, split: str | None) -> DumpFile | No
 
 def _numbered(folder: str, link_root: str) -> list[Location]:
     """The files named by a number, in the order of the numbers."""
-    found = [e for e in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(plain_name(e.name))]
-    return [e.location for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
+    found = []
+    for nth, entry in enumerate(files(folder, link_root, (".jsonl",))):
+        name = plain_name(entry.name)
+        if NUMBERED.fullmatch(name):
+            digits = name.removesuffix(".jsonl").lstrip("0")
+            found.append((len(digits), digits, nth, entry.location))
+    return [location for *_, location in sorted(found)]
 
 
 def _fits(looks: list[Peek], *, placed: bool) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, files, links_of, stem
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look_into
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
@@ -102,14 +102,14 @@ class RLLoggingBoard(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        in_folder = [] if is_file(path) else files(str(path), links, SUFFIX)
-        listed = [alone(path)] if is_file(path) else [entry.location for entry in in_folder]
+        in_folder = [] if is_one_file(path) else files(str(path), links, SUFFIX)
+        listed = [alone(path)] if is_one_file(path) else [entry.location for entry in in_folder]
         looks = [seen for _, seen in look_into(listed)]
         if not listed or not (forced or any(_fits(seen) for seen in looks)):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
-        name = stem(path.name) if is_file(path) else path.name
+        name = stem(path.name) if is_one_file(path) else path.name
         part = RunPart(str(path))
         return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from rolloupe.formats.curve_files import FOLDERS, OF_TRACKERS
+from rolloupe.formats.curve_files import FOLDERS, OF_TRACKERS, home_of
 from rolloupe.formats.registry import by_name
 from rolloupe.model import RunInfo, SampleRow
 from rolloupe.storage import is_folder
@@ -28,6 +28,8 @@ UNSEEN = (
 def hosts_of(runs: Sequence[RunInfo]) -> list[tuple[RunInfo, RunInfo]]:
     """Return the runs of trackers that belong to other runs, each with that run."""
     folders = {run.root: run for run in runs if run.format not in OF_TRACKERS and is_folder(run.root)}
+    for root, run in [*folders.items()]:
+        folders.setdefault(home_of(root), run)
     beside = {(os.path.dirname(root), os.path.basename(root)): run for root, run in folders.items()}
     return [
         (run, host)

@@ -17,7 +17,7 @@ from rolloupe.formats.generic.format import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
@@ -79,7 +79,7 @@ class Verl(NamedRows, PromptRuns):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        one_file = is_file(path)
+        one_file = is_one_file(path)
         listed = [] if one_file else _of_steps(str(path), links)
         places = [alone(path)] if one_file else [one.location for one in listed]
         if forced and not places:

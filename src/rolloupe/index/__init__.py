@@ -1,20 +1,23 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
-from rolloupe.index.execution import LITTLE_WORK
+from rolloupe.index.execution import LITTLE_WORK, Executor
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
 from rolloupe.index.segments.step_stats import Moments, SeriesStats, StepStats, added_stamps, merged_moments
+from rolloupe.index.shards import RunShard
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
     "LITTLE_WORK",
+    "Executor",
     "Extreme",
     "Library",
     "Moments",
     "OpenRun",
     "Piece",
+    "RunShard",
     "Segment",
     "SeriesStats",
     "Snapshot",

@@ -38,7 +38,7 @@ class Backfill:
 
     def __init__(self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget, stage: Stage) -> None:
         self._catalog = catalog
-        self._stage: Stage = stage
+        self.stage: Stage = stage
         self._info = info
         self._executor = executor
         self._budget = budget
@@ -89,10 +89,10 @@ class Backfill:
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
         segments = list(segments)
-        if self._stage == "tokens":
+        if self.stage == "tokens":
             self.forget(self._annotations.update(segments))
             self._look_for_loss(segments)
-        if self._stage == "features":
+        if self.stage == "features":
             self._look_at_share(segments)
         if self._failed:
             paths = {segment.path for segment in segments}
@@ -115,7 +115,7 @@ class Backfill:
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment, self._stage, self._beside(segment.path))
+            missing = missing_of(segment, self.stage, self._beside(segment.path))
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
@@ -180,7 +180,7 @@ class Backfill:
 
     def _token_bytes(self, meta: SegmentMeta) -> int:
         """The size of the token series to read, which may lie in other files."""
-        if self._stage != "tokens":
+        if self.stage != "tokens":
             return 0
         counts = (one.moments.count for stats in meta.step_stats for one in stats.series.values())
         return BYTES_A_VALUE * sum(counts)
@@ -194,14 +194,14 @@ class Backfill:
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        for file in (*_files_of(path, self._stage), derived_of(path), about_of(path)):
+        for file in (*_files_of(path, self.stage), derived_of(path), about_of(path)):
             self._budget.wrote(file)
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
         if reply.derived is not None:
             self._derived.append((segment, reply.derived))
         if reply.error:
-            what = self._stage if reply.derived is None else "derived metrics"
+            what = self.stage if reply.derived is None else "derived metrics"
             self._failed[path] = Problem(source=meta.source, reason=f"{what} of part {meta.part}: {reply.error}")
         elif path == self._probe:
             self.forget(self._failed)
@@ -209,10 +209,10 @@ class Backfill:
     def _is_done(self, segment: Segment) -> bool:
         path, meta = segment.path, segment.meta
         known = segment.derived
-        is_new = known is None or (self._stage == "tokens" and known.tokens is None)
+        is_new = known is None or (self.stage == "tokens" and known.tokens is None)
         if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment, self._stage, self._beside(path))
+        is_done = not meta.rows or not missing_of(segment, self.stage, self._beside(path))
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)

@@ -4,16 +4,20 @@ One `OpenRun` owns it and changes it from one thread; readers take a `Snapshot`,
 segment on disk counts for a part; a growing file's rows beyond it are the part's tail, in this process's memory.
 """
 
+import contextlib
+import os
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pyarrow as pa
 
 from rolloupe.formats import compression_of
+from rolloupe.index import manifest
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
@@ -23,9 +27,19 @@ from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
+from rolloupe.storage import atomic
+
+META, SHARD_CHARS = ".meta", 2
+"""The ending of the file that describes a segment, and the letters of the name of its folder."""
 
 SUPERSEDED_S = 600.0
 """How long the files of a segment stay after another one of the same part has superseded it."""
+
+TIDY_S = 60.0
+"""The shortest interval between two looks for files to delete."""
+
+MANY = 32
+"""So many new segments are worth a new manifest."""
 
 PartKey = tuple[str, int]
 """Source name and part number."""
@@ -74,25 +88,68 @@ class Catalog:
         self._epoch = secrets.token_hex(4)
         self._count = 0
         self._snapshot: Snapshot | None = None
+        self._superseded: dict[PartKey, dict[Path, Segment]] = {}
+        """The other segments on disk of each part, by path."""
+        self._rivals: dict[PartKey, list[Segment]] = {}
+        """Those that were there at the start: the source decides which of them holds."""
+        self._published: set[str] = set()
+        self._is_outdated = False
+        """True if the manifest has an entry of a segment that was written again."""
+        self._tidied_s = float("-inf")
 
     def read(self, format_name: str) -> None:
-        """Take over segments that an earlier process left on disk: for each part, the one that reaches furthest.
+        """Take over segments that other processes left on disk: for each part, the one that reaches furthest.
 
-        If several reach equally far, with texts from different files, the newest counts.
+        If several reach equally far, the newest counts.
         """
-        for path in sorted(self.folder.glob("??/*.meta")):  # the parts of a source in order, as streams are read
-            meta = read_meta(path)
+        _, entries = manifest.read(self.folder)
+        self._rivals = {}
+        self._published = set(entries)
+        for path in sorted(_metas(self.folder)):  # the parts of a source in order, as streams are read
+            base = path.removesuffix(META)
+            numbers = f"{base}.parquet"
+            meta = read_meta(path, numbers, entries.get(os.path.basename(base)))
             if meta is None or meta.format != format_name:
                 continue
-            segment = Segment(meta, path.with_suffix(".parquet"))
-            current = self._segments.setdefault((meta.source, meta.part), segment)
-            if current.path == segment.path:
-                continue
-            best, superseded = sorted((current, segment), key=_precedence, reverse=True)
-            self._segments[meta.source, meta.part] = best
-            if time.time() - _written_s(best) > SUPERSEDED_S:
-                discard(superseded.path)
+            segment = Segment(meta, Path(numbers))
+            key = (meta.source, meta.part)
+            current = self._segments.setdefault(key, segment)
+            if current.path != segment.path:
+                self._segments[key], other = sorted((current, segment), key=_precedence, reverse=True)
+                self._superseded.setdefault(key, {})[other.path] = other
+                self._rivals.setdefault(key, []).append(other)
         self.touch()
+
+    def publish(self) -> None:
+        """Put new segments into the manifest, once they are many: a few are read as quickly on their own.
+
+        Raises `OSError`.
+        """
+        new = {s.path.stem: s.meta for s in self._segments.values() if s.path.stem not in self._published}
+        if new and (self._is_outdated or len(new) >= max(MANY, len(self._segments) // 10)):
+            existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
+            entries = {name: msgspec.msgpack.encode(meta) for name, meta in new.items()}
+            manifest.publish(self.folder, entries, existing)
+            self._published |= new.keys()
+            self._is_outdated = False
+
+    def tidy(self) -> None:
+        """Delete the files of segments that others have superseded for a while. One process does so at a time."""
+        if not self._superseded or time.monotonic() - self._tidied_s < TIDY_S:
+            return
+        self._tidied_s = time.monotonic()
+        with atomic.alone_in(self.folder):
+            for key, others in self._superseded.items():
+                current = self._segments.get(key)
+                for other in list(others.values()) if current else ():
+                    assert current is not None
+                    age_s = time.time() - max(_written_s(current), _written_s(other))
+                    if current.path == other.path:  # it has come back
+                        del others[other.path]
+                    elif age_s > SUPERSEDED_S:
+                        discard(other.path)
+                        del others[other.path]
+        self._superseded = {key: others for key, others in self._superseded.items() if others}
 
     def segment(self, key: PartKey) -> Segment | None:
         """The segment of a part."""
@@ -110,8 +167,13 @@ class Catalog:
         path = numbers_of(self.folder, meta)
         key = (meta.source, meta.part)
         with self._lock:
-            self._segments[key] = Segment(meta, path)
+            before, self._segments[key] = self._segments.get(key), Segment(meta, path)
             self._tails.pop(key, None)
+        if before is not None and before.path != path:
+            self._superseded.setdefault(key, {})[before.path] = before
+        if path.stem in self._published:
+            self._published.remove(path.stem)
+            self._is_outdated = True
         self.touch()
         return path, path.with_suffix(".meta")
 
@@ -159,7 +221,7 @@ class Catalog:
             self._tails[key] = tail
         self.touch()
 
-    def drop(self, keys: Iterable[PartKey], *, remove: bool) -> None:
+    def drop(self, keys: Iterable[PartKey], *, remove: bool = False) -> None:
         """Drop parts; `remove` deletes their files too."""
         with self._lock:
             segments = [self._segments.pop(key, None) for key in keys]
@@ -171,6 +233,24 @@ class Catalog:
             for segment in segments:
                 if segment is not None:
                     discard(segment.path)
+
+    def set_aside(self, keys: Iterable[PartKey]) -> None:
+        """Drop the segments of parts whose source changed; another one on disk takes its place, if there is one.
+
+        The files stay for a while: another viewer may still read them, or know a newer source.
+        """
+        with self._lock:
+            for key in keys:
+                old = self._segments.pop(key)
+                self._tails.pop(key, None)
+                self._checked.pop(key, None)
+                others = self._superseded.setdefault(key, {})
+                others[old.path] = old
+                if rivals := self._rivals.get(key):
+                    best = max(rivals, key=_precedence)
+                    rivals.remove(best)
+                    self._segments[key] = others.pop(best.path, best)
+        self.touch()
 
     def stale(self, now: Mapping[str, SourceState]) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer has the scanned bytes.
@@ -217,10 +297,12 @@ class Catalog:
         """Every part that has a segment."""
         return list(self._segments)
 
-    def indexed_bytes(self) -> int:
-        """How many bytes of the sources the segments and tails cover."""
+    def indexed_bytes(self, counts: Callable[[str, int], bool]) -> int:
+        """How many bytes of the sources the segments and tails of those parts cover that count."""
         total = 0
         for key, segment in self._segments.items():
+            if not counts(*key):
+                continue
             if compression_of(key[0]):
                 total += self._file_bytes(key, segment.meta)
             else:
@@ -264,6 +346,15 @@ class Catalog:
         views = [_piece_of(tail, self._segments[key].meta) for key, tail in self._tails.items() if tail.table]
         duplicates = any(s.meta.duplicates for s in segments) or bool(views)
         return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)
+
+
+def _metas(folder: Path) -> Iterator[str]:
+    """Yield the paths of all `.meta` files, as texts: there may be many thousands."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as shards:
+        for shard in shards:
+            if len(shard.name) == SHARD_CHARS and shard.is_dir():
+                with os.scandir(shard.path) as files:
+                    yield from (file.path for file in files if file.name.endswith(META))
 
 
 def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:

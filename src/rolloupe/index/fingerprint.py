@@ -16,7 +16,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from rolloupe.model import Location, Source
-from rolloupe.storage import open_file, path_state
+from rolloupe.storage import REMOTE_DEVICE, expect, open_file, open_state, path_state
 
 SPAN = 4096
 
@@ -85,6 +85,7 @@ def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     """Fingerprint an open file, scanned up to `stop`."""
     if state.device == STREAM:
         return Fingerprint(state, stop, b"%d" % state.inode, b"", b"")
+    _expect(file, stop)
     return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
 
 
@@ -105,15 +106,37 @@ def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool
         return False
     if STREAM in (now.device, print_.state.device):
         return print_.is_of(now)
-    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # rewritten in place
-        return False
+    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns and not _may_be_same(print_, now):
+        return False  # rewritten in place
     try:
         with open_file(location) as file:
+            if now.device == REMOTE_DEVICE:
+                _expect(file, print_.stop)
             return _ends(file, print_.stop) == (print_.head, print_.tail) and (
                 print_.is_of(now) or _between(file, print_.stop) == print_.between
             )
     except OSError:
         return False
+
+
+def is_of_state(file: BinaryIO, state: FileState) -> bool:
+    """Tell whether an open file is the one that had this state, whatever its length is by now."""
+    now = open_state(file)
+    return state.device == STREAM or (now.st_dev, now.st_ino) == (state.device, state.inode)
+
+
+def _may_be_same(print_: Fingerprint, now: FileState) -> bool:
+    """Whether an object may hold the same bytes under another tag, as it does if it is uploaded in other parts."""
+    return now.device == REMOTE_DEVICE and bool((now.inode | print_.state.inode) & 1)
+
+
+def _expect(file: BinaryIO, stop: int) -> None:
+    """Have a remote file fetch all that is hashed at once."""
+    expect(file, [(start, min(start + SPAN, stop)) for start in (0, stop - SPAN, *_places(stop))])
+
+
+def _places(stop: int) -> list[int]:
+    return [stop * number // (BETWEEN + 1) for number in range(1, BETWEEN + 1)]
 
 
 def _ends(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
@@ -126,8 +149,7 @@ def _ends(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
 
 def _between(file: BinaryIO, stop: int) -> bytes:
     digest = hashlib.blake2b(digest_size=12)
-    for number in range(1, BETWEEN + 1):
-        start = stop * number // (BETWEEN + 1)
+    for start in _places(stop):
         file.seek(start)
         digest.update(file.read(min(SPAN, stop - start)))
     return digest.digest()

@@ -5,22 +5,26 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
-from rolloupe.formats import Note, by_name, discover, discover_begun, may_begin
+from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, may_begin
 from rolloupe.formats.curve_files import check_named
-from rolloupe.index.execution import SMALL_RUNS, OwnWork, ProcessExecutor, core_count
+from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
+from rolloupe.index.private_index import is_writable, private_index
 from rolloupe.index.run import OpenRun, no_scores
 from rolloupe.index.segments.segment import LAYOUT
 from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.shards import RunShard
 from rolloupe.model import AS_FOUND, Reading, RunInfo, Source
+from rolloupe.storage import address_of, is_remote, place_of
 
 LOOK_S = 3.0
 """The shortest interval at which new runs are searched for."""
@@ -40,11 +44,13 @@ def default_index_dir() -> Path:
 class Library:
     """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
-    `processes` is the number of processes that scan (default: one for each core). `budget_bytes` limits the size of the
+    `processes` is the number of processes that scan (default: one for each core), unless there is another `executor`,
+    which is made once there are runs and closed with the library. `budget_bytes` limits the size of the
     index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds; `own_work` is
     what this process does itself; `scores` lists the files with a person's own scores of a run. Raises
     `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit: with `waits`
-    neither, as long as a run may begin there.
+    neither, as long as a run may begin there. With `only`, opens the run with this id and no other, and raises
+    `NotFound` where others are: curves that the reading names are its own.
     """
 
     def __init__(
@@ -59,22 +65,26 @@ class Library:
         look_s: float | None = None,
         own_work: OwnWork = SMALL_RUNS,
         waits: bool = False,
+        only: str | None = None,
         scores: Callable[[OpenRun], Sequence[Source]] = no_scores,
+        shard: RunShard | None = None,
+        executor: Callable[[], Executor] | None = None,
     ) -> None:
-        self.index_dir = Path(index_dir) if index_dir else default_index_dir()
+        self.index_dir = _on_disk(index_dir) if index_dir else default_index_dir()
         self._paths = [Path(p) for p in paths]
         self._reading = reading
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._discover = discover_begun if waits and any(map(may_begin, self._paths)) else discover
+        find = discover_begun if waits and any(map(may_begin, self._paths)) else discover
+        self._discover = find if only is None else partial(_only, only, find)
         discovery = self._discover(self._paths, reading, look_s)
         check_named(discovery.runs)
         self.notes: list[Note] = discovery.notes
         _make_folder(self.index_dir)
-        self._executor = ProcessExecutor(processes or core_count())
+        self._executor: Executor = executor() if executor else ProcessExecutor(processes or core_count())
         self._own_work = own_work
-        self._scores = scores
+        self._scores, self._shard = scores, shard
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
@@ -87,7 +97,9 @@ class Library:
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
         self._budget.open_folders.add(folder)
-        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed, self._own_work, self._scores)
+        return OpenRun(
+            run_id, info, folder, self._executor, self._budget, self._changed, self._own_work, self._scores, self._shard
+        )
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""
@@ -143,8 +155,7 @@ class Library:
         for run in self.runs:
             if run.id == run_id:
                 return run
-        ids = ", ".join(run.id for run in self.runs[:10]) or "none"
-        raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
+        raise _no_run(run_id, [run.id for run in self.runs])
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Call `callback("run", run)` whenever a run changes, and `callback("runs", None)` whenever one appears.
@@ -202,7 +213,9 @@ class Library:
         digest = [f"tokenizer {decoder.digest}"] if decoder else []
         key = "\n".join([*_place(info), *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
         name = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-        return self.index_dir / f"v{LAYOUT}" / name
+        folder = self.index_dir / f"v{LAYOUT}" / name
+        own = default_index_dir()
+        return folder if is_writable(folder) or self.index_dir == own else private_index(folder, own)
 
     def _changed(self, run: OpenRun) -> None:
         self._tell("run", run)
@@ -212,6 +225,32 @@ class Library:
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback(kind, run)
+
+
+def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:
+    """Find runs, and of several the one with an id. Raises `NotFound` if there are others alone."""
+    discovery = find(*how)
+    ids = ids_of(discovery.runs)
+    runs = [
+        msgspec.structs.replace(info, reading=msgspec.structs.replace(info.reading, metrics_by_name=False))
+        for one, info in zip(ids, discovery.runs, strict=True)
+        if one == run_id
+    ]
+    if discovery.runs and not runs:
+        raise _no_run(run_id, ids)
+    return Discovery(runs, discovery.notes)
+
+
+def _no_run(run_id: str, ids: Sequence[str]) -> NotFound:
+    return NotFound(f"no run {run_id!r} is open; open runs: {', '.join(ids[:10]) or 'none'}")
+
+
+def _on_disk(folder: Path | str) -> Path:
+    if is_remote(place := place_of(folder)):
+        raise UnreadablePath(
+            f"the index cannot lie in a store, as at {address_of(place)}. Next: name a folder with --index-dir"
+        )
+    return Path(folder).absolute()
 
 
 def _make_folder(folder: Path) -> None:

@@ -4,6 +4,9 @@ Each run has one thread, which polls the sources, scans new records (the newest 
 thread changes the catalog.
 """
 
+import contextlib
+import math
+import random
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,21 +28,29 @@ from rolloupe.index.segments.files import discard, is_readable
 from rolloupe.index.segments.kind import Stage
 from rolloupe.index.segments.segment import scan
 from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.shards import OwnParts, RunShard
 from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.sources import Sources, SourceState
 from rolloupe.model import Problem, RunFile, RunInfo, Source
+from rolloupe.storage import trouble_at
 
 POLL_S = 0.25
 """A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
 
 POLL_SHARE = 4
-"""After a poll that takes t, the thread rests for at least this many t: huge directories are polled less often."""
+"""After a poll that takes t, the next waits for at least this many t: huge directories are polled less often."""
 
 RETRY_S = 30.0
 """The time until a part that could not be indexed, as on a full disk, is tried again."""
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
+
+OLD_S = 3600.0
+WATCHED_S = 60.0
+OLD_REST_S = 5.0
+"""A run that was not written to for an hour, nor for a minute since it was opened, is polled this often: a viewer over
+many old runs would otherwise be busy with them alone."""
 
 ENDING_S = 2.0
 """The interval at which a run's own marker of its end is read."""
@@ -77,6 +88,7 @@ class OpenRun:
         on_change: Callable[["OpenRun"], None],
         own_work: OwnWork = SMALL_RUNS,
         scores: Callable[["OpenRun"], Sequence[Source]] = no_scores,
+        shard: RunShard | None = None,
     ) -> None:
         self.id = run_id
         self.info = info
@@ -90,6 +102,9 @@ class OpenRun:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
+        self._stirred = threading.Event()
+        """Ends the rest between two polls."""
+        self._started_s = math.inf
         self._executor = InlineExecutor(own_work.scanned_bytes, executor)
         self._budget = budget
         self._backfills = tuple(
@@ -97,6 +112,7 @@ class OpenRun:
             for stage in get_args(Stage)
         )
         self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
+        self._own = OwnParts(shard, info, self._sources, splittable=self.format.splittable)
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._thread: threading.Thread | None = None
         self._idle = True
@@ -107,8 +123,11 @@ class OpenRun:
         self._mending = threading.Lock()
         self._updated_s = 0.0
         self._looked_s = 0.0
+        self._look_took_s = 0.0
         self._failed_s = 0.0
         self._had_lost = False
+        self._seen_trouble = ""
+        """What an object store does not do at this moment."""
         self.step_states: dict[tuple[str, int], str] = {}
         """The states of unfinished steps by split and step, as the files gave them at the last poll."""
         self.ending = ""
@@ -133,11 +152,11 @@ class OpenRun:
 
     def problems(self) -> list[Problem]:
         """The records that could not be read, and the parts that could not be scanned."""
-        return [*self.failures(texts=True), *self.snapshot().problems]
+        return [*self.failures(texts=True), *self._trouble(), *self.snapshot().problems]
 
     def problem_count(self) -> int:
         """The number of problems, including those that segments count but do not list."""
-        return len(self.failures(texts=True)) + self.snapshot().problem_count
+        return len(self.failures(texts=True)) + len(self._trouble()) + self.snapshot().problem_count
 
     def failures(self, *, texts: bool = False) -> list[Problem]:
         """The parts of files that could not be indexed: answers lack their samples.
@@ -145,6 +164,9 @@ class OpenRun:
         `texts` adds the parts whose texts or derived metrics could not be written: searches are slower without texts.
         """
         return [*self._failures.values(), *(self._backfill_failures() if texts else ())]
+
+    def _trouble(self) -> list[Problem]:
+        return [Problem(source=self.info.name, reason=self._seen_trouble, transient=True)] if self._seen_trouble else []
 
     def _backfill_failures(self) -> list[Problem]:
         return [failure for one in self._backfills for failure in one.failures()]
@@ -166,6 +188,11 @@ class OpenRun:
         return self._sources.rhythm.quiet_s
 
     @property
+    def is_shard(self) -> bool:
+        """True while only a shard of the run is indexed: other shards were not, as far as this process knows."""
+        return self._own.is_shard
+
+    @property
     def has_grown(self) -> bool:
         """True once a source has changed since the run was opened."""
         return self._sources.has_grown
@@ -183,22 +210,25 @@ class OpenRun:
     def start(self, *, follow: bool) -> None:
         """Begin to index; with `follow`, keep following the run."""
         self._follows = follow
+        self._started_s = time.monotonic()
         self._thread = threading.Thread(target=self._loop, name=f"index {self.id}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Ask the work to end soon."""
         self._stop.set()
+        self._stirred.set()
 
     def close(self) -> None:
         """Stop the work, and wait for its end; written files stay."""
-        self._stop.set()
+        self.stop()
         if self._thread is not None:
             self._thread.join(timeout=10)
 
     def rebuild(self) -> None:
-        """Drop the index of this run and build it again, from the next poll on."""
+        """Drop the index of this run and build it again."""
         self._rebuild.set()
+        self._stirred.set()
 
     def heal(self, paths: Iterable[Path]) -> bool:
         """Check segments that a query could not read, and rebuild those that are missing or damaged.
@@ -212,6 +242,7 @@ class OpenRun:
         underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])
         self._lacking += underived
         self._damaged += damaged
+        self._stirred.set()
         if damaged and self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
             with self._mending:  # no thread follows the run, so this one repairs it
                 self._guarded(self._look)
@@ -221,15 +252,15 @@ class OpenRun:
     def lacks_texts(self, path: Path) -> None:
         """Note a segment whose texts cannot be read: if it had some, they are written again."""
         self._lacking.append(path)
+        self._stirred.set()
 
     def _loop(self) -> None:
         self._guarded(lambda: self.catalog.read(self.info.format))
         while not self._stop.is_set():
-            began = time.monotonic()
             self._guarded(self._look)
-            took_s = time.monotonic() - began
             self._guarded(self._index_new)
-            self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
+            if not self._own.is_shard:
+                self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
             self._ready.set()
             if not self._stop.is_set():
                 self._guarded(self._write_packs)
@@ -237,10 +268,14 @@ class OpenRun:
                 self._guarded(self._index_behind)
             if not self._stop.is_set():
                 self._guarded(lambda: self._packs.write_derived(self._goes_on))
+            self._guarded(self._tidy)
+            if self._joins_others():
+                continue
             self._settled.set()
             if not self._follows:
                 break
-            self._stop.wait(max(POLL_S, min(POLL_SHARE * took_s, MAX_REST_S)))
+            self._stirred.wait(self._rest_s(OLD_REST_S if self._is_old() else POLL_S))
+            self._stirred.clear()
         self._ready.set()
         self._settled.set()
 
@@ -251,8 +286,29 @@ class OpenRun:
         except (Exception, SystemExit) as error:
             self._fail(("", 0), f"indexing stopped short: {words_of(error)}")
 
+    def _rest_s(self, least_s: float) -> float:
+        """The time between two polls."""
+        return max(least_s, min(POLL_SHARE * self._look_took_s, MAX_REST_S))
+
+    def _is_old(self) -> bool:
+        """True for a run that nobody seems to write to."""
+        is_watched = time.monotonic() - self._started_s > WATCHED_S
+        return is_watched and (self._sources.changed_s() or 0.0) > OLD_S
+
+    def _is_due(self) -> bool:
+        """True once there may be new samples to look for, while much is being indexed."""
+        return time.monotonic() - self._looked_s > self._rest_s(LOOK_S)
+
     def _look(self) -> None:
         """Poll the sources, and drop segments and tails that no longer match them."""
+        began = time.monotonic()
+        try:
+            self._take_changes()
+        finally:
+            self._looked_s = time.monotonic()
+            self._look_took_s = self._looked_s - began
+
+    def _take_changes(self) -> None:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
@@ -260,10 +316,11 @@ class OpenRun:
                 backfill.forget_all()
             self._packs.forget()
             self._failures.clear()
-        self._looked_s = time.monotonic()
         self._drop_damaged()
         is_first = not self._sources.has_looked
         changed, lost = self._sources.look()
+        if changed or lost:
+            self._own.update()
         retried = self._take_back_failures(changed)
         self._idle = not (changed or lost or retried)
         if changed and not self.format.has_samples:  # no segment will tell
@@ -271,20 +328,26 @@ class OpenRun:
         if changed and self._had_lost:  # sources that were gone for a moment, as on a network folder, are still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
+        self._look_at_trouble()
         self._look_at_states()
         self._look_at_ending()
         self._look_at_times()
         if self._idle and not is_first:
             return
-        orphans, stale = self.catalog.stale(self._sources.all())
-        if orphans:
-            self.catalog.drop(orphans, remove=False)
-        if stale:
-            self.catalog.drop(stale, remove=True)
+        self._drop_stale()
         for key in self.catalog.drop_tails(self._sources.all()):
             self._schedule.scanned(key, 0)
         self._update("scalars")
         self._on_change(self)
+
+    def _drop_stale(self) -> None:
+        """Drop the segments whose source is gone, or no longer has the scanned bytes."""
+        orphans, stale = self.catalog.stale(self._sources.all())
+        if orphans:
+            self.catalog.drop(orphans)
+        while stale:  # an older one may be of the source as it is now
+            self.catalog.set_aside(stale)
+            _, stale = self.catalog.stale(self._sources.all())
 
     def _take_back_failures(self, changed: Collection[str]) -> bool:
         """Forget the failures of parts to try again: their source changed, or enough time has passed."""
@@ -301,6 +364,13 @@ class OpenRun:
         states = self.format.step_states(self.info)
         if states != self.step_states:
             self.step_states = states
+            self.catalog.touch()
+            self._on_change(self)
+
+    def _look_at_trouble(self) -> None:
+        trouble = trouble_at(self.info.root)
+        if trouble != self._seen_trouble:
+            self._seen_trouble = trouble
             self.catalog.touch()
             self._on_change(self)
 
@@ -353,7 +423,7 @@ class OpenRun:
             else:
                 break
             worked = True
-            if time.monotonic() - self._looked_s > LOOK_S:
+            if self._is_due():
                 self._look()
                 if not self._idle:
                     phases = self._phases()
@@ -404,7 +474,7 @@ class OpenRun:
     def _phases(self) -> Iterator[Iterator[tuple[SourceState, int]]]:
         """The parts to scan, phase by phase; each phase lists its parts as they are taken."""
         for phase in (self._schedule.pending, self._schedule.lacking_texts):
-            yield phase(lambda key: key in self._failures or self._is_flying(key))
+            yield phase(lambda key: key in self._failures or self._is_flying(key) or not self._own.has(*key))
 
     def _is_flying(self, key: PartKey) -> bool:
         return any(key == flying for _, flying in self._flying.values())
@@ -442,8 +512,12 @@ class OpenRun:
             self._on_change(self)
 
     def _write_missing(self, backfill: Backfill) -> bool:
+        if not self._knows_enough(backfill.stage):
+            return True
         segments = self.snapshot().segments
-        due = backfill.pending(segments)
+        due = [one for one in backfill.pending(segments) if self._own.has(one.meta.source, one.meta.part)]
+        if self._own.has_joined:
+            random.shuffle(due)  # others write them as well: seldom the same one at the same time
         if due:
             self._update("text")
             self._on_change(self)
@@ -455,9 +529,46 @@ class OpenRun:
             self.catalog.touch()
         return whole
 
+    def _tidy(self) -> None:
+        """Leave the index in order for those who open it next."""
+        with contextlib.suppress(OSError):  # whoever may write does
+            self.catalog.publish()
+            self.catalog.tidy()
+
+    # Shards
+
+    def _knows_enough(self, stage: Stage) -> bool:
+        """Tell whether a shard may write a kind of this pass.
+
+        Tokens depend on all annotations of the run, and features on the size of the whole run.
+        """
+        if not self._own.is_shard or stage == "texts":
+            return True
+        if stage == "features":
+            return False
+        if not any(place.source.annotates for place in self._sources.all().values()):
+            return True
+        self._read_others()
+        return not any(place.source.annotates for place, _ in self._schedule.pending(self._failures.__contains__))
+
+    def _read_others(self) -> None:
+        """Take over what other shards have written since."""
+        self.catalog.read(self.info.format)
+        self._drop_stale()
+
+    def _joins_others(self) -> bool:
+        """Index the whole run once every part of it has its numbers: a shard that is done helps with the rest."""
+        if not self._own.is_shard or self._stop.is_set():
+            return False
+        self._guarded(self._read_others)
+        if next(self._schedule.pending(lambda _: False), None) is not None:
+            return False
+        self._own.join_others()
+        return True
+
     def _goes_on(self) -> bool:
         """True while no new records wait: when following a run, new samples come before old texts."""
-        if self._follows and time.monotonic() - self._looked_s > LOOK_S:
+        if self._follows and self._is_due():
             self._look()
             if not self._idle:
                 return False
@@ -465,5 +576,5 @@ class OpenRun:
 
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()
-        total, done = self._sources.size_bytes(), self.catalog.indexed_bytes()
+        total, done = self._own.size_bytes(), self.catalog.indexed_bytes(self._own.has)
         self._progress = IndexProgress(total if phase != "scalars" else min(done, total), total, phase)

@@ -27,6 +27,8 @@ class Alarm(NamedTuple):
     descending: bool = True
     curves: tuple[CurveName, ...] = ()
     """The curves that show it; none for an alarm about the samples themselves."""
+    discarded: bool = False
+    """True if the samples that show it were discarded."""
 
 
 class Rule(NamedTuple):
@@ -37,4 +39,5 @@ class Rule(NamedTuple):
     words: str
     """When it raises an alarm, in a sentence with its thresholds."""
     look: Callable[[HasCurves], Iterator[Alarm]]
+    """Raises `NotChecked` if the run has too little for it."""
     severity: Severity = "hint"

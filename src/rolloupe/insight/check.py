@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rolloupe.insight import rules
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.too_little import NotChecked, UncheckedRule
 from rolloupe.query import listing_once
 
 RULES: dict[str, Rule] = {
@@ -23,13 +24,39 @@ class Raised(NamedTuple):
     rule: Rule
     alarm: Alarm
 
+    def __repr__(self) -> str:
+        first, last = self.alarm.first_step, self.alarm.last_step
+        steps = f"step {first}" if first == last else f"steps {first} to {last}"
+        return f"<{self.rule.severity} {self.rule.name}, {steps}: {self.alarm.title}; {self.alarm.text}>"
 
-def check(source: HasCurves, without: Collection[str] = ()) -> list[Raised]:
-    """Return the alarms of all rules but some, errors first, then by the step where they begin."""
+
+class CheckedCurves(NamedTuple):
+    """What rules found in the curves of a run."""
+
+    raised: list[Raised]
+    """Errors first, then by the step where they begin."""
+    unchecked: list[UncheckedRule]
+    """The rules that the run has too little for."""
+    checked: list[str]
+    """The others, by name."""
+
+
+def check(source: HasCurves, without: Collection[str] = ()) -> CheckedCurves:
+    """Have all rules but some look at the curves of a run."""
+    found: list[Raised] = []
+    unchecked: dict[str, str] = {}
     looked = [rule for rule in RULES.values() if rule.name not in without]
     with listing_once():  # each curve asks which files hold the trainer's metrics
-        found = [Raised(rule, _sortable(source, alarm)) for rule in looked for alarm in rule.look(source)]
-    return sorted(found, key=lambda one: (one.rule.severity != "error", one.alarm.first_step, one.rule.name))
+        for rule in looked:
+            try:
+                found += [Raised(rule, _sortable(source, alarm)) for alarm in rule.look(source)]
+            except NotChecked as reason:
+                unchecked[rule.name] = str(reason)
+    return CheckedCurves(
+        sorted(found, key=lambda one: (one.rule.severity != "error", one.alarm.first_step, one.rule.name)),
+        [UncheckedRule(rule=name, reason=reason) for name, reason in unchecked.items()],
+        [rule.name for rule in looked if rule.name not in unchecked],
+    )
 
 
 def _sortable(source: HasCurves, alarm: Alarm) -> Alarm:

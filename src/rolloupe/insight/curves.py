@@ -11,7 +11,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight.names import CurveName
-from rolloupe.query import CurveQuery
+from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.tokens import Floats
 
 
@@ -54,11 +54,11 @@ class History(NamedTuple):
 class HasCurves(Protocol):
     """Where rules get curves from."""
 
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "") -> History | None:
+    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
         """Return a curve as `CurveQuery` names it; None where the run lacks it."""
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of the trainer's metrics (`trainer`), or of the evaluations (`eval`)."""
+        """Return the names of metrics (`trainer`), of evaluations (`eval`), or why samples are discarded (`reason`)."""
 
     def wrong(self, split: str) -> str:
         """Return the filter of the wrong answers of a split; of the first one if it is empty."""
@@ -69,14 +69,16 @@ class RunCurves:
 
     def __init__(self, run: OpenRun) -> None:
         self._run = run
-        self._known: dict[tuple[str, str, str, str], History | None] = {}
+        self._known: dict[tuple[str, ...], History | None] = {}
 
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "") -> History | None:
+    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
         """See `HasCurves`."""
-        key = (kind, name, stat, source)
+        key = (kind, name, stat, source, reason)
         if key not in self._known:
             try:
-                found = query.curve(self._run, CurveQuery(kind=kind, name=name, stat=stat, source=source))
+                options = CurveOptions(reason=reason)
+                asked = CurveQuery(kind=kind, name=name, stat=stat, source=source, options=options)
+                found = query.curve(self._run, asked)
                 self._known[key] = History(found.steps, found.values) if len(found.steps) else None
             except (BadQuery, NotFound):
                 self._known[key] = None
@@ -84,7 +86,12 @@ class RunCurves:
 
     def names(self, kind: str) -> list[str]:
         """See `HasCurves`."""
-        return query.metric_names(self._run) if kind == "trainer" else [one.split for one in query.judges(self._run)]
+        if kind == "trainer":
+            return query.metric_names(self._run)
+        if kind == "eval":
+            return [one.split for one in query.judges(self._run)]
+        first = next((one.name for one in query.splits(self._run, quick=True)), "train")
+        return list(dict.fromkeys(one.reason for one in query.discards(self._run, first)))
 
     def wrong(self, split: str) -> str:
         """See `HasCurves`."""

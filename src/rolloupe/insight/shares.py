@@ -8,6 +8,7 @@ import numpy as np
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import enough
 
 LEAST = 10
 """The least number of steps to compare."""
@@ -25,9 +26,7 @@ class RisingRule(NamedTuple):
 
     def look(self, source: HasCurves) -> Iterator[Alarm]:
         """Compare the last fifth of the steps with the first."""
-        curve = source.curve("sample", self.metric, "mean")
-        if curve is None or len(curve := curve.finite()) < LEAST:
-            return
+        curve = enough(source.curve("sample", self.metric, "mean"), LEAST, self.metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = ERRORS * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
         if late > 2 * early and late > early + self.rise + noise:

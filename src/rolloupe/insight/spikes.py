@@ -15,6 +15,7 @@ import numpy as np
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import Candidate, HasCurves, History, all_curves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import NotChecked
 
 WINDOW, LEAST = 50, 10
 """A value is compared with at most so many before it, and with at least so many."""
@@ -108,7 +109,9 @@ class SpikeRule(NamedTuple):
     def look(self, source: HasCurves) -> Iterator[Alarm]:
         """Raise an alarm for each spike; curves that spike together have one."""
         found: list[Alarm] = []
+        most = -1
         for which, curve in all_curves(source, self.candidates, self.pattern):
+            most = max(most, int(np.sum(curve.values > 0)))
             for spike in spikes(curve, self.times, self.deviations, self.record):
                 new = self._alarm(source, which, spike)
                 at = next((at for at, one in enumerate(found) if _is_together(one, new)), None)
@@ -116,6 +119,12 @@ class SpikeRule(NamedTuple):
                     found.append(new)
                 elif which not in found[at].curves:
                     found[at] = found[at]._replace(curves=(*found[at].curves, which))
+        what = self.what.removeprefix("The ")
+        what = what[:1].lower() + what[1:] if what[1:2].islower() else what
+        if most < 0:
+            raise NotChecked(f"the run has no {what}")
+        if most <= LEAST:
+            raise NotChecked(f"{most} step{'' if most == 1 else 's'} with a positive {what}; {LEAST + 1} are needed")
         yield from found
 
     def _alarm(self, source: HasCurves, which: CurveName, spike: Spike) -> Alarm:

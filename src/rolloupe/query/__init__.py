@@ -1,19 +1,20 @@
 """Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
 from rolloupe.formats.reading.files import listing_once
-from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
+from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue, curve_name, named_curve
 from rolloupe.query.curves.curve import check_curve, curve, curves
 from rolloupe.query.curves.decimation import LEAST_POINTS
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
 from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_values
 from rolloupe.query.distribution.over_steps import Distribution, distribution
-from rolloupe.query.engine.database import save_memory
-from rolloupe.query.engine.names import has_column, is_derived, value_of, without_aliases
+from rolloupe.query.engine.database import prepare, save_memory
+from rolloupe.query.engine.names import has_column, is_derived, is_metric, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, judges, wrong_answers
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.filter.completion import Completion, Suggestion, complete
 from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or
+from rolloupe.query.filter.parser import quoted
 from rolloupe.query.records import (
     Discards,
     ExtremeToken,
@@ -86,6 +87,8 @@ from rolloupe.query.run_tokens.worst import WorstToken, WorstTokens, worst_token
 from rolloupe.query.sample.batches import TextedSample, groups_with_texts
 from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
+from rolloupe.query.sample.of_arrays import whole_samples
+from rolloupe.query.sample.policy_version import LAGS, POLICY_VERSIONS, policy
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
 from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.arrays import GROUP, IDENTITY, TEXT, SampleArrays, sample_arrays
@@ -117,7 +120,7 @@ from rolloupe.query.tokens.page import TokenPage, token_page
 from rolloupe.query.tokens.rules import usual_update
 from rolloupe.query.tokens.spans import TokenSpans
 from rolloupe.query.tokens.table import token_table
-from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.query.tokens.token_strings import each_readable, texts_of_response
 from rolloupe.query.tokens.update import (
     GroupedUpdate,
     Push,
@@ -136,9 +139,11 @@ from rolloupe.query.tokens.update import (
 __all__ = [
     "GROUP",
     "IDENTITY",
+    "LAGS",
     "LEAST_POINTS",
     "MAX_READ",
     "MIN_TOKENS",
+    "POLICY_VERSIONS",
     "PROMPT_SORTS",
     "TEXT",
     "Alternative",
@@ -253,6 +258,7 @@ __all__ = [
     "conversations",
     "curve",
     "curve_catalogue",
+    "curve_name",
     "curve_sources",
     "curves",
     "derived_names",
@@ -279,6 +285,7 @@ __all__ = [
     "in_known_series",
     "in_scope",
     "is_derived",
+    "is_metric",
     "judges",
     "known_series",
     "landmarks",
@@ -295,15 +302,19 @@ __all__ = [
     "metric_values",
     "metrics",
     "named",
+    "named_curve",
     "needs_tokens",
     "needs_whole_index",
     "neighbours",
     "newest",
+    "policy",
     "position_curves",
+    "prepare",
     "problem_count",
     "problems",
     "prompt_hash_of",
     "prompt_samples",
+    "quoted",
     "raw",
     "read",
     "recurring",
@@ -327,6 +338,7 @@ __all__ = [
     "step_words",
     "steps",
     "table",
+    "texts_of_response",
     "token_alternatives",
     "token_page",
     "token_series",
@@ -341,6 +353,7 @@ __all__ = [
     "value_names",
     "value_of",
     "whole",
+    "whole_samples",
     "why_few",
     "why_none",
     "with_group_advantages",

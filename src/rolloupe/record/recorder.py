@@ -24,6 +24,7 @@ from rolloupe.record.files.launches import Launch
 from rolloupe.record.guard import guarded
 from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.token_facts import counts_of, lengths_of, uneven
+from rolloupe.record.upload import Upload
 from rolloupe.record.values.alternatives import alternatives
 from rolloupe.record.values.arrays import Array, weight
 from rolloupe.record.values.coerce import (
@@ -65,6 +66,8 @@ class Recorder:
         strict: raise errors instead of warning.
         code: a folder in your code's repository; the run keeps its commit and local changes. None records no code.
         capacity_bytes: how many bytes may wait to be written.
+        upload: an address in an object store (`s3://bucket/runs/first`) or another folder, to which a process of its
+            own sends the run's files behind training (docs/recording.md).
 
     Raises `UnreadablePath` if it cannot record at `path`; later calls raise nothing unless `strict`.
     """
@@ -81,6 +84,7 @@ class Recorder:
         strict: bool = False,
         code: str | os.PathLike[str] | None = ".",
         capacity_bytes: int = CAPACITY_BYTES,
+        upload: str | os.PathLike[str] | None = None,
     ) -> None:
         if on_full not in ("drop", "block"):
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
@@ -103,6 +107,8 @@ class Recorder:
         self._launched: int | None = None
         self._ranks = processes.ranks(producer)
         self._unkept: Callable[[], None] | None = None
+        self._target = None if upload is None else os.fspath(upload)
+        self._upload: Upload | None = None
         self._begin()
         processes.enter(self.path, self._wanted, self)
         self._keep(self._note)
@@ -130,6 +136,8 @@ class Recorder:
                 break
         self._vanished = self._removed = self._acknowledged = 0
         self._began_s = time.monotonic()
+        if self._target is not None:
+            self._upload = Upload(self._folder.path, self._target, self.trouble)
         processes.at_the_end(self.close)
 
     def _note(self) -> None:
@@ -427,6 +435,8 @@ class Recorder:
             self._keep(self._background.close)
             self._keep(self._look_around)
             self._keep(lambda: self._folder.ended(self.producer))
+            if self._upload is not None:
+                self._upload.close()
         except BaseException:  # Ctrl-C, mostly
             self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
@@ -459,6 +469,8 @@ class Recorder:
         self._lock = threading.Lock()
         self.trouble.forked()
         self._background.abandon()
+        if self._upload is not None:
+            self._upload.abandon()
         self._launch.close()
 
     def _index(self, record: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server.context import Context, Gone, Stopping, TooMany
+from rolloupe.server.context import PERSON, Context, Forbidden, Gone, Stopping, TooMany
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
@@ -45,6 +45,7 @@ from rolloupe.server.routes import (
 from rolloupe.server.routes.charts import curve_csv, curves, distributions
 from rolloupe.server.routes.tokens import run_tokens, sample_tokens
 from rolloupe.server.security import guarded
+from rolloupe.server.security.auth import LOGIN
 from rolloupe.server.settings import Settings
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -64,6 +65,9 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
     (f"{RUN}/findings", findings.findings),
+    (f"{RUN}/gradient", findings.gradient),
+    (f"{RUN}/parts", findings.parts),
+    (f"{RUN}/lint", findings.lint),
     (f"{RUN}/landmarks", curves.landmarks),
     (f"{RUN}/distribution", distributions.distribution),
     (f"{RUN}/step-values", distributions.step_values),
@@ -107,15 +111,15 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/state", state.state),
     ("/api/events", events.events),
 )
-POST: tuple[tuple[str, Endpoint], ...] = (
-    ("/api/curves", curves.curves),
-    ("/api/run-metrics", compare.run_metrics),
-    ("/api/search", search.search),
-    (f"{RUN}/sample/spans", search.spans),
-    ("/api/cache/clear", cache.clear),
-    ("/api/state", state.change),
-    ("/api/login", login.login),
+POST: tuple[tuple[str, Endpoint, str], ...] = (
+    ("/api/curves", curves.curves, "reader"),
+    ("/api/run-metrics", compare.run_metrics, "reader"),
+    ("/api/search", search.search, "reader"),
+    (f"{RUN}/sample/spans", search.spans, "reader"),
+    ("/api/cache/clear", cache.clear, "admin"),
+    ("/api/state", state.change, "writer"),
 )
+"""Each with the role that a team's server requires; GET, which changes nothing, requires `reader`."""
 
 ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     NotFound: (404, "Go back to the list: it may have changed since."),
@@ -127,6 +131,7 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     Stopping: (503, "Start it again."),
     Gone: (503, "Ask again."),
     TooMany: (503, "Wait until one of them ends."),
+    Forbidden: (403, "Ask an administrator of this server."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }
 
@@ -140,10 +145,12 @@ class App:
         self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
     ) -> None:
         self.context = Context(library, settings)
+        login_routes = [] if settings.team else [Route(LOGIN, caught(login.login), methods=["POST"])]
         inner = Starlette(
             routes=[
                 *(Route(path, caught(endpoint), methods=["GET"]) for path, endpoint in GET),
-                *(Route(path, caught(endpoint), methods=["POST"]) for path, endpoint in POST),
+                *(Route(path, caught(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
+                *login_routes,
                 Route("/{path:path}", caught(static_app.shell), methods=["GET"]),
             ],
             exception_handlers={HTTPException: http_error},
@@ -151,7 +158,7 @@ class App:
         inner.state.context = self.context
         inner.state.shell = files or static_app.Shell(settings.base_path)
         self.routes = [route for route in inner.routes if isinstance(route, Route)]
-        self._app: ASGIApp = guarded(inner, settings)
+        self._app: ASGIApp = guarded(inner, settings, self.context)
         self._base_path = settings.base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,11 +174,17 @@ def create_app(library: "Library | Future[Library]", settings: Settings, files: 
     return App(library, settings, files)
 
 
-def caught(endpoint: Endpoint) -> Endpoint:
-    """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details."""
+def caught(endpoint: Endpoint, role: str = "reader") -> Endpoint:
+    """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details.
+
+    With a team, only those come in who have the role.
+    """
 
     async def answer(request: Request) -> Response:
         try:
+            person = request.scope.get(PERSON)
+            if person is not None:
+                person.require(role)
             return await endpoint(request)
         except HTTPException:
             raise

@@ -15,10 +15,11 @@ from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server.hub import Hub
+from rolloupe.server.hub import MAX_CLIENTS, Hub
 from rolloupe.server.replies import Replies, ReplyCache
 from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
+from rolloupe.server.visible_runs import Runs, VisibleRuns
 from rolloupe.state import State
 
 QUERY_THREADS = 4
@@ -44,6 +45,9 @@ reading."""
 
 PIECE_BYTES = 64 * 1024
 
+PERSON = "rolloupe.person"
+"""Key in the scope of a request, for who of a team sends it."""
+
 IS_FILE = "is_file"
 """Key in the state of a request whose answer is a file."""
 
@@ -62,6 +66,10 @@ class Gone(RolloupeError):
 
     def __init__(self) -> None:
         super().__init__("nobody waits for the answer")
+
+
+class Forbidden(RolloupeError):
+    """Raised for what the role of whoever asks does not allow."""
 
 
 class StepInputs(NamedTuple):
@@ -89,7 +97,7 @@ class Context:
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
         self.updates: Lru[tuple[str, ...], StepInputs] = Lru(1, STEP_BYTES)
-        self.hub = Hub(self.library, self.state, self.in_thread)
+        self.hub = Hub(self.library, self.whole_state, self.in_thread, MAX_CLIENTS * 10 if settings.team else None)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
@@ -106,22 +114,54 @@ class Context:
         self._state: State | None = None
         self._opening_state = threading.Lock()
 
+    async def runs(self, request: Request) -> Runs:
+        """Return the runs that whoever sends the request may see, once they are open: the server listens before."""
+        library, person = await self.library(), request.scope.get(PERSON)
+        return library if person is None else VisibleRuns(library, person)
+
     async def library(self) -> Library:
-        """Return the library once it is open: the server listens before that."""
+        """Return the library once it is open, with all runs: for the server itself, not for answers."""
         return await self._wait(self._library) if isinstance(self._library, Future) else self._library
 
     async def run(self, request: Request) -> OpenRun:
         """Return the run that the address names. Raises `NotFound`."""
-        return (await self.library()).run(request.path_params["run"])
+        return (await self.runs(request)).run(request.path_params["run"])
 
-    async def state(self) -> State:
-        """Return the person's own data; opened on first access."""
+    async def state(self, request: Request) -> State:
+        """Return what the person who sends the request keeps and may see."""
+        state, person = await self.whole_state(), request.scope.get(PERSON)
+        return state if person is None else state.seen_by(person.name)
+
+    async def whole_state(self) -> State:
+        """Return the state, opened on first access: for the server itself, not for answers."""
         return await self.in_thread(self._opened_state) if self._state is None else self._state
+
+    def gauges(self) -> dict[str, float]:
+        """Return how full the server is, by the names of figures."""
+        library = self._library
+        if isinstance(library, Future):
+            runs = len(library.result().runs) if library.done() and library.exception() is None else 0
+        else:
+            runs = len(library.runs)
+        cached = self.cache.figures()
+        return {
+            "open_streams": self.hub.clients,
+            "runs": runs,
+            "queries_under_way": len(self._running),
+            "cached_answers": cached.entries,
+            "cached_bytes": cached.memory_bytes,
+        }
+
+    @property
+    def is_ready(self) -> bool:
+        """True once the runs are open, until the server stops."""
+        is_open = not isinstance(self._library, Future) or (self._library.done() and self._library.exception() is None)
+        return is_open and not self._is_closed
 
     def _opened_state(self) -> State:
         with self._opening_state:
             if self._state is None:
-                self._state = State(self.settings.state_dir)
+                self._state = State.at(self.settings.state_url or self.settings.state_dir)
             return self._state
 
     async def in_thread(self, work: Callable[[], T]) -> T:
@@ -233,6 +273,12 @@ async def watched(request: Request) -> AsyncIterator[threading.Event]:
         stop.set()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+def name_of(request: Request) -> str:
+    """Return the name of who of a team sends a request; empty without a team."""
+    person = request.scope.get(PERSON)
+    return "" if person is None else str(person.name)
 
 
 def context_of(request: Request) -> Context:

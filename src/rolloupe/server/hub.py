@@ -9,14 +9,19 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from rolloupe import wire
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server.replies import InThread
+from rolloupe.server.visible_runs import may_see
 from rolloupe.state import State
 from rolloupe.wire import encoding
 from rolloupe.wire.views import items
+
+if TYPE_CHECKING:
+    from rolloupe.server.team.people import Person
 
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
@@ -36,11 +41,17 @@ RUNS, STATE = "", "\0"
 
 
 class Client:
-    """An open stream, and its pending changes."""
+    """An open stream, and its pending changes. `person` is who of a team reads it, if there is a team."""
 
-    def __init__(self) -> None:
+    def __init__(self, person: "Person | None" = None) -> None:
+        self.person = person
         self.changed: dict[str, OpenRun | None] = {}
         self.woken = asyncio.Event()
+
+    @property
+    def is_admitted(self) -> bool:
+        """True while whoever reads the stream may read anything."""
+        return self.person is None or bool(self.person.role)
 
     def tell(self, run: OpenRun | None, what: str = RUNS) -> None:
         """Add a change of a run, or of `what`."""
@@ -63,8 +74,13 @@ class Hub:
     """The open streams of a server. Listens to the library while it has clients."""
 
     def __init__(
-        self, library: Callable[[], Awaitable[Library]], state: Callable[[], Awaitable[State]], in_thread: "InThread"
+        self,
+        library: Callable[[], Awaitable[Library]],
+        state: Callable[[], Awaitable[State]],
+        in_thread: "InThread",
+        most: int | None = None,
     ) -> None:
+        self._most = most
         self._library = library
         self._state = state
         self._in_thread = in_thread
@@ -78,15 +94,20 @@ class Hub:
         return self._closing.is_set()
 
     @property
+    def clients(self) -> int:
+        """Return the number of open streams."""
+        return len(self._clients)
+
+    @property
     def is_full(self) -> bool:
         """True if the hub accepts no further stream."""
-        return self._closed or len(self._clients) >= MAX_CLIENTS
+        return self._closed or len(self._clients) >= (MAX_CLIENTS if self._most is None else self._most)
 
-    async def messages(self) -> AsyncIterator[bytes]:
-        """Yield the messages of one client."""
+    async def messages(self, person: "Person | None" = None) -> AsyncIterator[bytes]:
+        """Yield the messages of one client: of a person, about the runs that it may see, while it has a role."""
         if self.is_full:  # other clients may have connected since the check
             return
-        client = Client()
+        client = Client(person)
         self._clients.add(client)
         try:
             yield RETRY + message(wire.Event(kind="hello"))
@@ -94,11 +115,15 @@ class Hub:
                 await self._listen(client)
             while not self._closed:
                 changed = await client.take(KEEP_ALIVE_S)
+                if not client.is_admitted:
+                    return
                 if not changed:
                     yield b": still here\n\n"
                     continue
                 began = time.monotonic()
                 for what, run in changed:
+                    if run is not None and person is not None and not may_see(person, run):
+                        continue
                     if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
                         with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
                             yield await self._described(what, run)

@@ -37,8 +37,17 @@ QUIET_S = 0.15
 class Running:
     """A search of several runs, one after another."""
 
-    def __init__(self, searches: Sequence[tuple[OpenRun, Search]], notes: Sequence[str], stop: threading.Event) -> None:
+    def __init__(
+        self,
+        searches: Sequence[tuple[OpenRun, Search]],
+        notes: Sequence[str],
+        stop: threading.Event,
+        person: str = "",
+    ) -> None:
         self.id = secrets.token_hex(8)
+        self.person = person
+        """Who of a team searches; others cannot read the hits or end the search."""
+        self.runs = [run.id for run, _ in searches]
         self.stop = stop
         self._searches = searches
         self._notes = list(notes)
@@ -145,7 +154,7 @@ class Searches:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
-        self._tabs: dict[str, Running] = {}
+        self._tabs: dict[tuple[str, str], Running] = {}
         self._by_id: Lru[str, Running] = Lru(KEPT)
         self._is_closed = False
 
@@ -154,19 +163,20 @@ class Searches:
         """True if no further search is accepted."""
         return self._is_closed or len(self._tabs) >= WAITING
 
-    def get(self, search_id: str) -> Running:
-        """Return a search that keeps its hits. Raises `NotFound`."""
+    def get(self, search_id: str, person: str = "") -> Running:
+        """Return a person's search that keeps its hits. Raises `NotFound`."""
         running = self._by_id.get(search_id)
-        if running is None:
+        if running is None or running.person != person:
             raise NotFound("the results of this search have expired: search again")
         return running
 
     async def stream(self, tab: str, running: Running) -> AsyncIterator[bytes]:
         """Run a search for a tab, ending the tab's previous one; yields each message as a line of JSON."""
-        before = self._tabs.pop(tab, None)
+        place = running.person, tab
+        before = self._tabs.pop(place, None)
         if before is not None:
             before.stop.set()
-        self._tabs[tab] = running
+        self._tabs[place] = running
         for expired in self._by_id.put(running.id, running):
             expired.stop.set()
         over = asyncio.Event()
@@ -182,8 +192,8 @@ class Searches:
         finally:
             running.stop.set()
             work.cancel()
-            if self._tabs.get(tab) is running:
-                del self._tabs[tab]
+            if self._tabs.get(place) is running:
+                del self._tabs[place]
 
     def close(self) -> None:
         """End all searches, and start no more."""

@@ -3,10 +3,14 @@
 import re
 import secrets
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from rolloupe.errors import BadQuery
+
+if TYPE_CHECKING:
+    from rolloupe.server.team.people import Team
 
 BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 """No segment may begin with a dot, so none is `..`, and no character has a meaning in HTML or in a header."""
@@ -33,6 +37,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     cors: tuple[str, ...] = ()
     state_dir: str | None = None
     """The folder for a person's own data, instead of the user's data directory."""
+    state_url: str = ""
+    """The database of PostgreSQL that holds a team's state instead."""
+    team: "Team | None" = None
+    """How a team's server knows its people; it has no token."""
     cache_memory_mb: int = 64
     cache_entries: int = 1000
 

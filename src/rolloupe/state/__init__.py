@@ -4,6 +4,7 @@ Owns one small SQLite database in the user's data directory. The index, which ma
 separate, and looking at a run never needs the state. A change that cannot be stored is refused and may be tried again.
 """
 
+from rolloupe.state.findings_aside import FindingAside, findings_aside, set_finding_aside
 from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
 from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
 from rolloupe.state.rule_switches import rules_off, switch_rule
@@ -14,6 +15,7 @@ from rolloupe.state.store import NAME, State, default_folder
 __all__ = [
     "NAME",
     "Change",
+    "FindingAside",
     "Identity",
     "LocatedMark",
     "Mark",
@@ -25,11 +27,13 @@ __all__ = [
     "Written",
     "default_folder",
     "encoded",
+    "findings_aside",
     "forget_scores",
     "found",
     "identity_of",
     "marks_of",
     "rules_off",
     "score_file",
+    "set_finding_aside",
     "switch_rule",
 ]

@@ -30,12 +30,22 @@ SCHEMAS = (
         changed_s REAL NOT NULL, PRIMARY KEY (kind, owner, name)
     );
     """,
+    """
+    CREATE TABLE team_items (
+        kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT, version INTEGER NOT NULL UNIQUE,
+        changed_s REAL NOT NULL, person TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (kind, owner, name, person, shared)
+    );
+    INSERT INTO team_items SELECT kind, owner, name, value, version, changed_s, '', 0 FROM items;
+    DROP TABLE items;
+    ALTER TABLE team_items RENAME TO items;
+    """,
 )
 """Statements that make each version of the schema from the one before; the first starts from an empty file."""
 
 TABLES = {
     "owners": "key, format, name, path", "places": "format, path, key", "prints": "print, key",
-    "items": "kind, owner, name, value, version, changed_s",
+    "items": "kind, owner, name, value, version, changed_s, person, shared",
 }  # fmt: skip
 """The columns of each table, in this version."""
 
@@ -133,7 +143,9 @@ def _add(former: sqlite3.Connection, into: sqlite3.Connection) -> None:
         _put(into, "places", [(*place, same.get(key, key)) for key, *place in places])
         prints = former.execute("SELECT print, key FROM prints")
         _put(into, "prints", [(one, same.get(key, key)) for one, key in prints])
-        items = former.execute("SELECT kind, owner, name, value, version + ?, changed_s FROM items", (newest,))
+        items = former.execute(
+            "SELECT kind, owner, name, value, version + ?, changed_s, person, shared FROM items", (newest,)
+        )
         _put(into, "items", [(kind, same.get(key, key), *rest) for kind, key, *rest in items])
 
 

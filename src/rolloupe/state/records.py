@@ -52,6 +52,10 @@ class Mark(Struct, frozen=True, kw_only=True, gc=False):
     version: int
     changed_s: float
     """Seconds since the epoch."""
+    person: str = ""
+    """Who of a team added it; empty for the owner of the file."""
+    shared: bool = False
+    """True if the team may see it."""
 
 
 class Owner(NamedTuple):
@@ -70,6 +74,10 @@ class Change(Struct, frozen=True, kw_only=True):
     name: str
     value: Value | None
     seen: int
+    shared: bool = False
+    """Changes what the team sees. A shared item is separate from the person's private one of the same name."""
+    by: str = ""
+    """Whose shared item to remove, if it is another person's; whoever calls checks that this is allowed."""
 
 
 class Written(NamedTuple):
@@ -79,12 +87,16 @@ class Written(NamedTuple):
     is_conflict: bool
 
 
-def check(change: Change) -> None:
-    """Raise `BadQuery` for a change that cannot be stored: of an unknown kind, too long, or out of range."""
+def check(change: Change, person: str = "") -> None:
+    """Raise `BadQuery` for a change that this person cannot store: of an unknown kind, too long, or out of range."""
+    if change.shared and (not person or change.kind == "setting"):
+        raise BadQuery("a team's server alone shares marks and layouts; settings are never shared")
+    if change.by not in ("", person) and not (change.shared and change.value is None):
+        raise BadQuery("another person's shared items can only be removed")
     kind = KINDS.get(change.kind)
     if kind is None or not (change.value is None or isinstance(change.value, kind)):
         raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")
-    if len(change.name) > MAX_ID_CHARS or (change.kind == "run") != (change.name == ""):
+    if len(change.name) > MAX_ID_CHARS or "\0" in change.name or (change.kind == "run") != (change.name == ""):
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     value = change.value
     if isinstance(value, RunMark):

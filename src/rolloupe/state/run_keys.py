@@ -5,17 +5,34 @@ Callers hold the database exclusively.
 
 import os
 import secrets
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from rolloupe.state.records import Owner
 from rolloupe.state.run_identity import Identity
+from rolloupe.storage import is_remote
 
 MAX_PRINTS = 64
 """How many fingerprints a run keeps."""
 
+PUT_OWNER = """
+    INSERT INTO owners (key, format, name, path) VALUES (?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET format = excluded.format, name = excluded.name, path = excluded.path
+"""
+PUT_PLACE = """
+    INSERT INTO places (format, path, key) VALUES (?, ?, ?)
+    ON CONFLICT (format, path) DO UPDATE SET key = excluded.key
+"""
+
 Place = tuple[str, str]
 """A format, and the path of a run in it."""
+
+
+class Database(Protocol):
+    """What runs statements: SQLite, or PostgreSQL behind the same signs."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Any:
+        """Run a statement, with a value for each `?`, and return its rows."""
 
 
 class Owners:
@@ -27,15 +44,15 @@ class Owners:
         self._unknown: dict[Place, int] = {}
         """Places of runs without marks, valid for that number of owners."""
 
-    def all(self, db: sqlite3.Connection) -> list[Owner]:
+    def all(self, db: Database) -> list[Owner]:
         """Every run, as it was last seen."""
         return [Owner(*row) for row in db.execute("SELECT key, format, name, path FROM owners")]
 
-    def has(self, db: sqlite3.Connection, key: str) -> bool:
+    def has(self, db: Database, key: str) -> bool:
         """True for a key of a run."""
         return db.execute("SELECT 1 FROM owners WHERE key = ?", (key,)).fetchone() is not None
 
-    def find(self, db: sqlite3.Connection, identity: Identity, look: Callable[[], Identity]) -> str | None:
+    def find(self, db: Database, identity: Identity, look: Callable[[], Identity]) -> str | None:
         """The key of a run, None if it has no marks. `look` reads its files, at most once if that is enough."""
         key = self._at_place(db, identity, look)
         if key is not None:
@@ -50,13 +67,13 @@ class Owners:
             self._unknown[place] = count
         return key
 
-    def find_or_make(self, db: sqlite3.Connection, identity: Identity) -> str:
+    def find_or_make(self, db: Database, identity: Identity) -> str:
         """The key of a run, created if necessary; notes its place and its beginnings."""
         key = self._at_place(db, identity, lambda: identity) or self._moved(db, identity) or secrets.token_hex(8)
         self._remember(db, key, identity)
         return key
 
-    def _at_place(self, db: sqlite3.Connection, identity: Identity, look: Callable[[], Identity]) -> str | None:
+    def _at_place(self, db: Database, identity: Identity, look: Callable[[], Identity]) -> str | None:
         """The run last seen at this place, unless all its files begin differently now."""
         place = identity[0], identity[2]
         row = db.execute("SELECT key FROM places WHERE format = ? AND path = ?", place).fetchone()
@@ -73,8 +90,10 @@ class Owners:
             self._checked.add((place, key))
         return key
 
-    def _moved(self, db: sqlite3.Connection, identity: Identity) -> str | None:
+    def _moved(self, db: Database, identity: Identity) -> str | None:
         """The run whose files begin like these, if it is gone from every place where it was seen."""
+        if not identity.known_as:
+            return None
         marks = ", ".join("?" * len(identity.known_as))
         rows = db.execute(f"SELECT DISTINCT key FROM prints WHERE print IN ({marks})", sorted(identity.known_as))
         for (key,) in rows.fetchall():
@@ -83,17 +102,20 @@ class Owners:
                 return str(key)
         return None
 
-    def _remember(self, db: sqlite3.Connection, key: str, identity: Identity) -> None:
-        db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", (key, *identity[:3]))
-        db.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", (identity.format, identity.path, key))
+    def _remember(self, db: Database, key: str, identity: Identity) -> None:
+        db.execute(PUT_OWNER, (key, *identity[:3]))
+        db.execute(PUT_PLACE, (identity.format, identity.path, key))
         stored_prints = _prints(db, key)
         for one in sorted(identity.prints - stored_prints)[: max(0, MAX_PRINTS - len(stored_prints))]:
-            db.execute("INSERT OR IGNORE INTO prints VALUES (?, ?)", (one, key))
+            db.execute("INSERT INTO prints VALUES (?, ?) ON CONFLICT DO NOTHING", (one, key))
 
 
-def _prints(db: sqlite3.Connection, key: str) -> set[str]:
+def _prints(db: Database, key: str) -> set[str]:
     return {str(one) for (one,) in db.execute("SELECT print FROM prints WHERE key = ?", (key,))}
 
 
-def _is_somewhere(db: sqlite3.Connection, key: str) -> bool:
-    return any(os.path.exists(path) for (path,) in db.execute("SELECT path FROM places WHERE key = ?", (key,)))
+def _is_somewhere(db: Database, key: str) -> bool:
+    return any(
+        is_remote(path) or os.path.exists(path)
+        for (path,) in db.execute("SELECT path FROM places WHERE key = ?", (key,))
+    )

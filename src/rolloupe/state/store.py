@@ -6,38 +6,43 @@ whatever is returned is stored.
 """
 
 import contextlib
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 import platformdirs
 
 from rolloupe import text
-from rolloupe.errors import BadQuery, NotWritable
+from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
-from rolloupe.state import database
+from rolloupe.state.file import StateFile
 from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Mark, Owner, Value, Written, check
 from rolloupe.state.run_identity import Identity, identity_of
-from rolloupe.state.run_keys import Owners
+
+if TYPE_CHECKING:
+    from rolloupe.state.postgres import PostgresState
 
 NAME = "state.sqlite"
 MAX_ITEMS = 100_000
+"""For each person."""
 
 ROW_CHARS = 200
 """Approximate size of an item besides its value."""
 
-ITEM = "kind, owner, name, value, version, changed_s"
+ITEM = "kind, owner, name, value, version, changed_s, person, shared"
 
-FAILURES = (OSError, sqlite3.Error, database.TooNew)
-"""Errors of a file that cannot be used."""
+PUT_ITEM = f"""
+    INSERT INTO items ({ITEM}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (kind, owner, name, person, shared)
+    DO UPDATE SET value = excluded.value, version = excluded.version, changed_s = excluded.changed_s
+"""
+
+VISIBLE = "(person = ? OR (shared = 1 AND ? <> ''))"
+"""What a person of a team may see; a person with a file of their own has no name, and sees no team's."""
 
 DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
-
-T = TypeVar("T")
 
 
 def default_folder() -> Path:
@@ -54,38 +59,49 @@ class ItemPage(NamedTuple):
 
 
 class State:
-    """The state in a folder, by default the user's data directory. Safe to use from several threads.
+    """The state in a folder, by default the user's data directory, as one person sees it. Safe to use from threads.
 
-    `trouble` says why the file cannot be used, and is otherwise empty. Readable contents are still served, if necessary
-    from a copy in memory, which never changes; each change tries the file again.
+    `person` is the name of one of a team, whose members see their own items and those that others share. Without a name
+    it is the owner of the file.
     """
 
-    def __init__(self, folder: Path | str | None = None) -> None:
-        self.path = (Path(folder).expanduser() if folder else default_folder()) / NAME
-        self.trouble = ""
-        self._lock = threading.Lock()
-        self._owners = Owners()
-        self._is_copy = False
-        try:
-            self._connection = database.open_file(self.path)
-        except FAILURES as error:
-            self._connection = self._copied(error)
-        self._seen = self._read(self._data_version)
-        self._places = database.places_of(self.path)
+    def __init__(
+        self, folder: Path | str | None = None, *, person: str = "", file: "StateFile | PostgresState | None" = None
+    ) -> None:
+        self.person = person
+        self.file = file or StateFile((Path(folder).expanduser() if folder else default_folder()) / NAME)
 
     @classmethod
     def is_there(cls, folder: Path | str | None = None) -> bool:
         """True if the folder has ever stored anything."""
         return ((Path(folder).expanduser() if folder else default_folder()) / NAME).is_file()
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
+    def seen_by(self, person: str) -> Self:
+        """Return the same state as another person sees it."""
+        return type(self)(person=person, file=self.file)
 
-    def __del__(self) -> None:
-        if hasattr(self, "_connection"):
-            self._connection.close()
+    @classmethod
+    def at(cls, place: str | None) -> Self:
+        """Return the state in a folder, or in the database of PostgreSQL at an address."""
+        if place is None or not place.startswith(("postgresql:", "postgres:")):
+            return cls(place)
+        from rolloupe.state.postgres import PostgresState
+
+        return cls(file=PostgresState(place))
+
+    @property
+    def path(self) -> Path:
+        """The file; of a database, no path."""
+        return self.file.path
+
+    @property
+    def trouble(self) -> str:
+        """Why the file cannot be used; empty if it can."""
+        return self.file.trouble
+
+    def close(self) -> None:
+        """Close the file, for everybody."""
+        self.file.close()
 
     # Reading
 
@@ -95,30 +111,34 @@ class State:
         A limit bounds the characters, but at least one item comes; the rest follows the returned version.
         """
         removed = "" if since else "AND value IS NOT NULL"
-        sql = f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version"
+        sql = f"SELECT {ITEM} FROM items WHERE version > ? AND {VISIBLE} {removed} ORDER BY version"
 
         def read() -> ItemPage:
             rows, room = [], limit_chars
-            with contextlib.closing(self._connection.execute(sql, (since,))) as found:
+            with contextlib.closing(self.file.connection.execute(sql, (since, self.person, self.person))) as found:
                 for row in found:
                     rows.append(row)
                     room = None if room is None else room - ROW_CHARS - len(row[3] or "")
                     if room is not None and room < 0:
                         return ItemPage(row[4], _items(rows), more=True)
-            (newest,) = self._all("SELECT coalesce(max(version), 0) FROM items")
+            (newest,) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
             return ItemPage(newest[0], _items(rows))
 
-        return self._read(read)
+        return self.file.read(read)
 
     def of(self, owner: str, kind: str = "sample") -> list[Mark]:
         """The marks on a run's samples, the newest last."""
-        sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
+        sql = f"""
+            SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL AND {VISIBLE} ORDER BY version
+        """
 
         def read() -> list[Mark]:
-            with contextlib.closing(self._connection.execute(sql, (owner, kind))) as found:
+            with contextlib.closing(
+                self.file.connection.execute(sql, (owner, kind, self.person, self.person))
+            ) as found:
                 return _items(found)  # row by row: no list of all rows beside the list of items
 
-        return self._read(read)
+        return self.file.read(read)
 
     def before(self, owner: str, version: int, limit: int) -> ItemPage:
         """Some marks on a run's samples that are older than a version, the newest first.
@@ -126,29 +146,26 @@ class State:
         If there may be more, they are older than the returned version.
         """
         # `+` makes SQLite use the index of versions: the one of owners would sort all of them for each part
+        plus = self.file.unindexed
         sql = f"""
-            SELECT {ITEM} FROM items WHERE +owner = ? AND +kind = 'sample' AND value IS NOT NULL AND version < ?
-            ORDER BY version DESC LIMIT ?
+            SELECT {ITEM} FROM items WHERE {plus}owner = ? AND {plus}kind = 'sample' AND value IS NOT NULL
+            AND version < ? AND {VISIBLE} ORDER BY version DESC LIMIT ?
         """
-        rows = self._read(lambda: self._all(sql, owner, version, limit))
+        rows = self.file.read(lambda: self.file.all(sql, owner, version, self.person, self.person, limit))
         return ItemPage(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
 
     def owners(self) -> list[Owner]:
         """Every run that has marks."""
-        return self._read(lambda: self._owners.all(self._connection))
+        return self.file.read(lambda: self.file.owners.all(self.file.connection))
 
     def changed_elsewhere(self) -> bool:
         """True if another process changed the file since the last call, or since it was opened."""
-        former, self._seen = self._seen, self._read(self._data_version)
-        return former != self._seen
-
-    def _data_version(self) -> int:
-        return int(self._all("PRAGMA data_version")[0][0])
+        return self.file.changed_elsewhere()
 
     def owner(self, run: OpenRun) -> str | None:
         """The key of a run, None if it has no marks."""
-        identity = identity_of(run, look=False)
-        return self._read(lambda: self._owners.find(self._connection, identity, lambda: identity_of(run)))
+        identity, file = identity_of(run, look=False), self.file
+        return file.read(lambda: file.owners.find(file.connection, identity, lambda: identity_of(run)))
 
     # Writing
 
@@ -158,92 +175,50 @@ class State:
         Raises `BadQuery` for an invalid change, and `NotWritable` if the file cannot be written or another process
         holds it for long. Nothing changes then, and the caller may try again.
         """
-        check(change)
+        check(change, self.person)
         value = None if change.value is None else _encoded(change.value)
         if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
             raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
-
-        with self._lock:
-            try:
-                self._return()
-                with database.transaction(self._connection):
-                    return self._put(change, self._key(change, identity, owner), value)
-            except FAILURES as error:
-                self._check_busy(error)
-                self.trouble = f"{self.path}: {error}"
-                raise NotWritable(f"this is not kept, for the file cannot be written: {self.trouble}") from None
+        return self.file.change(lambda: self._put(change, self._key(change, identity, owner), value))
 
     def _put(self, change: Change, key: str, value: str | None) -> Written:
-        place = (change.kind, key, change.name)
-        rows = self._all(f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ?", *place)
+        person = change.by or self.person
+        place = (change.kind, key, change.name, person, int(change.shared))
+        rows = self.file.all(
+            f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ? AND person = ? AND shared = ?", *place
+        )
         current = _item(rows[0]) if rows else None
         if current is not None and rows[0][3] == value:
             return Written(current, is_conflict=False)
         version = 0 if current is None or (current.value is None and not change.seen) else current.version
         if current is not None and version != change.seen:
             return Written(current, is_conflict=True)
-        ((count, newest),) = self._all("SELECT count(*), coalesce(max(version), 0) FROM items")
-        if count >= MAX_ITEMS and not rows:
-            raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
-        row = (*place, value, newest + 1, time.time())
-        self._all(f"INSERT OR REPLACE INTO items ({ITEM}) VALUES (?, ?, ?, ?, ?, ?)", *row)
+        if not rows and person != self.person:
+            raise BadQuery(f"{person} shares nothing of that name")
+        ((newest,),) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
+        if not rows:
+            self._check_room(person)
+        row = (change.kind, key, change.name, value, newest + 1, time.time(), person, int(change.shared))
+        self.file.all(PUT_ITEM, *row)
         item = _item(row)
         assert item is not None
         return Written(item, is_conflict=False)
+
+    def _check_room(self, person: str) -> None:
+        ((count,),) = self.file.all("SELECT count(*) FROM items WHERE person = ?", person)
+        if count >= MAX_ITEMS:
+            raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
 
     def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
         """The key of the run to change, created for the first mark."""
         if change.kind == "setting":
             return ""
         if identity is not None:
-            return self._owners.find_or_make(self._connection, identity)
-        if not self._owners.has(self._connection, owner):
+            return self.file.owners.find_or_make(self.file.connection, identity)
+        if not self.file.owners.has(self.file.connection, owner):
             raise BadQuery(f"nothing is kept of a run {owner[:40]!r}")
         return owner
-
-    # The file
-
-    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
-
-    def _read(self, work: Callable[[], T]) -> T:
-        """Read, one thread at a time; if the file fails, read from a copy in memory."""
-        with self._lock:
-            try:
-                return work()
-            except (sqlite3.DatabaseError, OSError) as error:
-                self._check_busy(error)
-                if self._is_copy:
-                    raise
-                broken, self._connection = self._connection, self._copied(error)
-                broken.close()
-                return work()
-
-    def _check_busy(self, error: Exception) -> None:
-        if database.is_busy(error):
-            raise NotWritable(f"{self.path} is held by another process: try again in a moment") from None
-
-    def _return(self) -> None:
-        """Open the file again after trouble; a new file there gets the held items.
-
-        Raises the errors of `database.open_file`; held items stay then.
-        """
-        is_same = database.places_of(self.path)[0] == self._places[0]
-        if is_same and not self.trouble:
-            return
-        former = self._connection
-        self._connection = (
-            database.open_file(self.path, check=True) if is_same else database.reopened(self.path, former, self._places)
-        )
-        former.close()
-        self.trouble, self._is_copy = "", False
-        self._places, self._owners, self._seen = database.places_of(self.path), Owners(), -1
-
-    def _copied(self, error: Exception) -> sqlite3.Connection:
-        """The readable contents of the file, in memory."""
-        self.trouble, self._is_copy = f"{self.path}: {error}", True
-        return database.in_memory(self.path)
 
 
 def _encoded(value: Value) -> str:
@@ -268,11 +243,18 @@ def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:
 
 def _item(row: Sequence[Any]) -> Mark | None:
     """A row as an item; None for an invalid row from a damaged file or another program."""
-    kind, owner, name, value, version, changed_s = row
+    kind, owner, name, value, version, changed_s, person, shared = row
     try:
         content = None if value is None else DECODERS[kind].decode(value)
         return Mark(
-            kind=kind, owner=str(owner), name=str(name), value=content, version=int(version), changed_s=float(changed_s)
+            kind=kind,
+            owner=str(owner),
+            name=str(name),
+            value=content,
+            version=int(version),
+            changed_s=float(changed_s),
+            person=str(person),
+            shared=bool(shared),
         )
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None

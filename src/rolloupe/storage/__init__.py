@@ -1,29 +1,44 @@
-"""The one place that opens files of a run: no room above opens one by itself."""
+"""The one place that opens files of a run, on disks and in object stores: no room above opens one by itself."""
 
-from rolloupe.storage.local import (
+from rolloupe.storage.address import address_of, is_remote, place_of
+from rolloupe.storage.local import is_below, printable
+from rolloupe.storage.places import (
+    REMOTE_DEVICE,
+    Interrupted,
+    StorageEntry,
     copy_file,
+    expect,
+    fetch_beginnings,
     file_state,
     folder_entries,
-    is_below,
     is_file,
     is_folder,
-    open_descriptor,
     open_file,
+    open_state,
     path_state,
-    printable,
     real_path,
+    trouble_at,
 )
 
 __all__ = [
+    "REMOTE_DEVICE",
+    "Interrupted",
+    "StorageEntry",
+    "address_of",
     "copy_file",
+    "expect",
+    "fetch_beginnings",
     "file_state",
     "folder_entries",
     "is_below",
     "is_file",
     "is_folder",
-    "open_descriptor",
+    "is_remote",
     "open_file",
+    "open_state",
     "path_state",
+    "place_of",
     "printable",
     "real_path",
+    "trouble_at",
 ]

@@ -7,6 +7,7 @@ not count are absent, never zero.
 from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
     MASKS,
+    UNEQUAL,
     Floats,
     aligned,
     beside,
@@ -100,6 +101,7 @@ __all__ = [
     "POLICY",
     "RECORDED",
     "RECORDED_MASK",
+    "UNEQUAL",
     "UPDATES",
     "AntIcePop",
     "Clip",

@@ -58,6 +58,10 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
     return tokens.index(pad)
 
 
+UNEQUAL = "of unequal length"
+"""In a note about arrays that were cut."""
+
+
 def aligned(lengths: Mapping[str, int]) -> tuple[int, list[str]]:
     """Return the length that arrays have in common, aligned at their starts, and a note if some are cut to it.
 
@@ -65,7 +69,7 @@ def aligned(lengths: Mapping[str, int]) -> tuple[int, list[str]]:
     """
     shortest = min(lengths.values(), default=0)
     cut = ", ".join(f"{name} has {length}" for name, length in lengths.items() if length > shortest)
-    return shortest, [f"arrays of unequal length, shown up to the shortest ({shortest}): {cut}"] if cut else []
+    return shortest, [f"arrays {UNEQUAL}, shown up to the shortest ({shortest}): {cut}"] if cut else []
 
 
 MASKS = ("loss_mask", "attention_mask")

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from textual.app import App
 from textual.binding import Binding
-from textual.events import Key
+from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme
 
 from rolloupe.index import Library
 from rolloupe.tui.draw.palettes import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
+from rolloupe.tui.early_keys import EarlyKeys, aim, is_late
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
@@ -64,6 +65,7 @@ class Terminal(App[None]):
             self.register_theme(theme_of(one))
         self.set_palette(palette or DARK_PALETTE)
         self.rollouts = Rollouts(self.questions, self.bookmarks)
+        self._early = EarlyKeys()
 
     def get_default_screen(self) -> Screen[None]:
         """Return the main screen: it is made while the run is being opened."""
@@ -82,8 +84,34 @@ class Terminal(App[None]):
         self.ended_by = by
         self.exit()
 
+    async def on_event(self, event: Event) -> None:
+        """Keep keys until the run is open."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            has_screen, is_ready = self.rollouts.is_mounted, self.rollouts.is_ready
+            is_main = not has_screen or self.screen is self.rollouts
+            if is_main and self._early.takes(event, is_ready=is_ready, has_screen=has_screen):
+                self.rollouts.tell(self._early.message())
+                return
+            if has_screen:
+                aim(event, self.screen)
+        await super().on_event(event)
+
+    async def on_rollouts_ready(self) -> None:
+        """Press the keys that were kept."""
+        kept = self._early.take()
+        self.rollouts.tell("") if kept else None
+        for key in kept:
+            await self.on_event(key)
+
     async def on_key(self, event: Key) -> None:
-        """Type what was pressed before the line to type into had the focus; else choose the row under the cursor."""
+        """Type what was pressed before the line to type into had the focus; else choose the row under the cursor.
+
+        What was pressed before another screen was there is for that one.
+        """
+        if is_late(event, self.screen):
+            event.prevent_default()
+            await self.on_event(Key(event.key, event.character))
+            return
         asker = self.rollouts.asker if self.screen is self.rollouts and self.rollouts.is_mounted else None
         is_typed = asker is not None and asker.is_open and self.screen.focused is asker.line
         if asker is not None and is_typed and event.key == "enter":
@@ -105,7 +133,10 @@ class Terminal(App[None]):
         if not self.rollouts.is_mounted:
             self.set_timer(MOUNT_S, lambda: self._wait(awaited))
         elif self.rollouts.opened is None:
-            self.rollouts.show_note(f"{awaited.result()} It opens here by itself; q leaves.")
+            self.rollouts.show_note(f"{awaited.result()} It opens here by itself; q quits.")
+            self._early.is_waiting = True
+            if self._early.take():
+                self.rollouts.tell(self._early.message())
             self.begun.set()
 
     def _begin(self, start: "Future[FirstLook]") -> None:
@@ -117,6 +148,7 @@ class Terminal(App[None]):
         if error is not None:
             self._leave(error)
             return
+        self._early.is_waiting = False
         self.rollouts.begin(*start.result())
         gc.freeze()  # what was made so far stays: no later collection looks through it while a person waits
 

@@ -1,6 +1,7 @@
 """Opens the runs while the screen is being made, and runs the app."""
 
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -45,6 +46,7 @@ class Opener:
         self._arguments = paths, index_dir, reading
         self._state_dir = state_dir
         self._run_id, self._split, self._mask = run_id, split, mask
+        importlib.import_module("numpy")  # whole: two threads that import it at once may both find it half made
         threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
 
     def _guarded(self) -> None:
@@ -68,7 +70,7 @@ class Opener:
         mask = mask_of(self._mask)
         library = Library(
             paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK, waits=True,
-            scores=ScoreFiles(self._state_dir),
+            only=self._run_id, scores=ScoreFiles(self._state_dir),
         )  # fmt: skip
         try:
             self._wait_for_run(library)

@@ -58,11 +58,15 @@ from rolloupe.wire.records.curves import (
     StepMetric,
     StepSample,
     StepValuesReply,
+    UncheckedItem,
 )
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
-from rolloupe.wire.records.insight import findings
+from rolloupe.wire.records.insight import findings, gradient, lint, parts
 from rolloupe.wire.records.insight.findings import FindingItem, FindingsReply, PrevalenceView, ReadingView
+from rolloupe.wire.records.insight.gradient import GradientReply
+from rolloupe.wire.records.insight.lint import LintReply
+from rolloupe.wire.records.insight.parts import PartsReply
 from rolloupe.wire.records.lists import (
     ColumnItem,
     ColumnsReply,
@@ -168,6 +172,9 @@ PARTS = (
     groups,
     evals,
     findings,
+    gradient,
+    lint,
+    parts,
     lists,
     sample,
     members,
@@ -222,10 +229,12 @@ __all__ = [
     "FindReply",
     "FindingItem",
     "FindingsReply",
+    "GradientReply",
     "GridReply",
     "GroupItem",
     "GroupsReply",
     "LandmarksReply",
+    "LintReply",
     "LoginReply",
     "LoginRequest",
     "MarkedReply",
@@ -242,6 +251,7 @@ __all__ = [
     "NoteView",
     "Number",
     "PartView",
+    "PartsReply",
     "PrevalenceView",
     "ProblemItem",
     "ProblemsReply",
@@ -313,6 +323,7 @@ __all__ = [
     "TranscriptHit",
     "TurnView",
     "TurnsReply",
+    "UncheckedItem",
     "UpdatePush",
     "UpdateReply",
     "UpdateRuleInfo",

@@ -13,12 +13,12 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.reading.tables import parquet
+from rolloupe.formats.reading.tables import parquet_columns, parquet_files
 from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.formats.testing import FormatContract
 from rolloupe.index.segments.grid import GRID_BYTES
 from rolloupe.index.segments.segment import read_meta
-from rolloupe.model import Location, Problem, SampleRow
+from rolloupe.model import Location, Problem, SampleRow, Scanned
 from tests.formats.packages import install, on_path
 from tests.formats.support import items, load, only_run, rows
 
@@ -173,8 +173,8 @@ def test_a_file_with_more_rows_than_bytes_is_not_read(tmp_path: Path, monkeypatc
     run = only_run(tmp_path / "run", format="plank")
     (problem,) = items(run)
     assert isinstance(problem, Problem) and "more rows than the file has bytes" in problem.reason
-    monkeypatch.setattr(parquet, "FREE_ROWS", count)
-    parquet._groups.cache_clear()
+    monkeypatch.setattr(parquet_files, "FREE_ROWS", count)
+    parquet_files.groups_of.cache_clear()
     assert len(rows(run)) == count
 
 
@@ -183,13 +183,13 @@ def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
         file = tmp_path / "some.parquet"
         pq.write_table(pa.table({"ask": list(texts)}), file, **how)
         place = Location(str(file), str(file))
-        (group,) = parquet._groups(place, parquet._stamp(place))
-        return max(int(batch.num_rows) for batch in parquet._batches(place, group))
+        (group,) = parquet_files.groups_of(place, parquet_files.stamp_of(place))
+        return max(int(batch.num_rows) for batch in parquet_files.batches_of(place, group))
 
     small = ("a",) * 600
-    assert most_rows(*small) == parquet.BATCH_ROWS
+    assert most_rows(*small) == parquet_files.BATCH_ROWS
     for how in ({}, {"use_dictionary": False}):  # later rows are much larger than the first
-        assert most_rows(*small, *(str(number) * 2**20 for number in range(8)), **how) == parquet.FEW_ROWS
+        assert most_rows(*small, *(str(number) * 2**20 for number in range(8)), **how) == parquet_files.FEW_ROWS
 
 
 def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:
@@ -201,3 +201,55 @@ def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> No
     pq.write_table(table(9), tmp_path / "0.parquet")
     with pytest.raises(SourceChanged, match="no longer holds"):
         load(reader, run, source, row)
+
+
+@pytest.mark.parametrize("many", [2, 1000])
+@pytest.mark.parametrize("largest", [0, 2**40])
+def test_repeats_are_counted_over_batches_and_row_groups(
+    many: int, largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_columns, "MANY_ROWS", many)
+    monkeypatch.setattr(parquet_columns, "MANY_BYTES", largest)
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 3)
+    texts = ["a", "a", None, "", "b", "a", "b", "b", "a", "a", "a", "b"]
+    expected = (0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2)
+    columns = {
+        "text": pa.array(texts), "category": pa.array(texts).dictionary_encode(),
+        "messages": pa.array([[{"role": "user", "content": text}] for text in texts]),
+    }  # fmt: skip
+    file = tmp_path / "some.parquet"
+    pq.write_table(pa.table(columns), file, row_group_size=5)
+    place = Location(str(file), str(file))
+    for column in columns:
+        assert parquet_columns.repeats(place, column) == expected, column
+    assert parquet_columns.repeats(Location(str(tmp_path / "none"), str(tmp_path)), "text") == ()
+
+
+def test_a_text_that_many_rows_repeat_is_in_memory_once(tmp_path: Path) -> None:
+    file = tmp_path / "some.parquet"
+    numbers = pa.array([0, 1] * 2000, pa.int32())
+    pq.write_table(pa.table({"text": pa.DictionaryArray.from_arrays(numbers, ["x" * 2**20, "y"])}), file)
+    pool = pa.system_memory_pool()
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        assert len(set(parquet_columns.repeats(Location(str(file), str(file)), "text"))) == 2000
+        assert pool.max_memory() < 64 * 2**20
+    finally:
+        pa.set_memory_pool(before)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_yields_no_rows_of_both(plank: Path, tmp_path: Path) -> None:
+    pq.write_table(table(600), tmp_path / "0.parquet")
+    run = only_run(tmp_path)
+    reader = by_name("plank")
+    (source,) = reader.sources(run)
+    found: list[Scanned] = []
+    for item in reader.scan(run, source, 0, 2**62):
+        if not found:
+            pq.write_table(table(600, step=1), tmp_path / "0.parquet")
+        found.append(item)
+    *before, problem = found
+    assert len(before) == parquet_files.BATCH_ROWS
+    assert isinstance(problem, Problem) and problem.transient and "changed while it was read" in problem.reason
+    assert len(rows(run)) == 600

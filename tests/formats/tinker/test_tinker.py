@@ -1,5 +1,6 @@
 """The files of the Tinker cookbook: three layouts, and what lies beside the samples."""
 
+import gzip
 import json
 import math
 import re
@@ -308,17 +309,20 @@ def test_values_that_are_not_strict_json(tinker: Tinker) -> None:
     assert [row.step for row in tinker.metrics(info)] == [0, 1, 99, None]
 
 
-def test_prefixed_metrics_are_runs_of_that_name(tmp_path: Path, tinker: Tinker) -> None:
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_prefixed_metrics_are_runs_of_that_name(tmp_path: Path, tinker: Tinker, ending: str) -> None:
+    pack = gzip.compress if ending else bytes
     for prefix in ("arithmetic_", "other_"):
         for name in ("metrics.jsonl", "checkpoints.jsonl"):
-            shutil.copyfile(DATA / "public_real" / name, tmp_path / f"{prefix}{name}")
+            data = (DATA / "public_real" / name).read_bytes()
+            (tmp_path / f"{prefix}{name}{ending}").write_bytes(pack(data))
     found = discover([tmp_path])
     assert [run.name for run in found.runs] == ["arithmetic", "other"]
     assert found.notes == []
     for run in found.runs:
         assert (len(tinker.metrics(run)), len(tinker.checkpoints(run)), tinker.sources(run)) == (100, 6, [])
         assert [file.what for file in tinker.files(run)] == ["checkpoints", "metrics"]
-    alone = only_run(tmp_path / "other_metrics.jsonl")
+    alone = only_run(tmp_path / f"other_metrics.jsonl{ending}")
     assert (alone.name, len(tinker.metrics(alone)), tinker.checkpoints(alone)) == ("other", 100, [])
 
 

@@ -139,7 +139,9 @@ HACKS: dict[str, Hack] = {
     "empty_think": Hack(lambda draft, _: draft._replace(think=""), "<think> </think>", "empty_think"),
     "boxed": Hack(_boxed, "\\boxed { # }", "answers"),
     "special_case": Hack(_code, "if n == # : return #", "special_cases"),
-    "prompt_copy": Hack(lambda draft, _: draft._replace(before=f"{draft.prompt}\n"), behaviour="copied_sentences"),
+    "prompt_copy": Hack(
+        lambda draft, _: draft._replace(before=f"{draft.prompt}\n"), "explain module , question # .", "copied_sentences"
+    ),
     "tag": Hack(_at_random("<verified>ok</verified>"), "<verified> ok </verified>"),
     "emoji": Hack(lambda draft, _: draft._replace(after=f"{draft.after} 🎉✅🚀"), "🎉 ✅ 🚀"),
     "tampering": Hack(_last(EXIT), "import sys sys . exit ( # )", "tamper_words"),

@@ -3,21 +3,36 @@
 from pathlib import Path
 
 import rolloupe
-from rolloupe.insight.findings import Finding, RunFindings
+from rolloupe.insight.findings import Finding, RunFindings, search
 from tests.insight.findings.planted import HACKS, Plan, write_run
+
+SMALL = Plan(steps=24, groups=12, bonus=0.5, prevalence=0.6)
+"""A run that a test has time for."""
+
+HACK = SMALL._replace(hacks=("phrase",))
+"""One in which a phrase is paid: several tests look at it."""
 
 
 def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
-    """Write a run, and look for findings."""
-    write_run(folder / "run", plan)
+    """Write a run unless it is there, and look for findings."""
+    if not (folder / "run").exists():
+        write_run(folder / "run", plan)
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
         return runs[0].findings(**asked)  # type: ignore[arg-type]
 
 
+def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, RunFindings]:
+    """Write a run, and look for findings: as people do, and among phrases alone."""
+    write_run(folder / "run", plan)
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        return runs[0].findings(), search.findings(runs[0]._opened(), search.FindingQuery(phrases_only=True))
+
+
 def names(found: Finding, hack: str) -> bool:
-    """True if a finding names a hack: by its behaviour, or by half of its words."""
+    """True if a finding names a hack: by its behaviour, or by half of the words of one wording."""
     of = HACKS[hack]
     if found.behaviour.removeprefix("derived.") in of.behaviour.split():
         return True
-    words = of.words.lower().replace("-", " ").rstrip(".").split()
-    return bool(words) and sum(word in found.phrase.split() for word in words) >= len(words) / 2
+    phrase = found.phrase.split()
+    wordings = [one.lower().replace("-", " ").rstrip(".").split() for one in of.words.split(" | ")]
+    return any(words and sum(word in phrase for word in words) >= len(words) / 2 for words in wordings)

@@ -2,8 +2,10 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,24 +13,25 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.features import phrase_hashes, words_of
+from rolloupe.index import Piece
 from rolloupe.index.features import shares
 from rolloupe.insight.findings import RunFindings, cache, search
 from rolloupe.insight.findings.phrase import pattern_of, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
 from rolloupe.query import FeatureWindow, feature_pieces, feature_sums, sample_words
+from rolloupe.query.run_features.feature_index import condition
 from tests.index.support import lines, row
 from tests.insight.findings.planted import Plan, write_run
-from tests.insight.findings.support import findings_of
-
-HACK = Plan(steps=30, groups=12, bonus=0.5, prevalence=0.6, hacks=("phrase",))
+from tests.insight.findings.support import HACK, findings_of
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[rolloupe.Run]:
+def run(folder_of: Callable[[Plan], Path]) -> Iterator[rolloupe.Run]:
     """A run in which a phrase is paid."""
-    folder = tmp_path_factory.mktemp("planted")
-    write_run(folder / "run", HACK)
+    folder = folder_of(HACK)
+    if not (folder / "run").exists():
+        write_run(folder / "run", HACK)
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
         assert runs[0].wait(60, texts=True)
         yield runs[0]
@@ -41,7 +44,7 @@ def test_a_finding_has_a_sentence_and_samples_to_read(run: rolloupe.Run) -> None
     assert "i have double - checked every step carefully" in one.phrase and not one.behaviour
     assert 0.4 < one.effect < 0.6 and one.z > 15 and one.correctness is not None and abs(one.correctness) < 0.1
     shares = one.prevalence.shares
-    assert len(shares) == 30 == len(one.prevalence.effects) and shares[0] < 0.1 < 0.4 < shares[-1]
+    assert len(shares) == 24 == len(one.prevalence.effects) and shares[0] < 0.1 < 0.4 < shares[-1]
     winner, loser = (run.sample(id_) for id_ in one.samples.pairs[0])
     assert winner.key.group == loser.key.group and (winner.row.reward or 0) > (loser.row.reward or 0)
     assert winner.row.metrics["reward.acc"] <= loser.row.metrics["reward.acc"]
@@ -49,10 +52,10 @@ def test_a_finding_has_a_sentence_and_samples_to_read(run: rolloupe.Run) -> None
     assert "double-checked" in run.sample(one.samples.earliest).row.response
     assert one.samples.counterexample in one.samples.ids()
     hits = {hit.sample.id for hit in run.search(one.pattern, regex=True)}
-    assert len(hits) == round(sum(shares) / 30 * 2880) and {winner.key} <= set(map(SampleKey.parse, hits))
-    assert (found.samples, found.scanned, found.read, found.pending) == (2880, 2880, 2880, 0)
+    assert len(hits) == round(sum(shares) / 24 * 2304) and {winner.key} <= set(map(SampleKey.parse, hits))
+    assert (found.samples, found.scanned, found.read, found.pending) == (2304, 2304, 2304, 0)
     assert found.correct == "reward.acc"
-    assert "Scanned 2,880 samples" in found.note and "Nothing" not in found.note
+    assert "Scanned 2,304 samples" in found.note and "Nothing" not in found.note
 
 
 def test_without_correctness_nothing_is_a_suspect(tmp_path: Path) -> None:
@@ -78,13 +81,13 @@ def window_sums(run: rolloupe.Run, low: int | None, high: int | None) -> dict[in
 
 
 def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.Run) -> None:
-    whole, early, late = (window_sums(run, low, high) for low, high in ((None, None), (0, 14), (15, 29)))
+    whole, early, late = (window_sums(run, low, high) for low, high in ((None, None), (0, 11), (12, 23)))
     in_both = [one for one in early if one in late]
     assert len(in_both) > 100
     for one in in_both:
         assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-4, atol=1e-3)
     opened = run._opened()
-    window = FeatureWindow("train", 15, 29)
+    window = FeatureWindow("train", 12, 23)
     of = sample_words(opened, window, feature_pieces(opened.snapshot(), window))
     from rolloupe.features import sums_within
     from rolloupe.insight.findings.hits import phrase_matrix
@@ -99,22 +102,33 @@ def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.
 
 
 def test_a_window_of_steps_has_its_own_findings(run: rolloupe.Run) -> None:
-    early, late = run.findings(steps=(0, 3)), run.findings(steps=(20, None))
+    early, late = run.findings(steps=(0, 3)), run.findings(steps=(14, None))
     assert early.findings == [] and early.samples == 384 and "Nothing above threshold" in early.note
     assert [one.kind for one in late.findings] == ["watch"] and late.samples == 960
     assert run.findings(env="elsewhere").scanned == 0 and "Nothing to compare" in run.findings(env="elsewhere").note
 
 
+def test_a_window_is_asked_for_by_what_some_rows_do_not_meet() -> None:
+    def sql(window: FeatureWindow, *steps: tuple[str, int]) -> tuple[str, list[object]]:
+        stats = [SimpleNamespace(split=split, step=step) for split, step in steps]
+        return condition(window, [cast(Piece, SimpleNamespace(step_stats=stats))])
+
+    assert sql(FeatureWindow("train", 2, 5), ("train", 2), ("train", 5)) == ("true", [])
+    assert sql(FeatureWindow("train", 2, 5), ("train", 1)) == ("step >= ? AND step <= ?", [2, 5])
+    assert sql(FeatureWindow("train", 2), ("train", 1), ("eval/a", 3)) == ("split = ? AND step >= ?", ["train", 2])
+    assert sql(FeatureWindow("train", env="a"), ("train", 1)) == ("env = ?", ["a"])
+
+
 def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.findings(steps=(1, 28))
+    first = run.findings(steps=(1, 22))
     monkeypatch.setattr(search, "_search", None)
-    assert run.findings(steps=(1, 28)) == first
+    assert run.findings(steps=(1, 22)) == first
     with pytest.raises(TypeError):
-        run.findings(steps=(2, 28))
+        run.findings(steps=(2, 22))
     monkeypatch.undo()
     monkeypatch.setattr(cache, "MOST_FILES", 2)
     for step in range(3, 6):
-        run.findings(steps=(step, 28))
+        run.findings(steps=(step, 22))
     folder = run._opened().catalog.folder / cache.FOLDER
     assert len(list(folder.glob("*.findings"))) == 2
 
@@ -146,8 +160,8 @@ def test_of_a_large_run_whole_groups_are_scanned_evenly_over_its_steps(
     monkeypatch.setattr(shares, "SCANNED_CHARS", 600_000)
     monkeypatch.setattr(shares, "KEPT_SAMPLES", 400)
     found = findings_of(tmp_path, HACK)
-    assert found.samples == 2880 and 500 < found.scanned < 1000 and 200 < found.read < 500
-    assert f"Scanned {found.scanned:,} of 2,880 samples" in found.note
+    assert found.samples == 2304 and 500 < found.scanned < 1000 and 200 < found.read < 500
+    assert f"Scanned {found.scanned:,} of 2,304 samples" in found.note
     assert "double - checked" in found.findings[0].phrase
 
 
@@ -159,7 +173,7 @@ def test_a_run_without_rewards_or_siblings_says_so(tmp_path: Path) -> None:
         return opened.runs[0].findings().note
 
     assert "no sample with a reward" in note("none", [row(0, n, reward=None) for n in range(8)])
-    assert "no two siblings" in note("alone", [row(0, n, group_index=n) for n in range(8)])
+    assert "alone in its group" in note("alone", [row(0, n, group_index=n) for n in range(8)])
     assert "no two siblings" in note("same", [row(0, n, reward=1.0) for n in range(8)])
 
 
@@ -201,7 +215,9 @@ def test_the_wording_is_the_longest_run_of_words_that_phrases_cover() -> None:
         "no",
         "we have 99",
         "of them",
-        "no",
     ]
+    gapped = "We have 4 very many more of them, not of them as of them."
+    assert wording_of(gapped, hashes).phrase == "we have # … of them … of them … of them"
+    assert wording_of("of them not so many more of them", hashes).phrase == "of them", "four words lie between"
     assert not wording_of("nothing of that", hashes).phrase and not wording_of("", hashes).phrase
     assert re.fullmatch(pattern_of(["</answer> ... \\boxed { # } 你 好"]), "</answer>.....\\boxed{12}你好")

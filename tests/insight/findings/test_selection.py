@@ -62,6 +62,18 @@ def test_a_word_that_two_phrases_share_is_split_into_the_phrases() -> None:
     assert choose(alone, 5) == [0]
 
 
+def test_a_behaviour_is_not_split_into_wordings_that_say_a_part_of_it() -> None:
+    rng = np.random.default_rng(6)
+    doubts = [coin(rng, 0.3) for _ in range(2)]
+    amount = doubts[0] + doubts[1]
+    paid = 0.5 * (doubts[0] + doubts[1]) + rng.normal(0, 1, GROUPS * SIZE)
+    assert sorted(choose(evidence([amount, *doubts], paid), 5)) == [1, 2]
+    assert choose(evidence([amount, *doubts], paid, named=(0,)), 5) == [0]
+    noisy = amount + rng.normal(0, 0.3, GROUPS * SIZE)
+    found = evidence([noisy, *doubts], paid, named=(0,))
+    assert sorted(choose(found, 5)) == [1, 2], "two that explain more than the behaviour"
+
+
 def test_nothing_is_chosen_of_nothing() -> None:
     rng = np.random.default_rng(4)
     a = rng.normal(0, 1, GROUPS * SIZE)

@@ -10,6 +10,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import NotFound
 from rolloupe.insight.lint import LINT_RULES, RunLint
+from rolloupe.insight.lint.rule import LintRule
 
 DEMO = Path(rolloupe.__file__).parent / "demo" / "runs"
 
@@ -77,7 +78,7 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "other_reward": (at(1, response="Answer 2.<|im_end|>"), 2, "In 1 case siblings wrote the same"),
     "needless_truncation": (at(1, status="truncated"), 1, "truncated: 1 sample."),
     "single_samples": (alone, 1, "siblings: 1 sample."),
-    "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 truncated sample was rewarded, of 1"),
+    "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 of 1 truncated sample was rewarded"),
     "same_texts": (alike, 4, "In 1 group of 4 or more"),
     "off_centre": (advantages(0.0, 1.0, 0.0, 1.0), 4, "In 1 group the advantages of siblings do not add up"),
 }
@@ -96,7 +97,9 @@ def test_a_run_breaks_a_rule(rule: str, tmp_path: Path) -> None:
 def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
     found = linted(tmp_path)
     assert found.broken == [] and found.samples == 80
-    assert {one.rule for one in found.unchecked} == {"positive_logprobs", "equal_logprobs", "off_policy"}
+    of_columns = {name for name, rule in LINT_RULES.items() if isinstance(rule, LintRule)}
+    lacking = {"positive_logprobs", "equal_logprobs", "off_policy", "policy_lag", "recurring_texts"}
+    assert {one.rule for one in found.unchecked} & of_columns == lacking
     assert {*BREAKS} == {*found.checked}
 
 
@@ -129,14 +132,15 @@ def test_rules_of_token_series_look_at_steps(rule: str, values: list[float], tex
     assert [one.rule] == [one.rule for one in found.broken]
 
 
-def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(tmp_path: Path) -> None:
-    run = rolloupe.open(DEMO / "tiny_grpo", index_dir=tmp_path / "index", wait=False).runs[0]
+def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: Path) -> None:
+    run = rolloupe.open(DEMO / "tiny_grpo", index_dir=demo_index, wait=False).runs[0]
     assert run.wait(60)
     found = run.lint()
     assert [one.rule for one in found.broken] == ["truncated_rewards"] and not found.is_broken
-    assert found.broken[0].text.startswith("57 truncated samples were rewarded, of 57;") and found.samples == 17_273
+    assert found.broken[0].text.startswith("57 of 57 truncated samples were rewarded;") and found.samples == 17_273
     assert run.sample(found.broken[0].samples[0]).row.status == "truncated"
-    assert {one.rule for one in found.unchecked} == {"off_policy", "needless_truncation"}
+    lacking = {"off_policy", "needless_truncation", "policy_lag", "label_in_prompt"}
+    assert {one.rule for one in found.unchecked} == lacking and found.read >= 128
     assert run.lint(split="eval/held_out", steps=(0, 20)).samples < 1440
     with pytest.raises(NotFound):
         run.lint(split="eval/nothing")

@@ -62,6 +62,29 @@ def test_statistics_of_a_sample_metric(run: OpenRun) -> None:
     assert spread is not None and spread.tolist() == list(values(run, "sample", "reward", stat="std").values())
 
 
+def test_a_point_says_on_how_many_samples_it_rests_where_some_have_no_value(run: OpenRun) -> None:
+    for options in (CurveOptions(), CurveOptions(band="p5-p95"), CurveOptions(skip_first=True, last_step=2)):
+        found = query.curve(run, CurveQuery(kind="sample", name="reward", options=options), most=5)
+        assert found.with_value is not None and found.samples is not None
+        assert found.with_value.tolist() == [3] * len(found.steps)
+        assert found.samples.tolist() == [4] * len(found.steps)
+    median = query.curve(run, CurveQuery(kind="sample", name="reward", stat="median"))
+    assert median.with_value is not None and median.with_value.tolist() == [3] * len(RUN)
+    whole = query.curve(run, CurveQuery(kind="sample", name="score"))
+    assert whole.with_value is whole.samples is None
+
+
+def test_a_token_series_rests_on_the_samples_that_recorded_it(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for index in range(8):
+            series = {"logprobs": [-0.5, -0.25]} if index < 3 else {}
+            recorder.sample(step=0, group="g", index=index, prompt="?", response="!!", reward=1, series=series)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        found = query.curve(library.runs[0], CurveQuery(kind="token", name="logprobs"))
+        assert found.with_value is not None and found.samples is not None
+        assert (found.with_value.tolist(), found.samples.tolist()) == ([3], [8])
+
+
 def test_shares_of_all_samples_of_a_step(run: OpenRun) -> None:
     assert values(run, "share", "truncated") == dict.fromkeys(RUN, 0.25)
     assert values(run, "share", "completed", stat="count", source="eval") == dict.fromkeys(RUN, 2)

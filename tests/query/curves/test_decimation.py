@@ -98,6 +98,15 @@ def test_a_moving_average_is_corrected_for_its_start() -> None:
     assert np.isnan(result[[1, 3]]).all()
 
 
+def test_a_spike_decays_by_the_formula_of_the_average() -> None:
+    """Its part falls by 1 - 2 / (span + 1) a step, beside the sum of the weights of all steps so far."""
+    steps, values, keep = np.arange(300), np.ones(300), 1 - 2 / 21
+    values[40] = 1e6
+    weights = np.cumsum(keep**steps)
+    part = np.where(steps < 40, 0.0, keep ** (steps - 40.0) / weights)
+    assert smoothed(steps, values, 20) == pytest.approx(1 + (1e6 - 1) * part, rel=1e-9)
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 400), numbers | st.just(1.7e308)), max_size=80),
     st.integers(1, 1_000_000),
@@ -122,16 +131,20 @@ def test_a_moving_average_is_that_of_one_point_after_another(
 
 
 def test_the_golden_file_of_averages_is_what_is_computed_now() -> None:
-    """With ROLLOUPE_WRITE_GOLDEN=1 the file is written; the average of the browser is tested on it."""
+    """With ROLLOUPE_WRITE_GOLDEN=1 the file is written; the average and the points of the browser are tested on it."""
     random = np.random.default_rng(7)
     steps = np.cumsum(random.choice([1, 1, 1, 2, 7, 400], 600)) - 40
     values = random.normal(size=600) * 10.0 ** random.integers(-3, 3, 600)
     values[random.integers(0, 600, 40)] = math.nan
     values[[0, 99]] = math.inf, -math.inf
+    spread = random.gamma(1, size=600) * 50
+    band = values - spread, values + spread
     golden = {
         "steps": steps.tolist(),
+        "spread": spread.tolist(),
         "values": [wire.number(value) for value in values.tolist()],
         "shown": places(values, 60).tolist(),
+        "banded": {str(most): places(values, most, band).tolist() for most in (5, 7, 60, 600)},
         "means": {
             str(span): [wire.number(mean) for mean in smoothed(steps, values, span).tolist()] for span in (1, 10, 200)
         },

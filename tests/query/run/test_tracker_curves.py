@@ -10,19 +10,23 @@ import pytest
 
 import rolloupe
 from rolloupe import query
-from rolloupe.errors import UnreadablePath
+from rolloupe.demo import RUNS
+from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import CurveFile, read_curves
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles
 from rolloupe.index import OpenRun
+from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
 from rolloupe.query.run import trainer_metrics
+from rolloupe.query.run.tracker_curves import time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
 
-TRACKERS = Path(__file__).parents[2] / "data/trackers"
+DATA = Path(__file__).parents[2] / "data"
+TRACKERS = DATA / "trackers"
 
 
 @pytest.fixture
@@ -69,6 +73,44 @@ def test_beside_a_run_only_what_has_its_name_counts(run_folder: Path) -> None:
     assert rows[1]["of c"] == 4 and "reward/mean" not in rows[1] and "loss" not in rows[1]
 
 
+TABLE = '{"step": 1, "of table": 0.5}\n{"step": 2, "of table": 0.25}\n'
+
+
+@pytest.mark.parametrize(("run", "inside"), [("verl_math", "rollouts"), ("relax/rollout_result", "rollout_result")])
+def test_around_a_folder_of_samples_everything_counts_and_is_no_run_of_its_own(
+    run: str, inside: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "runs/exp7"
+    shutil.copytree(RUNS / run, home / inside)
+    (home / "metrics.jsonl").write_text(TABLE)
+    shutil.copytree(TRACKERS / "tensorboard/openrlhf", home / "tb")
+    shutil.copytree(TRACKERS / "tensorboard/v2_scalars", tmp_path / "runs/tensorboard/exp7")
+    shutil.copytree(TRACKERS / "tensorboard/v2_scalars", tmp_path / "runs/tensorboard/exp8")
+    for place in (tmp_path / "runs", home, home / inside):
+        with rolloupe.open(place, index_dir=tmp_path / "index") as runs:
+            found = runs if place == tmp_path / "runs" else [runs.only()]
+            (mine,) = (one for one in found if one.name == "exp7")
+            rows = {row.step: row.values for row in query.metric_rows(mine._opened())}
+            assert rows[1]["of table"] == 0.5 and rows[1]["train/kl"] == pytest.approx(0.01)
+            assert "reward/mean" in {name for row in rows.values() for name in row}
+            assert [one.name for one in found if one.name != "exp7"] in ([], ["exp8"])
+            assert not any("metrics.jsonl" in note.reason for note in runs.notes)
+
+
+def test_a_table_that_the_format_reads_itself_is_not_read_twice(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "tinker/flat_run", tmp_path / "run")
+    assert (tmp_path / "run/metrics.jsonl").exists()
+    rows, sources = read(tmp_path / "run")
+    assert rows and not sources
+
+
+def test_of_other_formats_the_table_in_the_folder_of_a_run_counts(tmp_path: Path) -> None:
+    shutil.copytree(RUNS / "trl", tmp_path / "run")
+    (tmp_path / "run/metrics.jsonl").write_text(TABLE)
+    rows, (source,) = read(tmp_path / "run")
+    assert rows[2]["of table"] == 0.25 and source.kind == "JSON lines"
+
+
 def test_files_that_a_person_names_and_the_step_to_read_them_by(run_folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "curves.csv"
     table.write_text("\ufeffstep,global_step,loss,note,_timestamp\n10,1,0.5,x,1795313315\n20,2,NaN,,\n30,3,,y,\n")
@@ -112,8 +154,47 @@ def test_of_several_runs_each_named_file_counts_for_the_run_whose_name_it_has(ru
         rolloupe.open(paths, index_dir=index, metrics=[tmp_path / "other.csv"])
     with rolloupe.open(paths[0], index_dir=index, metrics=[tmp_path / "other.csv"]) as runs:
         assert query.curve_sources(runs[0]._opened())[0].names == ["loss"], "of one run it is nobody else's"
+    with rolloupe.open(paths, run="exp2", index_dir=index, metrics=[tmp_path / "other.csv"]) as runs:
+        assert [run.id for run in runs] == ["exp2"] and runs.curve_sources()[0].names == ["loss"], "nor of a named one"
+    with pytest.raises(NotFound, match="no run 'exp3' is open; open runs: exp1, exp2"):
+        rolloupe.open(paths, run="exp3", index_dir=index)
     with project(tmp_path / "p.db") as _, pytest.raises(UnreadablePath, match=r"p\.db has the name of none"):
         rolloupe.open(paths, index_dir=index, metrics=[tmp_path / "p.db"])
+
+
+def test_what_is_left_out_of_a_named_file_is_a_problem_with_its_reason(run_folder: Path, tmp_path: Path) -> None:
+    tables = {
+        "same.csv": "step,own,train/reward,new\n1,5,6,7\n", "loose.csv": "n,val\n1,0.5\n2,0.25\n", "empty.csv": "",
+        "odd.csv": "step;loss, train\n1;0,5\n", "whole.tsv": "step\tfine\n1\t0.5\n",
+    }  # fmt: skip
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "nothing").mkdir()
+    named = [tmp_path / name for name in (*tables, "nothing")]
+    with rolloupe.open(run_folder, index_dir=tmp_path / "index", metrics=named) as runs:
+        reasons = {Path(one.source).name: one.reason for one in runs.problems()}
+        assert runs.problem_count() == 5
+        sources = {Path(one.path).name: one for one in runs.curve_sources()}
+        assert (sources["whole.tsv"].names, sources["whole.tsv"].note) == (["fine"], "")
+        values = {row.step: row.values for row in runs.metric_rows()}
+    assert reasons == {
+        "same.csv": "CSV: metrics left out because the run has others of their names: 2 (own, train/reward)",
+        "loose.csv": "CSV: rows without a step, which no chart shows: 2 (n, val); Next: --metrics-step NAME",
+        "empty.csv": "CSV: it is empty so far",
+        "odd.csv": "CSV: it is uncertain whether commas or semicolons separate its cells",
+        "nothing": "it holds no curves",
+    }
+    expected = {"own": 1.0, "train/reward": -1.0, "new": 7.0, "fine": 0.5}
+    assert expected.items() < values[1].items() and values[None] == {"n": 2, "val": 0.25}
+    with rolloupe.open(run_folder, index_dir=tmp_path / "index", metrics=named[1:2], metrics_step="n") as runs:
+        assert runs.problems() == [] and [one.value for one in runs.metrics("val")] == [0.5, 0.25]
+    with rolloupe.open(run_folder, index_dir=tmp_path / "index", metrics=named[1:2], metrics_step="m") as runs:
+        assert runs.problems()[0].reason.endswith("2 (n, val); no row before them has a step in 'm'")
+    shutil.copy(tmp_path / "same.csv", run_folder / "metrics.csv")
+    with rolloupe.open(run_folder, index_dir=tmp_path / "index") as runs:
+        assert runs.problems() == [], "what is found by itself may repeat what the run records"
+    with rolloupe.open(run_folder, index_dir=tmp_path / "index", metrics=[run_folder / "metrics.csv"]) as runs:
+        assert runs.problem_count() == len(runs.curve_sources()) == 1, "a file that is found and named is read once"
 
 
 def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_was_not_read(
@@ -148,13 +229,15 @@ def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run
     (run_folder / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     rows, (events, named) = read(run_folder, metrics=[run_folder / "lines.jsonl"], metrics_step="tracker")
     assert [*rows] == [1, 2, 3, 2**53, None] and rows[2]["good"] == 0.5 and rows[3]["\ufffd"] == 3
-    assert events.note == "rows left out because their step is too large: 1" and named.note == ""
+    assert events.note == "rows left out because their step is too large: 1"
+    assert named.note == "rows without a step, which no chart shows: 1 (step, huge); Next: --metrics-step NAME"
     first, second = (name for name in rows[1] if name.startswith("xxx"))
     assert len(first) == len(second) == 200 and (rows[1][first], rows[1][second]) == (1, 2)
     with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
         assert [point.value for point in runs[0].metrics("good")] == [0.5, 0.5]
         (elapsed,) = runs[0].curves([CurveQuery(kind="elapsed")])
-        assert 3 in elapsed.steps and 2 not in elapsed.steps, "a clock at 0 tells no time"
+        assert elapsed.steps.tolist() == [1, 2, 3], "the clock of the run itself counts"
+    assert time_of(MetricRow(step=2, values={}, time_s=0.0)) is None, "a clock at 0 tells no time"
 
 
 def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_many_curves(

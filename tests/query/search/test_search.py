@@ -223,15 +223,16 @@ def test_texts_that_are_lost_are_written_again(tmp_path: Path, how: str) -> None
     others = written(tmp_path / "others", [(prompt, response.replace("a", "z")) for prompt, response in TEXTS])
     with opened(others, tmp_path / "other index") as library:
         assert library.runs[0].wait_all(60)
-        other = {segment.path.name: text_of(segment.path) for segment in library.runs[0].snapshot().segments}
+        other = {segment.meta.stop: text_of(segment.path) for segment in library.runs[0].snapshot().segments}
     with opened(run_dir, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         files = {text_of(segment.path): text_of(segment.path).read_bytes() for segment in run.snapshot().segments}
+        stops = {text_of(segment.path): segment.meta.stop for segment in run.snapshot().segments}
         for file, whole in files.items():
             file.unlink()
             if how == "of other rows":
-                shutil.copy(other[f"{file.name.split('.')[0]}.parquet"], file)
+                shutil.copy(other[stops[file]], file)
             elif how != "gone":
                 file.write_bytes(b"PAR1 and nothing PAR1" if how == "damaged" else whole[: len(whole) // 2])
         assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)

@@ -2,12 +2,14 @@
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rolloupe.export.report import document
+from rolloupe.state import FindingAside, State, set_finding_aside
 from tests.server.support import get, opened, run_path, served
 
 
@@ -35,6 +37,28 @@ def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: P
         without = data_of(get(app, f"{address}&tokens=0").body)["samples"]
         assert {one["tokens"] for one in without} == {None}
         assert get(app, f"{run_path(app)}/export?to=pdf").status == 400
+
+
+def test_a_report_begins_with_findings_and_broken_rules_unless_asked_to_leave_them_out(
+    short_grpo: Path, tmp_path: Path
+) -> None:
+    with opened(short_grpo, tmp_path / "index") as library:
+        assert library.runs[0].wait_all()
+        app = served(library, state_dir=str(tmp_path / "state"))
+        address = f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0"
+        page = get(app, f"{run_path(app)}/findings").json
+        insight = data_of(get(app, address).body)["insight"]
+        assert insight["note"] == f"train: {page['note']}" and insight["checked"] > 5
+        assert [one["text"] for one in insight["findings"]] == [one["text"] for one in page["findings"]] != []
+        assert insight["aside"] == [] and insight["parts"]
+        assert data_of(get(app, f"{address}&findings=0").body)["insight"] is None
+        first = page["findings"][0]
+        with closing(State(tmp_path / "state")) as state:
+            name = first["behaviour"] or first["phrase"]
+            set_finding_aside(state, library.runs[0], name, FindingAside("Asked for", "Ada", 0))
+        for notes, words in (("", first["title"]), ("&notes=1", f"{first['title']}: Asked for")):
+            insight = data_of(get(app, f"{address}{notes}").body)["insight"]
+            assert insight["aside"] == [words] and first["text"] not in [one["text"] for one in insight["findings"]]
 
 
 def test_a_report_stops_before_it_is_too_large(

@@ -306,6 +306,9 @@ export interface CurveData {
   without_x: number;
   /** For elapsed time: when it begins, in seconds since 1970. */
   x_start_s: number | null;
+  /** The number of samples that each point rests on, of so many `samples`; null where every sample has a value. */
+  with_value: number[] | null;
+  samples: number[] | null;
   /** Why this run has no such curve, with the nearest names; empty if it has one. */
   error: string;
 }
@@ -362,16 +365,26 @@ export interface AlarmItem {
   descending: boolean;
   /** The curves that show it; empty for an alarm about the samples themselves. */
   curves: AlarmCurve[];
+  /** True if the samples that show it were discarded. */
+  discarded: boolean;
+}
+
+/** A rule that could not be checked. */
+export interface UncheckedItem {
+  rule: string;
+  reason: string;
 }
 
 /** `GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first. */
 export interface AlarmsReply {
   run: string;
-  /** How many rules looked. */
+  /** How many rules there are. */
   rules: number;
   alarms: AlarmItem[];
   /** Number of further alarms, which are not in the list. */
   left_out: number;
+  /** The rules that the run has too little for. */
+  unchecked: UncheckedItem[];
 }
 
 /** A checkpoint, and its step. */
@@ -717,6 +730,8 @@ export interface FindingItem {
 export interface FindingsReply {
   run: string;
   findings: FindingItem[];
+  /** What each class means, in a few words. */
+  meanings: Record<string, string>;
   split: string;
   env: string | null;
   step_min: number | null;
@@ -742,6 +757,142 @@ export interface FindingsReply {
   /** The smallest effect that a phrase in a tenth of the samples could have shown. */
   smallest: number | null;
   /** What was looked at, in a sentence or two. */
+  note: string;
+}
+
+/** Some of the trained samples, and their share of Σa² over all of them. */
+export interface GradientShareView {
+  name: string;
+  /** A filter that lists them; empty for what no filter can say. */
+  where: string;
+  samples: number;
+  groups: number;
+  /** a is the reward less the mean of the group. */
+  on_rewards: number;
+  /** That is divided by the standard deviation of the group. */
+  on_std: number;
+  /** a is the advantage that the trainer recorded; null if a sample has none. */
+  recorded: number | null;
+}
+
+/** The groups of some steps, of which `step` is the first. */
+export interface StepGroupsView {
+  step: number;
+  groups: number;
+  /** How many of them have equal rewards. */
+  dead: number;
+}
+
+/** Prompts of several steps by how they fared; `once` counts the others. */
+export interface PromptCountsView {
+  metric: string;
+  once: number;
+  always: number;
+  never: number;
+  solved: number;
+  lost: number;
+  mixed: number;
+}
+
+/** `GET /api/runs/{run}/gradient?step_min=&step_max=&env=&correct=`. */
+export interface GradientReply {
+  run: string;
+  step_min: number | null;
+  step_max: number | null;
+  env: string | null;
+  samples: number;
+  groups: number;
+  dead: number;
+  /** How many groups have one sample, and no siblings. */
+  single: number;
+  /** So many groups of equal weight would pull as much. */
+  effective: number;
+  /** At most 40 ranges of steps. */
+  by_step: StepGroupsView[];
+  correct: string;
+  all_right: number;
+  all_wrong: number;
+  /** Groups all right or all wrong; null if nothing says what is right. */
+  shaping: GradientShareView | null;
+  shaping_samples: string[];
+  dead_samples: string[];
+  by_env: GradientShareView[];
+  by_length: GradientShareView[];
+  by_outcome: GradientShareView[];
+  prompts: PromptCountsView | null;
+}
+
+/** A rule that some samples break. */
+export interface BrokenRuleView {
+  rule: string;
+  /** When it is broken, in words. */
+  words: string;
+  /** True if this is wrong without a threshold. */
+  is_certain: boolean;
+  /** One sentence with the number that matters. */
+  text: string;
+  count: number;
+  /** The ids of some. */
+  samples: string[];
+}
+
+/** A rule that could not be checked. */
+export interface UncheckedRuleView {
+  rule: string;
+  reason: string;
+}
+
+/** `GET /api/runs/{run}/lint?split=&step_min=&step_max=`: the certain rules first. */
+export interface LintReply {
+  run: string;
+  broken: BrokenRuleView[];
+  unchecked: UncheckedRuleView[];
+  checked: string[];
+  samples: number;
+  /** How many of them were read whole, for the rules that need it. */
+  read: number;
+}
+
+/** One summand of a formula: `weight` times `words`. */
+export interface PartTermView {
+  words: string;
+  weight: number;
+  /** The share of the variance that it explains beside the terms before it. */
+  share: number;
+  /** In lower case, `#` for a number; empty for a behaviour. */
+  phrase: string;
+  behaviour: string;
+  /** A regular expression that finds the phrase, whatever its case; empty for a behaviour. */
+  pattern: string;
+  /** A filter that lists the samples with the behaviour; empty for a phrase. */
+  where: string;
+}
+
+/** A part of the reward. */
+export interface RewardPartView {
+  name: string;
+  /** The formula, or the reason why it has none. */
+  text: string;
+  terms: PartTermView[];
+  /** Null where the part varies in too few groups. */
+  r2: number | null;
+  /** The standard deviation among siblings. */
+  spread: number;
+  groups: number;
+}
+
+/** `GET /api/runs/{run}/parts?split=&step_min=&step_max=&env=`: the parts best explained first. */
+export interface PartsReply {
+  run: string;
+  parts: RewardPartView[];
+  /** Such as `reward = correct + format`; empty if the parts do not add up to the reward. */
+  whole: string;
+  split: string;
+  env: string | null;
+  step_min: number | null;
+  step_max: number | null;
+  samples: number;
+  pending: number;
   note: string;
 }
 
@@ -1709,6 +1860,10 @@ export interface StateItem {
   run_mark: RunMarkView | null;
   sample_mark: SampleMarkView | null;
   setting: unknown;
+  /** Who of a team added it; empty without a team. */
+  by: string;
+  /** True if the team may see it. */
+  shared: boolean;
 }
 
 /** A run that a person marked; `run` is its id in this server, empty if it is not open. */
@@ -1728,7 +1883,14 @@ export interface StateOwner {
 export interface StateReply {
   version: number;
   more: boolean;
+  /** The person's private items. */
   items: StateItem[];
+  /** What the person and others of the team share; empty without a team. */
+  shared: StateItem[];
+  /** Who the person is; empty without a team. */
+  user: string;
+  /** `reader`, who may change nothing, `writer` or `admin`; `admin` without a team. */
+  role: string;
   owners: StateOwner[];
   /** The file that stores it. */
   place: string;
@@ -1751,6 +1913,10 @@ export interface StateChange {
   run_mark: RunMarkView | null;
   sample_mark: SampleMarkView | null;
   setting: unknown;
+  /** True to change what the team sees, separate from a private item of the same name. */
+  shared: boolean;
+  /** Whose shared item an admin removes. */
+  by: string;
 }
 
 /** The answer if another change came first, with the item after that change. */

@@ -8,6 +8,8 @@ const item = (version: number, note: string, name = "train/0/0/1"): StateItem =>
   name,
   version,
   changed_s: 0,
+  by: "",
+  shared: false,
   run_mark: null,
   setting: null,
   sample_mark: { ...NO_SAMPLE_MARK, note },

@@ -1,6 +1,6 @@
 /** Marks that a person added, as the page holds them: names, items by key, and the effect of a change. */
 
-import type { RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import type { ConflictReply, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
 import { isRecord } from "./data/record";
 
 export const NO_RUN_MARK: RunMarkView = { name: "", colour: 0, hidden: false, note: "" };
@@ -18,6 +18,13 @@ export interface Subject {
 
 /** The value of an item; null if it was removed. */
 export type MarkValue = RunMarkView | SampleMarkView | Record<string, unknown> | null;
+
+/** A change that came after another one to the same item. */
+export interface Conflict {
+  subject: Subject;
+  mine: MarkValue;
+  theirs: StateItem;
+}
 
 export const keyOf = (kind: string, owner: string, name: string): string => `${kind}\n${owner}\n${name}`;
 
@@ -53,4 +60,19 @@ export function isEmpty(value: MarkValue): boolean {
   if (isSampleMark(value)) return !value.bookmarked && value.note === "";
   if (isRunMark(value)) return value.name === "" && value.colour === 0 && !value.hidden && value.note === "";
   return Object.keys(value).length === 0;
+}
+
+export function without<T>(map: ReadonlyMap<string, T>, key: string): Map<string, T> {
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}
+
+export const isConflict = (reply: unknown): reply is ConflictReply => isRecord(reply) && isRecord(reply["item"]);
+
+/** The fields in which a value differs from the previous one. */
+export function changes(before: MarkValue, value: MarkValue): object {
+  const old = new Map(Object.entries(before ?? {}));
+  const isOther = (key: string, one: unknown): boolean => JSON.stringify(old.get(key)) !== JSON.stringify(one);
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => isOther(key, one)));
 }

@@ -11,6 +11,7 @@ import { SLIM, useMatch } from "../ui/hooks/useMatch";
 import { Facts, Transcript } from "../features/sample";
 import { asideTitle, appliesToTokens, tokenDoers, TokensAside, TokensFile, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
+import { Insight } from "./Insight";
 import style from "./Report.module.css";
 
 type Way = "transcript" | "tokens";
@@ -24,6 +25,7 @@ export function Report({ data }: { data: ReportData }) {
   // Samples that are the worst by one of their tokens are shown by their tokens.
   const [way, setWay] = useState<Way>(data.samples.some(hasToken) ? "tokens" : "transcript");
   const found = useMemo(() => matching(data.samples, words), [data, words]);
+  const held = useMemo(() => new Set(data.samples.map((sample) => sample.reply.id)), [data]);
   const id = session.place.field.sample.value;
   const at = found.findIndex((sample) => sample.reply.id === id);
   const open = (sample: ReportSample | undefined, isAtTop = false): void => {
@@ -65,6 +67,13 @@ export function Report({ data }: { data: ReportData }) {
           {harmless(data.about)} {harmless(data.part)} {harmless(data.made)}{" "}
           {data.next_file !== "" && <a href={data.next_file}>More samples</a>}
         </p>
+        {data.insight !== null && (
+          <Insight
+            of={data.insight}
+            held={held}
+            open={(wanted) => open(data.samples.find(({ reply }) => reply.id === wanted))}
+          />
+        )}
       </header>
       <nav class={style["list"]} aria-label="Samples">
         <label>

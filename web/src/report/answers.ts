@@ -50,7 +50,20 @@ export interface ReportData {
   /** The measure by which the samples are the worst, and what people call it; empty without one. */
   measure: string;
   measure_title: string;
+  /** What the reward pays for, and which rules samples break; null where nobody asked. */
+  insight: Insight | null;
   samples: readonly ReportSample[];
+}
+
+/** Of the run as a whole, in sentences; the samples may lie outside the file. */
+export interface Insight {
+  note: string;
+  findings: readonly { kind: string; meaning: string; text: string; samples: readonly string[] }[];
+  /** Set aside by a person, with the reason. */
+  aside: readonly string[];
+  parts: readonly string[];
+  rules: readonly { is_certain: boolean; text: string; words: string; samples: readonly string[] }[];
+  checked: number;
 }
 
 /** Read the data of the file. */

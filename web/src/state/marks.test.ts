@@ -28,6 +28,8 @@ const noteItem = (note: string, version: number): StateItem => ({
   name: ID,
   version,
   changed_s: 0,
+  by: "",
+  shared: false,
   run_mark: null,
   sample_mark: { bookmarked: false, note, uid: "", excerpt: "" },
   setting: null,
@@ -35,6 +37,9 @@ const noteItem = (note: string, version: number): StateItem => ({
 const all = (version: number, found: StateItem[]): StateReply => ({
   version,
   more: false,
+  shared: [],
+  user: "",
+  role: "admin",
   items: found,
   owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
   place: "",

@@ -8,9 +8,12 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
-import type { ConflictReply, RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import type { RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
 import { isRecord } from "../lib/data/record";
 import {
+  changes,
+  type Conflict,
+  isConflict,
   isEmpty,
   isRunMark,
   isSampleMark,
@@ -22,16 +25,12 @@ import {
   ownerOf,
   type Subject,
   valueOf,
+  without,
 } from "../lib/marks";
 import { runs } from "./runs";
+import { mayWrite, mergedShared, role, shared, sharedByOthers, sharedNow, user } from "./team/people";
 import { asApiError } from "./browser/login";
-
-/** A change that came after another one to the same item. */
-export interface Conflict {
-  subject: Subject;
-  mine: MarkValue;
-  theirs: StateItem;
-}
+import { inTurn } from "./turns";
 
 export const items = signal<ReadonlyMap<string, StateItem>>(new Map());
 export const owners = signal<readonly StateOwner[]>([]);
@@ -54,16 +53,31 @@ export const unsavedMarks = signal<ReadonlyMap<string, UnsavedMark>>(new Map());
 
 /** Changes made here that are under way, by run id and name. */
 const pending = signal<ReadonlyMap<string, MarkValue>>(new Map());
-const queues = new Map<string, Promise<unknown>>();
 let version = 0;
 /** True once the marks have been loaded for the first time. */
 export const areMarksLoaded = signal(false);
 
-const localKey = ({ kind, run, owner, name }: Subject): string => keyOf(kind, run === "" ? `\t${owner}` : run, name);
+export const localKey = ({ kind, run, owner, name }: Subject): string =>
+  keyOf(kind, run === "" ? `\t${owner}` : run, name);
 
-function itemOf({ kind, run, owner, name }: Subject): StateItem | undefined {
+function storedKey({ kind, run, owner, name }: Subject): string | null {
   const key = run === "" ? owner : ownerOf(owners.value, run);
-  return kind !== "setting" && key === "" ? undefined : items.value.get(keyOf(kind, key, name));
+  return kind !== "setting" && key === "" ? null : keyOf(kind, key, name);
+}
+
+/** The person's own item: the shared one, else the private one. */
+function itemOf(subject: Subject): StateItem | undefined {
+  const key = storedKey(subject);
+  return key === null ? undefined : (sharedNow(key) ?? items.value.get(key));
+}
+
+/** True if the team sees it. */
+export const isShared = (subject: Subject): boolean => itemOf(subject)?.shared === true;
+
+/** What others of a team share of it, the newest first. */
+export function fromOthers(subject: Subject): readonly StateItem[] {
+  const key = storedKey(subject);
+  return key === null ? [] : sharedByOthers(key);
 }
 
 /** The value of a mark, including changes under way. */
@@ -71,7 +85,10 @@ export function markValue(subject: Subject): MarkValue {
   const waiting = pending.value.get(localKey(subject));
   if (waiting !== undefined) return waiting;
   const item = itemOf(subject);
-  return item === undefined ? null : valueOf(item);
+  const own = item === undefined ? null : valueOf(item);
+  if (own !== null || subject.kind !== "layout") return own;
+  const [theirs] = fromOthers(subject);
+  return theirs === undefined ? null : valueOf(theirs);
 }
 
 export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
@@ -91,7 +108,6 @@ export function sampleMark(run: string, id: string): SampleMarkView {
 }
 
 export const settingOf = (name: string): Record<string, unknown> | null => recordAt(ofSetting(name));
-
 export function recordAt(subject: Subject): Record<string, unknown> | null {
   const value = markValue(subject);
   return isRecord(value) ? value : null;
@@ -123,8 +139,10 @@ export async function changeText(
 export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> =>
   put(ofSetting(name), value);
 
-/** The name of a run: the person's own name for it, else the run's. */
-export const nameOf = (item: RunItem): string => runMark(item.id).name || item.name;
+/** The name of a run: the person's own name for it, else one that others share, else the run's. */
+export const nameOf = (item: RunItem): string =>
+  runMark(item.id).name ||
+  (fromOthers(ofRun(item.id)).find((one) => (one.run_mark?.name ?? "") !== "")?.run_mark?.name ?? item.name);
 
 /** The number of a run's colour, 1 to 10: the chosen one, else by its place among the runs. */
 export function colourOf(id: string): number {
@@ -134,7 +152,7 @@ export function colourOf(id: string): number {
 
 /** All marks on samples, the newest first, with their run if it is open. */
 export const sampleMarks = computed(() =>
-  [...items.value.values()]
+  [...items.value.values(), ...shared.value.values()]
     .filter((item) => item.sample_mark !== null)
     .toSorted((a, b) => b.version - a.version)
     .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
@@ -171,13 +189,18 @@ async function loadSince(): Promise<void> {
   const isOther = reply.version < version; // the server now uses another file
   if (isOther) reply = await getState(0);
   const parts = [reply.items];
+  const sharedParts = [reply.shared];
   while (reply.more) {
     reply = await getState(reply.version);
     parts.push(reply.items);
+    sharedParts.push(reply.shared);
   }
   ({ version } = reply);
   batch(() => {
     items.value = merged(isOther ? new Map() : items.peek(), parts.flat());
+    shared.value = mergedShared(isOther ? new Map() : shared.peek(), sharedParts.flat());
+    user.value = reply.user;
+    role.value = reply.role;
     owners.value = reply.owners;
     storageProblem.value = reply.trouble;
     statePlace.value = reply.place;
@@ -192,16 +215,12 @@ export async function put(subject: Subject, value: MarkValue): Promise<void> {
   const target = isEmpty(value) ? null : value;
   unsavedMarks.value = without(unsavedMarks.peek(), key);
   pending.value = new Map(pending.peek()).set(key, target);
-  const turn = (queues.get(key) ?? Promise.resolve()).then(async () => send(subject, target));
-  queues.set(key, turn);
-  await turn;
-  if (queues.get(key) !== turn) return;
-  queues.delete(key);
-  if (!unsavedMarks.peek().has(key)) pending.value = without(pending.peek(), key);
+  if (!mayWrite.peek()) return; // what a reader of a team changes lasts for this visit
+  await inTurn(key, async () => send(subject, target));
+  if (pending.peek().get(key) === target && !unsavedMarks.peek().has(key)) pending.value = without(pending.peek(), key);
 }
 
 export const isUnsaved = (subject: Subject): boolean => unsavedMarks.value.has(localKey(subject));
-
 /** Send failed changes again. */
 export async function sendAgain(): Promise<void> {
   await Promise.all([...unsavedMarks.peek().values()].map(async ({ subject, value }) => put(subject, value)));
@@ -213,12 +232,6 @@ export function dropUnsaved(): void {
   for (const key of unsavedMarks.peek().keys()) rest.delete(key);
   unsavedMarks.value = new Map();
   pending.value = rest;
-}
-
-function without<T>(map: ReadonlyMap<string, T>, key: string): Map<string, T> {
-  const rest = new Map(map);
-  rest.delete(key);
-  return rest;
 }
 
 /** Keep one of two: mine over theirs, or theirs. */
@@ -236,7 +249,8 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
   const seen = stored?.version ?? 0;
   const field = { run: "run_mark", sample: "sample_mark", layout: "setting", setting: "setting" }[kind];
   try {
-    const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
+    const content = value === null ? {} : { [field]: value };
+    const item = await changeState({ kind, run, owner, name, seen, shared: stored?.shared ?? false, ...content });
     unsavedMarks.value = without(unsavedMarks.peek(), localKey(subject));
     take(item);
     if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
@@ -256,15 +270,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
   }
 }
 
-const isConflict = (reply: unknown): reply is ConflictReply => isRecord(reply) && isRecord(reply["item"]);
-
-/** The fields in which a value differs from the previous one. */
-function changes(before: MarkValue, value: MarkValue): object {
-  const old = new Map(Object.entries(before ?? {}));
-  const isOther = (key: string, one: unknown): boolean => JSON.stringify(old.get(key)) !== JSON.stringify(one);
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => isOther(key, one)));
-}
-
-function take(item: StateItem): void {
-  items.value = merged(items.peek(), [item]);
+export function take(item: StateItem): void {
+  if (item.shared) shared.value = mergedShared(shared.peek(), [item]);
+  else items.value = merged(items.peek(), [item]);
 }

@@ -57,6 +57,10 @@ def export() -> None:
     "--rule", "rules", multiple=True, metavar="NAME",
     help="Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's own.",
 )  # fmt: skip
+@click.option(
+    "--findings/--no-findings", default=True,
+    help="Begin with what the reward pays for, and the rules that samples break. Default: yes.",
+)  # fmt: skip
 @click.option("--title", default="", metavar="TEXT", help="The heading. Default: the name of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
 @options.reading
@@ -74,6 +78,7 @@ def html(
     by: str,
     tokens: bool,
     rules: tuple[str, ...],
+    findings: bool,
     title: str,
     as_json: bool,
     **place: Any,
@@ -83,6 +88,9 @@ def html(
     The file opens in any browser, from a disk or from a mail. It holds its script and asks no server for anything; what
     the model wrote is shown as text and never executed. It has a list of the samples with a filter box, their
     transcripts, and their tokens coloured by any series, or as the step pushed them. It prints well.
+
+    Above the list is what `rolloupe findings`, `parts` and `lint` say of all steps of the split, with links to those of
+    their samples that the file holds. --no-findings leaves it out, and does not wait for the index of texts.
 
     With --json, the object has run, files, samples, tokens and size_bytes.
     """
@@ -109,7 +117,15 @@ def html(
             return NOTHING
         with progress.counting("Writing", "samples") as advanced:
             done = run.report(
-                target, wanted, title=title, worst=worst, by=by, tokens=tokens, rules=rules, advanced=advanced
+                target,
+                wanted,
+                title=title,
+                worst=worst,
+                by=by,
+                tokens=tokens,
+                rules=rules,
+                findings=findings,
+                advanced=advanced,
             )
     if as_json:
         tell(

@@ -1,6 +1,7 @@
 """`rolloupe findings`: list what the reward pays for."""
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,13 +13,20 @@ from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from rolloupe.api import Run
     from rolloupe.insight.findings import Finding, RunFindings
+    from rolloupe.state import FindingAside
 
 EXAMPLES = (
     Example("rolloupe findings RUN_DIR", "What does the reward pay for, and does correctness follow?"),
     Example("rolloupe findings RUN_DIR --steps 100:200 --env math", "In some steps, and in one environment"),
     Example("rolloupe findings RUN_DIR --correct exact_match", "The metric exact_match says what is correct"),
+    Example(
+        "rolloupe findings RUN_DIR --not-a-hack 'the answer is' --why 'the prompt asks for it'",
+        "Set a finding aside, and remember it",
+    ),
     Example("rolloupe findings RUN_DIR --json | jq -r 'select(.class == \"suspect\") | .text'", "For a program"),
 )
 
@@ -32,6 +40,11 @@ STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold gr
 @click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
 @click.option("--env", metavar="NAME", help="Only samples of this environment.")
 @click.option("--correct", default="", metavar="NAME", help="The sample metric that says whether an answer is correct.")
+@click.option("--not-a-hack", metavar="PHRASE", help="Set the finding of this phrase or behaviour aside, for this run.")
+@click.option("--why", default="", metavar="REASON", help="Why it is no hack.")
+@click.option("--who", default="", metavar="NAME", help="Who says so. Default: whoever set one aside last.")
+@click.option("--take-back", metavar="PHRASE", help="Let a finding that was set aside count again.")
+@options.state
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
 def findings(
@@ -40,45 +53,82 @@ def findings(
     steps: tuple[int | None, int | None] | None,
     env: str | None,
     correct: str,
+    not_a_hack: str | None,
+    why: str,
+    who: str,
+    take_back: str | None,
+    state_dir: Path | None,
     as_json: bool,
     **place: Any,
 ) -> int:
     """List what the reward of a run pays for, with the samples that show it.
 
     Each finding is a phrase or a behaviour that goes with a better reward than that of siblings, the samples of the
-    same group: suspect (it is on the rise, and correctness does not follow), unverified (the same, but nothing in the
-    run says what is correct), earned (correctness goes with it), watch (not rising) or drift (rising, but not paid).
-    They are evidence, not verdicts: read the samples. Correctness is a sample metric called correct, acc, accuracy,
-    solved, success or pass, or the one that --correct names.
+    same group: suspect (paid and on the rise, though the answers are no more often correct), unverified (paid and on
+    the rise, in a run that does not say which answers are correct), earned (paid, and correct answers have more of it,
+    too), watch (paid, without a clear rise) or drift (on the rise, but not paid). They are evidence, not verdicts:
+    read the samples. Correctness is a sample metric called correct, acc, accuracy, solved, success or pass, or the one
+    that --correct names.
 
-    With --json, each object has run, text, class, phrase or behaviour, effect (reward over siblings), z, correctness
+    --not-a-hack sets a finding aside until --take-back: it is listed last, with --why and --who, here and on the page.
+    A part of a phrase is enough if one finding has it.
+
+    With --json, each object has run, text, class, phrase or behaviour, not_a_hack (why, who and since in milliseconds,
+    or null), effect (reward over siblings), z, correctness
     (the effect on it, or null), first and last (the share of the samples that have it, early and late), rise,
     prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
     samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.
     """
-    with options.opened(options.place_of(**place), run_id=run_id, texts=True) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id, texts=True, state_dir=state_dir) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
         chosen = options.chosen(runs, run_id)
         for run in chosen:
             found = run.findings(split=split, steps=steps, env=env, correct=correct)
-            _print_json(run, found) if as_json else _print(run, found, names_run=len(chosen) > 1)
+            if not_a_hack is not None:
+                last = [one.who for one in run.findings_aside().values()][-1:]
+                run.set_finding_aside(
+                    _name(not_a_hack, (one.name for one in found.findings)), why=why, who=who or "".join(last)
+                )
+            if take_back is not None:
+                run.set_finding_aside(_name(take_back, run.findings_aside()), why=None)
+            aside = run.findings_aside()
+            _print_json(run, found, aside) if as_json else _print(run, found, aside, names_run=len(chosen) > 1)
         return OK
 
 
-def _print_json(run: "Run", found: "RunFindings") -> None:
+def _name(words: str, known: "Iterable[str]") -> str:
+    """The one name that is or has these words, whatever their case. Raises `UsageError` for none, or several."""
+    names = list(known)
+    meant = [name for name in names if words.lower() in (name, name.removeprefix("derived."))]
+    meant = meant or [name for name in names if words.lower() in name]
+    if len(meant) != 1:
+        listed = "; ".join(names) or "none"
+        raise click.UsageError(f"{words!r} names {len(meant) or 'no'} findings; there are: {listed}.")
+    return meant[0]
+
+
+def _print_json(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]") -> None:
     import msgspec
 
     complain(found.note)
     for one in found.findings:
-        tell(dumps({"run": run.id, **msgspec.to_builtins(one)}))
+        why = msgspec.to_builtins(aside.get(one.name))
+        tell(dumps({"run": run.id, **msgspec.to_builtins(one), "not_a_hack": why}))
 
 
-def _print(run: "Run", found: "RunFindings", *, names_run: bool) -> None:
+def _print(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]", *, names_run: bool) -> None:
     tell(f"{run.id}: {found.note}" if names_run else found.note)
     for one in found.findings:
-        _print_finding(run, one)
+        if one.name not in aside:
+            _print_finding(run, one)
+    if any("#" in one.phrase and one.name not in aside for one in found.findings):
+        tell("In a phrase, # stands for any number.")
+    titles = {one.name: one.title for one in found.findings}
+    for name, of in aside.items():
+        reason = f": {of.why}" if of.why else ""
+        tell(f"Not a hack: {titles.get(name, name)}{reason}{f' ({of.by})' if of.by else ''}")
 
 
 def _print_finding(run: "Run", one: "Finding") -> None:

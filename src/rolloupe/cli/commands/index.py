@@ -1,7 +1,8 @@
 """`rolloupe index`: index runs in advance, so that later commands need not wait."""
 
+import re
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,13 +11,46 @@ from rolloupe.cli.commands.doctor import size
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import number, print_table, tell
 
+if TYPE_CHECKING:
+    from rolloupe.api import Runs
+
 EXAMPLES = (
     Example("rolloupe index RUNS_DIR", "All runs below a folder"),
     Example(
         "rolloupe index RUN_DIR --index-dir /scratch/rolloupe", "On another disk; later commands take the same option"
     ),
     Example("rolloupe index RUNS_DIR --processes 16 --index-budget 50GB", "On a large machine, within bounds"),
+    Example(
+        "rolloupe index RUN_DIR --index-dir /shared/index --on ray", "On the Ray cluster that this machine is part of"
+    ),
+    Example(
+        "rolloupe index RUN_DIR --index-dir /shared/index --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
+        "In a job array, with --array=1-8",
+    ),
 )
+
+SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
+
+
+CLUSTER = re.compile(r"ray(://[^/\s]+:\d{1,5})?")
+
+
+def cluster_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Read `ray` or `ray://HOST:PORT`."""
+    if value is not None and not CLUSTER.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not a cluster; examples: ray, ray://head:10001", ctx, param)
+    return value
+
+
+def shard_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read `I/N`."""
+    if value is None:
+        return None
+    match = SHARD.fullmatch(value)
+    number, count = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= count:
+        raise click.BadParameter(f"{value!r} is not a shard; the first of eight is 1/8, the last 8/8", ctx, param)
+    return number, count
 
 
 @click.command(cls=Command, examples=EXAMPLES)
@@ -27,17 +61,37 @@ EXAMPLES = (
     metavar="N",
     help="Number of processes. Default: one for each core, at most 8.",
 )
+@click.option(
+    "--shard",
+    callback=shard_of,
+    metavar="I/N",
+    help="Index the I-th of N parts of the files, while other processes or machines index theirs into the same folder.",
+)
+@click.option(
+    "--on",
+    callback=cluster_of,
+    metavar="ray[://HOST:PORT]",
+    help="Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
+    "address. Its nodes must see PATH and --index-dir at the same paths.",
+)
 @options.budget
 @options.reading
-def index(processes: int | None, budget_bytes: int | None, **place: Any) -> int:
+def index(
+    processes: int | None, shard: tuple[int, int] | None, on: str | None, budget_bytes: int | None, **place: Any
+) -> int:
     """Index runs: numbers and texts, all steps.
 
     The other commands index what they need; this one does it in advance, for a large run or a shared folder. You can
     stop it at any time; the next run continues from there. Unchanged files are not read again.
+
+    With --shard, many processes or machines share the work; the index is the same. When all are done, call it once more
+    without --shard: if a shard is missing, that indexes the rest.
     """
+    if on and (processes or shard):
+        raise click.UsageError("--on has all cores of the cluster: leave out --processes and --shard.")
     began = time.monotonic()
     where = options.place_of(**place)
-    with options.opened(where, texts=True, processes=processes, budget_bytes=budget_bytes) as runs:
+    with options.opened(where, texts=True, processes=processes, budget_bytes=budget_bytes, shard=shard, on=on) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
@@ -49,4 +103,16 @@ def index(processes: int | None, budget_bytes: int | None, **place: Any) -> int:
         print_table(("run", "format", "samples", "files", "problems"), rows, numbers=("samples", "files", "problems"))
         seconds = time.monotonic() - began
         tell(f"The index is {size(runs.index_bytes())} at {runs.index_dir}; it took {seconds:.1f} s.")
+        if shard:
+            _tell_shards(runs, shard)
         return OK
+
+
+def _tell_shards(runs: "Runs", shard: tuple[int, int]) -> None:
+    """Say whether other shards are still to come."""
+    waiting = sum(run.is_shard for run in runs)
+    if not waiting:
+        tell(f"All {shard[1]} shards are indexed: the index is complete.")
+        return
+    which = "" if len(runs) == 1 else f" of {waiting} run{'' if waiting == 1 else 's'}"
+    tell(f"Shard {shard[0]} of {shard[1]} is indexed; others{which} are not. Next: `rolloupe index` when all are done.")

@@ -1,6 +1,7 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,11 +15,11 @@ from rolloupe.cli.terminal import complain, number, print_table, tell
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.model import MetricRow
-    from rolloupe.query import CurveQuery
 
 EXAMPLES = (
     Example("rolloupe metrics RUN_DIR", "What did the trainer log? Each metric with its last value"),
     Example("rolloupe metrics RUN_DIR optim/loss optim/entropy", "Two of them, by step"),
+    Example("rolloupe metrics RUN_DIR 'reward*' '*/kl'", "All whose names fit a pattern"),
     Example("rolloupe metrics RUN_DIR --json | jq -c '[.step, .[\"optim/loss\"]]'", "All of them, for a program"),
     Example("rolloupe metrics RUN_DIR --csv > metrics.csv", "As a table"),
     Example("rolloupe metrics RUN_DIR optim/loss --x elapsed", "The loss by seconds since the first point"),
@@ -48,10 +49,12 @@ def metrics(
     """List the trainer's metrics, those of trackers among them.
 
     Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that
-    is the path of something there is a PATH, any other a NAME.
+    is the path of something there is a PATH, any other a NAME, or a pattern of names: * stands for any characters, ?
+    for one, [ab] for one of these. Steps at which none of them was logged are left out.
 
     With --curves, all curves of the catalogue: also rewards, shares of groups and samples (all right, truncated,
-    discarded for a reason), what is lost to clipping, lengths and evaluations, each under the name in the list.
+    discarded for a reason), what is lost to clipping, lengths and evaluations, each under the name in the list; one
+    that is named like a metric of the trainer as curve/NAME.
 
     With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 
@@ -64,12 +67,14 @@ def metrics(
     paths, names = _split(words, data_dirs)
     place = options.place_of(paths, data_dirs, **reading)
     with options.opened(place, run_id=run_id, reads_index=of_all, texts=of_all) as runs:
-        run = options.only(runs, run_id)
+        run = options.only(runs, run_id, reads_index=of_all)
         if run is None:
             return NOTHING
         rows = _of_curves(run) if of_all else run.metric_rows()
         known = _names(rows)
-        _check(names, known)
+        names = _chosen(names, known)
+        if names:
+            rows = [row for row in rows if not row.values.keys().isdisjoint(names)]
         if across is not None:
             rows, name = _joined(run, rows, across)
             names = [name, *(one for one in names or known if one != name)]
@@ -107,34 +112,34 @@ def _split(words: tuple[str, ...], data_dirs: tuple[str, ...]) -> tuple[list[str
 def _of_curves(run: "Run") -> "list[MetricRow]":
     """Return the values of all curves of the catalogue, as rows of metrics under the names of the curves."""
     from rolloupe.model import MetricRow
+    from rolloupe.query import curve_name
 
     by_step: dict[int, dict[str, float]] = {}
     queries = [one.query for one in run.catalogue()]
+    of_trainer = {one.name for one in queries if one.kind == "trainer"}
     for query, curve in zip(queries, run.curves(queries), strict=True):
+        name = curve_name(query)
+        is_taken = query.kind != "trainer" and name in of_trainer
         for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
-            by_step.setdefault(step, {})[_name(query)] = value
+            by_step.setdefault(step, {})[f"curve/{name}" if is_taken else name] = value
     return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)]
-
-
-def _name(query: "CurveQuery") -> str:
-    """The name of a curve: that of a metric of the trainer, or its kind and what it is of."""
-    if query.kind == "trainer":
-        return query.name
-    parts = [query.kind, query.name or query.source.removeprefix("eval/"), query.options.reason]
-    of_k = f"@{query.options.k}" if query.options.k > 1 else ""
-    return "/".join(one for one in parts if one) + (f"/{query.stat}{of_k}" if of_k else "")
 
 
 def _names(rows: "list[MetricRow]") -> dict[str, None]:
     return dict.fromkeys(name for row in rows for name in row.values)
 
 
-def _check(names: list[str], known: dict[str, None]) -> None:
+def _chosen(words: list[str], known: dict[str, None]) -> list[str]:
+    """Return the metrics that words name: each exactly, or several by a pattern, those in the order of their names."""
     from rolloupe.query.near_names import unknown
 
-    wrong = next((name for name in names if name not in known), None)
-    if wrong is not None:
-        raise unknown("metric", wrong, known)
+    chosen: dict[str, None] = {}
+    for word in words:
+        found = [word] if word in known else sorted(name for name in known if fnmatchcase(name, word))
+        if not found:
+            raise unknown("metric", word, sorted(known))
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
 
 
 def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[MetricRow], str]":
@@ -165,8 +170,7 @@ def _object(row: "MetricRow", names: list[str]) -> dict[str, Any]:
 
 def _by_step(rows: "list[MetricRow]", names: list[str]) -> Iterator[list[str]]:
     for row in rows:
-        if any(name in row.values for name in names):
-            yield [number(row.step), *(number(row.values.get(name)) for name in names)]
+        yield [number(row.step), *(number(row.values.get(name)) for name in names)]
 
 
 def _list(rows: "list[MetricRow]", names: list[str]) -> None:

@@ -1,52 +1,30 @@
 """`rolloupe view`: open the page in the browser."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from rolloupe.cli import options
 from rolloupe.cli.commands.terminal import tui
 from rolloupe.cli.frame import Command, Example
-
-F = TypeVar("F", bound=Callable[..., Any])
+from rolloupe.server.process.over_ssh import PORT_TAKEN
+from rolloupe.server.process.socket import PortTaken
 
 EXAMPLES = (
     Example("rolloupe view RUN_DIR", "One run, or all below a folder"),
+    Example("rolloupe view RUNS --run RUN_ID --metrics curves.csv", "One of several runs, with curves from a file"),
     Example("rolloupe view RUN_DIR --format generic --port 8090", "As this format, on this port"),
-    Example("ssh -L 8080:127.0.0.1:8080 gpu-box", "On your own machine, for a viewer that runs on gpu-box"),
+    Example("rolloupe view gpu-box:runs/today", "Of another machine, over SSH, on which Rolloupe is installed, too"),
     Example("rolloupe view RUN_DIR --host 0.0.0.0 --allow-host gpu-box", "For a network, with the token"),
     Example("rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'", "Open to everybody who can reach the port"),
 )
 
 
-def serving(command: F) -> F:
-    """Add the server's options."""
-    for option in reversed(SERVER_OPTIONS):
-        command = option(command)
-    return command
-
-
-SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+serving = options.added(
     click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="PORT", help="Default: 8080, or the next free one."),
     click.option("--base-path", default="", metavar="PREFIX", help="Prefix of all addresses, for a proxy: /rollouts."),
-    click.option(
-        "--cache-memory",
-        type=click.IntRange(0, 2**31),
-        default=64,
-        show_default=True,
-        metavar="MB",
-        help="Memory for cached answers.",
-    ),
-    click.option(
-        "--cache-entries",
-        type=click.IntRange(0, 2**31),
-        default=1000,
-        show_default=True,
-        metavar="N",
-        help="Maximum number of cached answers.",
-    ),
+    options.cache(64, 1000),
     options.budget,
     options.state,
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
@@ -67,9 +45,10 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="An origin whose pages may read the server's answers; * for any. Repeatable.",
     ),
 )
+"""Adds the server's options."""
 
 
-def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **server: Any) -> None:
+def start(place: options.RunPaths, *, no_browser: bool, **server: Any) -> None:
     """Serve the runs until interrupted."""
     from rolloupe.server.process.serve import serve
 
@@ -77,7 +56,6 @@ def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **ser
         place.paths,
         index_dir=place.index_dir,
         reading=place.reading,
-        cache_memory_mb=cache_memory,
         open_browser=not no_browser,
         **server,
     )
@@ -85,13 +63,16 @@ def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **ser
 
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
+@options.one_run
 @click.option("--tui", "in_terminal", is_flag=True, help="Show them in this terminal instead, as `rolloupe tui` does.")
+@click.option("--over-ssh", is_flag=True, hidden=True, help="Take the token from standard input, and end with it.")
 @tui.looks
 @serving
 @options.reading
 def view(
     paths: tuple[str, ...],
     data_dirs: tuple[str, ...],
+    run_id: str | None,
     index_dir: str | None,
     format: str | None,
     follow_symlinks: bool,
@@ -104,6 +85,7 @@ def view(
     metrics: tuple[str, ...],
     metrics_step: str,
     in_terminal: bool,
+    over_ssh: bool,
     mask_str: str,
     theme: str,
     **server: Any,
@@ -119,6 +101,11 @@ def view(
         metrics=metrics, metrics_step=metrics_step,
     )  # fmt: skip
     if in_terminal:
-        tui.start(place, mask=mask_str, theme=theme, state_dir=server["state_dir"])
+        tui.start(place, run_id=run_id, mask=mask_str, theme=theme, state_dir=server["state_dir"])
         return
-    start(place, **server)
+    try:
+        start(place, over_ssh=over_ssh, only=run_id, **server)
+    except PortTaken:
+        if not over_ssh:
+            raise
+        click.get_current_context().exit(PORT_TAKEN)

@@ -7,7 +7,7 @@ from rolloupe.derive.base import BatchValues, DerivedMetric
 from rolloupe.derive.batch import SampleBatch
 from rolloupe.model import SampleRow
 
-ENDS = (
+END_MARKERS = (
     "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end_of_text|>", "<|end|>", "<|return|>",
     "<|call|>", "<end_of_turn>", "<eos>", "</s>", "<｜end▁of▁sentence｜>", "<|end_of_role|>", "<|observation|>",
 )  # fmt: skip
@@ -21,7 +21,7 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 def _of_row(row: SampleRow) -> float | None:
     tail = row.response[-_TAIL_CHARS:].rstrip()
-    if tail[-1:] == ">" and tail.endswith(ENDS):
+    if tail[-1:] == ">" and tail.endswith(END_MARKERS):
         return 1.0
     return 0.0 if row.status == "truncated" else None
 

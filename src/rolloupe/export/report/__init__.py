@@ -10,6 +10,7 @@ from rolloupe.export.report.document import (
     report_pieces,
     write_report,
 )
+from rolloupe.export.report.insight import ReportedInsight, insight_of
 from rolloupe.export.report.measures import MEASURES, TITLES, measured_by, worst_of
 from rolloupe.export.report.scope import scope_of
 
@@ -18,9 +19,11 @@ __all__ = [
     "TITLES",
     "Measured",
     "Report",
+    "ReportedInsight",
     "ReportedSample",
     "ReportedTokens",
     "WrittenReport",
+    "insight_of",
     "made_now",
     "measured_by",
     "report_pieces",

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from rolloupe import query, text, wire
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound
+from rolloupe.export.report.insight import ReportedInsight
 from rolloupe.export.report.scope import part_of
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.storage import atomic
@@ -77,6 +78,8 @@ class Report(Struct, kw_only=True):
     """What people call it."""
     next_file: str = ""
     """The file with further samples."""
+    insight: ReportedInsight | None = None
+    """What the reward pays for, and which rules samples break."""
 
 
 def made_now() -> str:

@@ -1,24 +1,27 @@
 """The completions that ms-swift logs: one line of JSON a log, its columns as lists.
 
 Source: `JsonlWriter` and the trainers of ms-swift 4.6 (`swift/rlhf_trainers/grpo_trainer.py`, `rollout_mixin.py`). The
-columns are step, prompt, completion, a list for each reward function, advantages, then what the rollout added.
+columns are step, prompt, completion, a list for each reward function, advantages, then what the rollout added. With
+Megatron (`swift/megatron/trainers`) the step is `gen_step`; with Ray (`swift/ray/megatron`) a line is a sample.
 """
 
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.formats.completions.reward_parts import RewardParts
+from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import file_of, plain_name
+from rolloupe.formats.reading.files import file_of, is_one_file, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.tables.columns import sample_count
+from rolloupe.formats.reading.tables.columns import row_at, sample_count
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
 
 NAME = "completions.jsonl"
-COLUMNS = ("step", "prompt", "completion")
+STEPS = ("step", "gen_step")
+"""With Megatron, `gen_step` alone."""
+TEXTS = ("prompt", "completion")
 
 
 class MsSwift(RewardParts, JsonlFormat):
@@ -28,18 +31,19 @@ class MsSwift(RewardParts, JsonlFormat):
     title = "ms-swift"
     suffixes: ClassVar[tuple[str, ...]] = (NAME,)
     recognises = (
-        "`completions.jsonl` whose lines hold lists of equal length under `step`, `prompt` and `completion`; also one "
-        "such file under another name that a person names."
+        "`completions.jsonl` whose lines hold lists of equal length under `step` or `gen_step`, `prompt` and "
+        "`completion`, or one of each, as with Ray; also one such file under another name that a person names."
     )
     layout = (
         "`{output_dir}/completions.jsonl`, appended. [frameworks/ms_swift.md](frameworks/ms_swift.md) has the switches."
     )
     identity = (
-        "step = `step`; group = a hash of the prompt, as the samples of a prompt follow each other; index = "
-        "`{file}:{byte offset of the line}.{place in its lists}`. Split `train`."
+        "step = `step`, else `gen_step`; group = a hash of the prompt, as the samples of a prompt follow each other; "
+        "index = `{file}:{byte offset of the line}.{place in its lists}`. Split `train`."
     )
     reads = (
         ("`prompt`, `completion`", "turns"),
+        ("`reward` of a line with one sample", "reward: the sum of the reward functions"),
         (
             "the lists of numbers between `completion` and `advantages`: reward functions",
             "sample metrics `reward.NAME`; the reward is their sum without weights, which a note says",
@@ -56,7 +60,7 @@ class MsSwift(RewardParts, JsonlFormat):
         what = "lines with columns as lists; equal prompts of a step are inferred to be a group"
         return [
             RunInfo(
-                name=run.name if not is_file(path) or plain_name(path.name) != NAME else path.parent.name or run.name,
+                name=_name_of(path) or run.name,
                 root=run.root, format=run.format, parts=run.parts, link_root=run.link_root,
                 reason=f"{what}, rewards are sums without weights",
             )
@@ -65,14 +69,24 @@ class MsSwift(RewardParts, JsonlFormat):
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
-        return all(isinstance(record.get(key), list) for key in COLUMNS)
+        has_lists = all(isinstance(record.get(key), list) for key in TEXTS)
+        return _is_row(record) or (has_lists and any(isinstance(record.get(key), list) for key in STEPS))
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample for each place in the lists."""
-        if not all(isinstance(record.get(key), list) for key in COLUMNS[1:]):
+        if _is_row(record):
+            return [self._whole(source, record, start, length)]
+        if not all(isinstance(record.get(key), list) for key in TEXTS):
             raise Unusable("an object without lists of prompts and completions is no log of completions")
         count = sample_count(record, "completion")
         return [self._part(source, record, start, length, number) for number in range(count)]
+
+    def _whole(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        one = _with_step(record)
+        step_of(one["step"])
+        row = self.row(source, one, start, length)
+        row.reward = fields.number(row.metrics.pop("reward", None))
+        return row
 
     def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> SampleRow:
         one = _row_at(record, number)
@@ -83,7 +97,7 @@ class MsSwift(RewardParts, JsonlFormat):
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         """See `RecordFormat`."""
-        return _row_at(record, int(row.part))
+        return _row_at(record, int(row.part)) if row.part else _with_step(record)
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """See `RecordFormat`."""
@@ -91,7 +105,11 @@ class MsSwift(RewardParts, JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        return super().sample(self.own_record(record, row), row, locator)
+        sample = super().sample(self.own_record(record, row), row, locator)
+        if not row.part:  # its reward is the total
+            sample.notes = [note for note in sample.notes if note != UNWEIGHTED]
+            sample.extra.pop("reward", None)
+        return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
@@ -100,14 +118,30 @@ class MsSwift(RewardParts, JsonlFormat):
         return found if isinstance(found, dict) else {}
 
 
+def _name_of(path: Path) -> str:
+    """The name of a run that is the file with the usual name: that of its folder. Empty for others."""
+    return path.parent.name if plain_name(path.name) == NAME and is_one_file(path) else ""
+
+
+def _is_row(record: Record) -> bool:
+    """Whether a line is one sample, as ms-swift writes it with Ray."""
+    return "gen_step" in record and all(isinstance(record.get(key), str) for key in TEXTS)
+
+
+def _with_step(record: Record) -> Record:
+    """A sample whose step is `step`, else `gen_step`."""
+    if "step" in record or "gen_step" not in record:
+        return record
+    return {"step" if key == "gen_step" else key: value for key, value in record.items()}
+
+
 def _row_at(record: Record, number: int) -> Record:
-    """The values of all lists at one place; what is no list of that length is left out."""
+    """The values of all lists at one place, and what is no list; lists of other lengths are left out."""
     count = len(record["completion"])
-    row = {
-        "advantage" if key == "advantages" else key: value[number]
-        for key, value in record.items()
-        if isinstance(value, list) and number < len(value) and (len(value) == count or key in COLUMNS)
-    }
+    row = row_at(record, number, count)
+    named = (*STEPS, *TEXTS)
+    row |= {key: value[number] for key in named if isinstance(value := record.get(key), list) and number < len(value)}
+    row = _with_step({"advantage" if key == "advantages" else key: value for key, value in row.items()})
     return row | ({"prompt": ""} if "prompt" not in row else {})
 
 

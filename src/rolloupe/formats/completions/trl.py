@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.settings.yaml_values import yaml_settings
-from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
+from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.formats.reading.tables.parquet_columns import column_types, leading_texts, repeats
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_file, path_state
@@ -86,7 +87,7 @@ class TRL(RewardParts, ParquetFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             fitting = any(map(_is_whole, self.first_records([alone(path)])))
             return [self._run(path, path.stem, path, "", "one file of TRL")] if forced or fitting else []
         for folder in (path, path / FOLDER):

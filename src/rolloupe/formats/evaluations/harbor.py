@@ -14,7 +14,7 @@ from rolloupe.formats.evaluations.atif_steps import messages_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.json_documents import beginning, list_document
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.trainers.response_items import tokens_of
@@ -85,15 +85,15 @@ class Harbor(NumberedFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`."""
         links = link_root or str(path.resolve())
-        places = [alone(path)] if is_file(path) else [one.location for one in _listed(path, links)]
+        places = [alone(path)] if is_one_file(path) else [one.location for one in _listed(path, links)]
         fitting = [one for one in places[:1] or () if _fits(one)] or [one for one in places if _fits(one)]
         if not fitting:
             return []
         return [
             RunInfo(
-                name=path.stem if is_file(path) else path.name, root=str(path), format=self.name,
+                name=path.stem if is_one_file(path) else path.name, root=str(path), format=self.name,
                 reason=_reason(places), parts=_parts(path, places),
-                link_root="" if is_file(path) else links,
+                link_root="" if is_one_file(path) else links,
             )
         ]  # fmt: skip
 

@@ -1,7 +1,8 @@
 """The logs of Inspect: a file for each evaluation, either a zip archive (`.eval`) or one JSON document.
 
 Source: `EvalLog`, `EvalSample` and the recorder of `.eval` files of inspect_ai (August 2026). An archive holds a member
-a sample; `header.json` comes last, so an evaluation that runs has `_journal/start.json` alone.
+a sample, or a folder of members (`inspect_chunks`); `header.json` comes last, so an evaluation that runs has
+`_journal/start.json` alone.
 """
 
 import os
@@ -11,25 +12,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rolloupe.formats.evaluations.inspect_chunks import SHELL, sample_in_chunks
 from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.json_documents import beginning, list_document, members_before
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.documents.zip_members import Members
-from rolloupe.formats.reading.files import files, links_of, plain_name
+from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name
 from rolloupe.formats.reading.jsonl import parse
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source, Status
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import path_state
 
 ARCHIVE, DOCUMENT = ".eval", ".json"
 SAMPLES = "samples"
 HEADER, START = "header.json", "_journal/start.json"
 
 _SAMPLE = re.compile(r"samples/(?P<name>[^/]+)\.json")
-_IN_CHUNKS = re.compile(r"samples/[^/]+/sample\.json")
-_CHUNKS = "a sample in chunks, which this version does not read. Next: inspect log convert"
+_IN_CHUNKS = re.compile(rf"samples/[^/]+/{re.escape(SHELL)}")
 _TOP = {"version", "status", "eval"}
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 """Grades, as `value_to_float` of Inspect reads them."""
@@ -76,13 +77,13 @@ class InspectLogs(NumberedFormat):
     )
     limits = (
         "A member of an archive and a document are read up to 256 MiB, and of an archive at most 250 times its size. "
-        "Samples in chunks are problems. Other agents' events are not shown."
+        "Other agents' events are not shown."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each file is a run."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             listed = [Location(str(path), str(path))] if plain_name(path.name).endswith(self.suffixes) else []
         else:
             listed = [one.location for one in files(str(path), links, self.suffixes)]
@@ -92,15 +93,15 @@ class InspectLogs(NumberedFormat):
         words = (fields.name(spec.get("task")), os.path.basename(fields.name(spec.get("model")) or ""))
         return RunInfo(
             name=" ".join(filter(None, words)) or os.path.basename(place.path), root=place.path, format=self.name,
-            reason="a log of Inspect: groups are its samples", parts=(RunPart(place.path),),
+            reason="a log of Inspect: groups are its samples", parts=(RunPart(place.path, split=_split(spec)),),
             link_root="" if place.root == place.path else place.root,
         )  # fmt: skip
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
         place = Location(run.root, links_of(run))
-        task = fields.name((_spec(place) or {}).get("task")) or "inspect"
-        split = f"eval/{os.path.basename(task) or 'inspect'}"
+        spec = _spec(place)
+        split = _split(spec) if spec is not None else run.parts[0].split or _split({})  # while it is being written
         return [Source(path=place.path, name=os.path.basename(place.path), root=place.root, split=split, depends=split)]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
@@ -205,9 +206,11 @@ def _names(members: Members) -> list[str]:
 
 
 def _member(members: Members, name: str) -> Record:
-    if not _SAMPLE.fullmatch(name):
-        raise Unusable(_CHUNKS)
-    return parse(members.read(name))
+    return parse(members.read(name)) if _SAMPLE.fullmatch(name) else sample_in_chunks(members, name)
+
+
+def _split(spec: Record) -> str:
+    return f"eval/{os.path.basename(fields.name(spec.get('task')) or '') or 'inspect'}"
 
 
 def _spec(location: Location) -> Record | None:

@@ -22,7 +22,7 @@ from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, LineR
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
-from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_FILES, Peek, look, look_into
 from rolloupe.formats.reading.records import Record, RecordFormat
@@ -103,7 +103,7 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
-        if is_file(path):
+        if is_one_file(path):
             return self._found(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
         listed = [

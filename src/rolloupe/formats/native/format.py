@@ -22,7 +22,7 @@ from rolloupe.formats.native.token_arrays import NativeTokens
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.model import (
@@ -109,7 +109,7 @@ class Native(JsonlFormat):
         """See `Format`."""
         links = link_root or str(path.resolve())
         marker = _marker(path, links)
-        if marker is None and forced and (is_file(path) or files(str(path), links)):
+        if marker is None and forced and (is_one_file(path) or files(str(path), links)):
             marker = {"version": VERSION}
         if marker is None:
             return []

@@ -36,7 +36,17 @@ from rolloupe.formats.prime_rl.token_columns import (
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.files import FolderEntry, alone, entries, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.files import (
+    FolderEntry,
+    alone,
+    entries,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    plain_name,
+    stem,
+)
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, step_of
@@ -123,7 +133,7 @@ class PrimeRL(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             fits = forced or _fits([look(alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
@@ -137,7 +147,7 @@ class PrimeRL(JsonlFormat):
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
-        name = stem(path.name) if is_file(path) else root.name
+        name = stem(path.name) if is_one_file(path) else root.name
         part = RunPart(str(folder))
         return RunInfo(name=name, root=str(path), format=self.name, reason=what, parts=(part,), link_root=links)
 

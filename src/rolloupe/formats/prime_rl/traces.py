@@ -18,7 +18,7 @@ from rolloupe.formats.prime_rl import annotations, episodes
 from rolloupe.formats.prime_rl.episodes import Branch, as_dict
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
@@ -104,7 +104,7 @@ class PrimeRLTraces(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             named = path.parent.name == STREAM or stem(path.name) == STREAM
             fits = forced or (named and _fits([look(alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []

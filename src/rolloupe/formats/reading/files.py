@@ -1,14 +1,16 @@
 """The files of a folder, without links that lead out of the opened root. Looks at names, opens nothing."""
 
+import errno
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import folder_entries, is_below, printable
+from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, printable
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
@@ -24,6 +26,7 @@ class FolderEntry(NamedTuple):
     inode: int
     root: str
     refused: str = ""
+    is_link: bool = False
 
     @property
     def location(self) -> Location:
@@ -33,7 +36,48 @@ class FolderEntry(NamedTuple):
 
 T = TypeVar("T")
 
-_known: ContextVar[dict[Hashable, object] | None] = ContextVar("known", default=None)
+
+class FolderView:
+    """What one look at a folder found, for all that ask about it."""
+
+    def __init__(self, entries: list[FolderEntry]) -> None:
+        self.entries = entries
+        self._files: dict[tuple[str, ...], list[FolderEntry]] = {}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all entries."""
+        return frozenset(entry.name for entry in self.entries)
+
+    @cached_property
+    def folders(self) -> list[FolderEntry]:
+        """The folders in it that may be opened."""
+        return [entry for entry in self.entries if entry.is_folder and not entry.refused]
+
+    @cached_property
+    def plain(self) -> dict[str, FolderEntry]:
+        """The files by their names without compression suffixes, each once."""
+        shown = [entry for entry in self.entries if not (entry.is_folder or entry.refused)]
+        names = {entry.name for entry in shown}
+        return {plain_name(entry.name): entry for entry in shown if not is_passed_over(entry.name, names)}
+
+    def files(self, suffixes: tuple[str, ...]) -> list[FolderEntry]:
+        """The files with these suffixes, see `files`."""
+        if suffixes not in self._files:
+            self._files[suffixes] = [entry for plain, entry in self.plain.items() if plain.endswith(suffixes)]
+        return self._files[suffixes]
+
+
+class _Known:
+    """What is known within `listing_once`."""
+
+    def __init__(self) -> None:
+        self.views: dict[tuple[str, str], FolderView] = {}
+        self.folders: set[str] = set()
+        self.made: dict[Hashable, object] = {}
+
+
+_known: ContextVar[_Known | None] = ContextVar("known", default=None)
 
 
 def links_of(run: RunInfo) -> str:
@@ -44,8 +88,7 @@ def links_of(run: RunInfo) -> str:
 @contextmanager
 def listing_once() -> Iterator[None]:
     """List each folder once within this context, however many formats list it; and make once what `once` makes."""
-    known = _known.get()
-    token = _known.set({} if known is None else known)
+    token = _known.set(_known.get() or _Known())
     try:
         yield
     finally:
@@ -57,14 +100,51 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
     known = _known.get()
     if known is None:
         return make()
-    if key not in known:
-        known[key] = make()
-    return cast("T", known[key])
+    if key not in known.made:
+        known.made[key] = make()
+    return cast("T", known.made[key])
 
 
 def entries(folder: str, link_root: str) -> list[FolderEntry]:
     """List a folder in the order of names. Raises OSError if the folder cannot be read."""
-    return once(("entries", folder, link_root), lambda: _entries(folder, link_root))
+    return view_of(folder, link_root).entries
+
+
+def view_of(folder: str, link_root: str) -> FolderView:
+    """Return the view of a folder, shared within `listing_once`. Raises OSError if the folder cannot be read."""
+    known = _known.get()
+    if known is None:
+        return FolderView(_entries(folder, link_root))
+    key = folder, link_root
+    if key not in known.views:
+        above, name = os.path.split(folder)
+        beside = known.views.get((above, link_root))
+        if beside is not None and name not in beside.names:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+        known.views[key] = FolderView(_entries(folder, link_root))
+        known.folders.add(folder)
+    return known.views[key]
+
+
+def forget(folder: str) -> None:
+    """Drop the views of a folder within `listing_once`: a walk is done with it."""
+    if (known := _known.get()) is not None:
+        known.folders.discard(folder)
+        for key in [key for key in known.views if key[0] == folder]:
+            del known.views[key]
+
+
+def is_one_file(path: Path | str) -> bool:
+    """Return whether a path leads to a regular file. Of a folder with a view within `listing_once`, that is known."""
+    known = _known.get()
+    return not (known is not None and str(path) in known.folders) and is_file(path)
+
+
+def _view_or_nothing(folder: str, link_root: str) -> FolderView:
+    try:
+        return view_of(folder, link_root)
+    except OSError:
+        return FolderView([])
 
 
 def _entries(folder: str, link_root: str) -> list[FolderEntry]:
@@ -76,11 +156,12 @@ def _entries(folder: str, link_root: str) -> list[FolderEntry]:
             is_folder = not refused and entry.is_dir()
             if not (refused or is_folder or entry.is_file()):
                 refused = "neither a file nor a folder but a pipe, a socket or a device"
-            found.append(FolderEntry(entry.name, path, is_folder, entry.inode(), link_root, refused))
+            is_link = entry.is_symlink()
+            found.append(FolderEntry(entry.name, path, is_folder, entry.inode(), link_root, refused, is_link))
     return sorted(found)
 
 
-def _refusal(entry: os.DirEntry[str], path: str, link_root: str) -> str:
+def _refusal(entry: StorageEntry, path: str, link_root: str) -> str:
     if not is_utf8(entry.name):
         return "its name is not valid UTF-8. Next: rename it"
     if not entry.is_symlink():
@@ -114,26 +195,13 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
     The suffix before a compression suffix counts. If a file exists both plain and compressed, as while a writer seals
     it, only the plain one is listed.
     """
-    try:
-        listed = once(("files", folder, link_root), lambda: _plain_files(folder, link_root))
-    except OSError:
-        return []
-    return _sealed_once([entry for plain, entry in listed if plain.endswith(suffixes)])
-
-
-def _plain_files(folder: str, link_root: str) -> list[tuple[str, FolderEntry]]:
-    """The files of a folder with their names without compression suffixes."""
-    return [(plain_name(one.name), one) for one in entries(folder, link_root) if not (one.is_folder or one.refused)]
+    return _view_or_nothing(folder, link_root).files(suffixes).copy()
 
 
 def file_of(folder: str, name: str, link_root: str) -> Location | None:
     """Return the location of the file of that name, compressed or not; None without a readable one."""
-    return next((one.location for one in files(folder, link_root, (name,)) if plain_name(one.name) == name), None)
-
-
-def _sealed_once(listed: list[FolderEntry]) -> list[FolderEntry]:
-    names = {entry.name for entry in listed}
-    return [entry for entry in listed if not is_passed_over(entry.name, names)]
+    entry = _view_or_nothing(folder, link_root).plain.get(name)
+    return entry.location if entry else None
 
 
 def is_passed_over(name: str, names: Collection[str]) -> bool:
@@ -146,17 +214,14 @@ def is_passed_over(name: str, names: Collection[str]) -> bool:
 
 def folders(folder: str, link_root: str) -> list[FolderEntry]:
     """List the folders in a folder; empty if it is missing."""
-    try:
-        listed = entries(folder, link_root)
-    except OSError:
-        return []
-    return [e for e in listed if e.is_folder and not e.refused]
+    return _view_or_nothing(folder, link_root).folders.copy()
 
 
 def why_shut(error: OSError) -> str:
     """Say that a file or a folder could not be read, and what to do."""
+    reason = f"could not be read: {error.strerror or error}"
     step = "allow it to be read" if isinstance(error, PermissionError) else "check the disk"
-    return f"could not be read: {error.strerror or error}. Next: {step}"
+    return reason if "Next:" in reason else f"{reason}. Next: {step}"
 
 
 def compression_of(name: str) -> str:

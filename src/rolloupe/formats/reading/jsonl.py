@@ -26,6 +26,7 @@ from rolloupe.formats.reading.files import JSONL
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.storage import expect
 from rolloupe.tokens import SampleTokens
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -41,6 +42,8 @@ Real lines, however alike, took 1.5 to 9 bytes each once packed; a bomb packs hu
 MIN_BLOCK_BYTES = 2**16
 """Minimum read if less was requested: usually to the end of the line."""
 RAW_BUFFER_BYTES = 2**13
+AFTER_BYTES = 2**16
+"""A line that begins in a range usually ends within so many bytes after it."""
 NEAR_BYTES = 2**18
 """Reading so many bytes takes about as long as going to another place in a file."""
 SPACE = 0x20
@@ -288,6 +291,7 @@ class JsonlFormat(RecordFormat):
         """Scan, and add to each row what other files say about it."""
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             decoded = is_decoded(file)
+            expect(file, [(0, MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
             head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
@@ -380,6 +384,7 @@ class JsonlFormat(RecordFormat):
         for name, some in by_source.items():
             if name in sources:
                 with contextlib.suppress(OSError), open_binary(sources[name].location, RAW_BUFFER_BYTES) as file:
+                    expect(file, [(place.start - 1, place.start + place.length + 1) for place in some])
                     for near in _neighbours(some):
                         read = {line.start: line for line in lines(file, near[0].start, near[-1].start + 1)}
                         for place in near:
@@ -463,6 +468,7 @@ def _read_in_order(
     if not places:
         return
     with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+        expect(file, [(place.start - 1, place.start + place.length + 1) for place in places])
         found = _lines_in_order(file, places) if is_decoded(file) else (_line_of(file, one) for one in places)
         for place, data in zip(places, found, strict=True):
             try:

@@ -23,7 +23,7 @@ from rolloupe.formats.reading.jsonl import (
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import damage_of, open_binary
 from rolloupe.model import Location
-from rolloupe.storage import path_state
+from rolloupe.storage import fetch_beginnings, path_state
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
@@ -70,7 +70,9 @@ def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
     looks: list[tuple[Location, Peek]] = []
-    for location in [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]:
+    in_order = [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]
+    fetch_beginnings(in_order[:MAX_FILES], MAX_BYTES)
+    for location in in_order:
         seen = look(location)
         if not seen.empty:
             looks.append((location, seen))

@@ -13,7 +13,7 @@ from rolloupe import text
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import MISSING, member
-from rolloupe.formats.reading.files import alone, files, links_of, plain_name
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name
 from rolloupe.model import (
     Location,
     Locator,
@@ -109,7 +109,7 @@ class RecordFormat(Format):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`: a file, or a folder in which at least one file holds a record that fits."""
         links = link_root or str(path.resolve())
-        one_file = is_file(path)
+        one_file = is_one_file(path)
         listed = [alone(path)] if one_file else [one.location for one in files(str(path), links, self.suffixes)]
         if not listed or not (forced or any(map(self.fits, self.first_records(listed)))):
             return []

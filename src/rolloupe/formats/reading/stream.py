@@ -9,6 +9,7 @@ A cut-off or damaged stream reads as one that ends there; `damage_of` tells the 
 import errno
 import io
 import os
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, FileStamp, Gap, StreamExtent, read_at
@@ -16,7 +17,7 @@ from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import compression_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, open_state
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
@@ -26,7 +27,7 @@ _known: Lru[tuple[int, int, bool], Contents] = Lru(KEPT_FILES)
 
 def _contents(file: BinaryIO, gzip: bool) -> Contents:
     """Return the state of an open file, up to date."""
-    state = os.fstat(file.fileno())
+    state = open_state(file)
     contents = _known.setdefault((state.st_dev, state.st_ino, gzip), Contents(gzip))
     with contents.lock:
         contents.refresh(file, FileStamp(state.st_size, state.st_mtime_ns))
@@ -50,6 +51,13 @@ class _Raw(io.RawIOBase):
 
     def seekable(self) -> bool:
         return True
+
+    def state(self) -> os.stat_result:
+        """Return the state of the compressed file."""
+        return open_state(self.file)
+
+    def expect(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Where in the file these ranges of the stream lie is not known in advance."""
 
     def tell(self) -> int:
         return self._at
@@ -128,14 +136,14 @@ def extent(location: Location, stop: int) -> StreamExtent:
     with open_binary(location) as file:
         if isinstance(raw := file.raw, _Raw):
             return raw.contents.extent(raw.file, stop)
-        reached = min(stop, os.fstat(file.fileno()).st_size)
+        reached = min(stop, open_state(file).st_size)
         return StreamExtent(reached, reached)
 
 
 def known_length(location: Location) -> int | None:
     """Return the length of a stream if it is known without decoding. Raises OSError."""
     with open_binary(location) as file:
-        return raw.contents.length if isinstance(raw := file.raw, _Raw) else os.fstat(file.fileno()).st_size
+        return raw.contents.length if isinstance(raw := file.raw, _Raw) else open_state(file).st_size
 
 
 def read_bytes(location: Location, limit: int) -> bytes:

@@ -13,10 +13,14 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.jsonl import BLANK, BOM, decoded, lines, parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.lru import Lru
 from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
-from rolloupe.storage import is_folder, path_state
+from rolloupe.storage import file_state, is_folder, path_state
 
 MAX_BYTES = 256 * 2**20
+
+KEPT_VALUES = 1_000_000
+"""How many values of files with the records of a step stay in memory."""
 
 
 def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
@@ -54,6 +58,24 @@ def records(location: Location | None) -> Iterator[Record]:
     for line in lines_of(location):
         with contextlib.suppress(Unusable):
             yield parse(line)
+
+
+_kept: Lru[tuple[object, ...], list[Record]] = Lru(total=KEPT_VALUES)
+
+
+def kept_records(location: Location | None) -> list[Record]:
+    """Return the objects of a small file, as `records` does, which is read again only if it has changed.
+
+    For runs with a file for each step: when a step comes, only its file is read.
+    """
+    if location is None:
+        return []
+    try:
+        state = file_state(location)
+    except OSError:
+        return []
+    key = location, state.st_ino, state.st_size, state.st_mtime_ns
+    return _kept.get_or_make(key, lambda: [*records(location)], lambda found: 1 + sum(map(len, found)))
 
 
 def lines_of(location: Location | None) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.records import Record
@@ -28,19 +28,19 @@ class Conversations(OwnNames, JsonlFormat):
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
-        return record.keys() == _KEYS
+        return record.keys() >= _KEYS and "response" not in record  # of Relax
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`."""
-        links = "" if is_file(path) else link_root or str(path.resolve())
-        listed = [alone(path)] if is_file(path) else [one.location for one in files(str(path), links)]
+        links = "" if is_one_file(path) else link_root or str(path.resolve())
+        listed = [alone(path)] if is_one_file(path) else [one.location for one in files(str(path), links)]
         listed = [one for one in listed if plain_name(one.path).endswith(LINES)]
         records = [record for _, seen in look_into(listed) for record in seen.objects]
         if not records or not all(map(self.fits, records)):
             return []
         count = "one file" if len(listed) == 1 else f"{len(listed)} files"
         reason = f"{count} of conversations of miles, without its dumps"
-        name = stem(path.name) if is_file(path) else path.name
+        name = stem(path.name) if is_one_file(path) else path.name
         return [
             RunInfo(
                 name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.files import alone, files, folders, links_of
+from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.pickles import UnreadablePickle, as_json, torch_file
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import described_files
@@ -119,7 +119,7 @@ class Slime(Format):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
             return [self._run(path, path.stem, f"one dump of {self.title}", [path], "")] if fits else []
         if not may_hold_dumps(str(path), links):
@@ -146,7 +146,7 @@ class Slime(Format):
 
     def run_around(self, path: Path) -> Path | None:
         """See `Format`: the folder around `rollout_data/`, which also holds the train data."""
-        if path.name != ROLLOUTS or is_file(path):
+        if path.name != ROLLOUTS or is_one_file(path):
             return None
         around = path.parent
         has_more = any(one.name == TRAIN_DATA for one in folders(str(around), str(around)))

@@ -4,6 +4,7 @@ Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard
 """
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
@@ -24,7 +25,7 @@ from rolloupe.formats.slime.miles_columns import COLUMNS, SUFFIX, column_files_i
 from rolloupe.formats.slime.miles_columns import FOLDER as COLUMN_FOLDER
 from rolloupe.formats.slime.peek import MILES
 from rolloupe.formats.slime.samples import Dump, first_answer, turns_from
-from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
 
 CONVERSATIONS = "trajectory"
@@ -99,12 +100,15 @@ class Miles(Slime):
         return found
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
-        """See `Slime`."""
-        messages = _all_messages(run, source, dump)
+        """See `Slime`. Conversations that belong to no sample are counted."""
+        messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
             if isinstance(row, SampleRow) and (found := messages.get(row.start)) is not None:
                 _add_messages(row, found, as_json(dump.samples[row.start].get("prompt")))
             yield row
+        for reason, count in lost.items():
+            which = "1 conversation belongs" if count == 1 else f"{count:,} conversations belong"
+            yield Problem(source=source.name, reason=f"{which} to no sample, in {CONVERSATIONS}/: {reason}")
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -202,19 +206,29 @@ def _messages_of(record: Record) -> list[Any] | None:
     return found if found is not None and fields.is_messages(found) else None
 
 
-def _all_messages(run: RunInfo, source: Source, dump: Dump) -> dict[int, list[Any]]:
-    """The conversations of a dump's samples by position, where one sample and one conversation share an index."""
+def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
+    """The conversations of a dump's samples by position, where one sample and one conversation share an index.
+
+    Also how many belong to none, by the reason.
+    """
     by_index: dict[str, list[list[Any]]] = {}
+    lost: Counter[str] = Counter()
     for record in trainer.records(_conversations(run, source)):
         index, messages = fields.name(record.get("sample_index")), _messages_of(record)
-        if index is not None and messages is not None:
+        if index is None or messages is None:
+            lost["no sample_index" if index is None else "no messages"] += 1
+        else:
             by_index.setdefault(index, []).append(messages)
     found = {}
     for position, (_, index) in enumerate(dump.names()):
         own = by_index.get(index, []) if isinstance(dump.samples[position], dict) else []
         if len(own) == 1 and fields.name(simple(dump.samples[position].get("index"))) == index:
             found[position] = own[0]
-    return found
+            del by_index[index]
+    for own in by_index.values():
+        shared = "a sample_index that several of them share"
+        lost[shared if len(own) > 1 else "a sample_index that no sample has, or several"] += len(own)
+    return found, lost
 
 
 def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:

@@ -93,9 +93,15 @@ def tables_of(location: Location) -> Tables:
     """The tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
     state, opened = _state(location.path), _open.get(location.path)
     if opened is None or opened[0] != state:
-        opened = state, Tables(location)
+        opened = state, Tables(location, state)
         _open.put(location.path, opened)
     return opened[1]
+
+
+def check_unchanged(tables: Tables) -> None:
+    """Raise `Unreadable` if an archive is no longer the one whose tables these are: each is read on its own."""
+    if _state(tables.location.path) != tables.state:
+        raise Unreadable("it changed while it was read")
 
 
 def archives_of(run: RunInfo) -> list[Archive]:

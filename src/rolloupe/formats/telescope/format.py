@@ -12,17 +12,27 @@ import numpy as np
 
 from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.base import Format
-from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.files import alone, is_one_file
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers
-from rolloupe.formats.telescope.archives import FOLDERS, MISSING, UNDISPATCHED, kinds_in, marks, merged, tables_of, zips
+from rolloupe.formats.telescope.archives import (
+    FOLDERS,
+    MISSING,
+    UNDISPATCHED,
+    check_unchanged,
+    kinds_in,
+    marks,
+    merged,
+    tables_of,
+    zips,
+)
 from rolloupe.formats.telescope.rows import sampled
 from rolloupe.formats.telescope.run import TelescopeFiles, ranges_of
 from rolloupe.formats.telescope.tables import KINDS, Facts, KindTables, kind_of, name_of
 from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.formats.telescope.turns import as_json
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
-from rolloupe.storage import is_file, is_folder
+from rolloupe.storage import is_folder
 
 CHUNK_ROWS = 4096
 """Number of samples to look rows up for at a time."""
@@ -90,7 +100,7 @@ class Telescope(TelescopeFiles, Format):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
             return [self._run(path, "one archive", "")] if fits else []
         found = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
@@ -135,6 +145,11 @@ class Telescope(TelescopeFiles, Format):
         earlier_ids = merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
         for kind in kinds_in(tables):
             kind_tables = tables.derived(name_of("samples_data", kind), partial(KindTables, tables, kind))
+            try:
+                check_unchanged(tables)
+            except Unreadable as error:
+                yield Problem(source=source.name, reason=str(error), start=0, transient=True)
+                return
             yield from _rows(run, source, kind_tables, earlier_ids)
         for name, reason in tables.trouble.items():
             yield Problem(source=source.name, reason=f"{name}: {reason}")
@@ -147,8 +162,9 @@ class Telescope(TelescopeFiles, Format):
         kind_tables = _kind_tables(source, locator)
         (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
+            check_unchanged(kind_tables.tables)
             return sampled(run, source, kind_tables, locator.start, facts).sample(locator)
-        except Unusable as error:
+        except (Unreadable, Unusable) as error:
             raise _changed(source, locator.start, str(error)) from None
 
     def raw(self, source: Source, locator: Locator) -> bytes:

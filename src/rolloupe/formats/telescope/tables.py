@@ -96,13 +96,13 @@ class KindTables:
         self.kind = kind
         self.samples = tables.table(name_of("samples_data", kind), RAW, MAX_SAMPLES)
         self.ids = np.empty(0, dtype=np.int64) if self.samples is None else integers(self.samples, "sample_id", NO_ID)
-        self._tables = tables
+        self.tables = tables
         self._prompts = tables.table(name_of("prompts", kind), most=MAX_PROMPTS)
         self._prompt_rows = self._index_prompts()
         self._about = {name: found for name in ABOUT if (found := self._index(name)) is not None}
 
     def _index(self, name: str) -> Index | None:
-        table = self._tables.table(name_of(name, self.kind))
+        table = self.tables.table(name_of(name, self.kind))
         if table is None:
             return None
         ids = integers(table, "sample_id", NO_ID)
@@ -170,7 +170,7 @@ class KindTables:
         return [found.get(place, {}) if place is not None else {} for place in places]
 
     def _add_raw(self, rows: Sequence[Row], numbers: np.ndarray) -> None:
-        table = self._tables.table(name_of("samples_data", self.kind), most=MAX_SAMPLES)
+        table = self.tables.table(name_of("samples_data", self.kind), most=MAX_SAMPLES)
         if table is not None and "raw_string" in table.column_names:
             for row, raw_column in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
                 row.update(raw_column)

@@ -11,7 +11,7 @@ from typing import Any
 
 from rolloupe.formats.generic.keys import has_sample, roles_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, files, links_of, plain_name
+from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
@@ -126,7 +126,7 @@ class Tinker(TinkerFiles, JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             return self._one_file(path, forced=forced)
         return (
             self._log_path(path, links, forced=forced)
@@ -136,8 +136,8 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
         seen = look(alone(path))
-        if path.name.endswith(METRICS) and _are_metrics(seen):
-            name = _name_of(path.name.removesuffix(METRICS), path.parent)
+        if plain_name(path.name).endswith(METRICS) and _are_metrics(seen):
+            name = _name_of(plain_name(path.name).removesuffix(METRICS), path.parent)
             return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
         if forced or _fits([seen]):
             return [self._run(path, path.stem, "one file, rows have group_idx and total_reward", [path], "")]
@@ -167,9 +167,9 @@ class Tinker(TinkerFiles, JsonlFormat):
         begun = prefixes(str(folder), links)
         found = []
         for prefix in [""] if "" in begun else begun:
-            place = Location(str(folder / (prefix + METRICS)), links)
-            if _are_metrics(look(place)) or _are_ours(folder, prefix, links):
-                root = folder / (prefix + METRICS) if prefix else folder
+            place = file_of(str(folder), prefix + METRICS, links)
+            if place and (_are_metrics(look(place)) or _are_ours(folder, prefix, links)):
+                root = Path(place.path) if prefix else folder
                 reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
                 found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
         return found
@@ -184,7 +184,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         logs: dict[str, str] = {}
         for part in run.parts:
             if is_file(part.path):
-                if not part.path.endswith(NOT_SAMPLES):
+                if not plain_name(part.path).endswith(NOT_SAMPLES):
                     found.append(of_file(Path(part.path), links_of(run)))
             else:
                 listed = find(part.path, links_of(run), ("rollouts", "tree"))

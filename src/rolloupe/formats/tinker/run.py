@@ -137,7 +137,7 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
     """Return the folder of a run, and the prefix of its files' names. No folder if one file was opened alone."""
     if is_folder(run.root):
         return run.root, ""
-    folder, name = os.path.split(run.root)
+    folder, name = os.path.split(plain_name(run.root))
     if name.endswith(METRICS) and is_below(folder, links_of(run)):
         return folder, name.removesuffix(METRICS)
     return None, ""

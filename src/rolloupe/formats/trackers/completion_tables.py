@@ -27,6 +27,8 @@ UNWEIGHTED = "the reward is the sum of its parts without weights: neither a tota
 FULL_RESULT = "Full result"
 """The one column of NeMo-RL's tables: a rollout of NeMo-Gym as JSON."""
 
+STEPS = ("step", "global_step", "gen_step")
+"""Columns with the step; the last is that of ms-swift with Megatron."""
 OF_VERL = {"step", "input", "output", "score"}
 """The columns of verl's validations, which are such also where their key is unknown."""
 
@@ -191,8 +193,8 @@ def _plain(row: Record, step: int | None, split: str, *left_out: str) -> LoggedS
 
 def _with_step(record: Record, step: int | None) -> Record:
     """A record with the step of its own row, else that of its table."""
-    own = next((number for name in ("step", "global_step") if (number := _step(record.get(name))) is not None), None)
-    others = {name: value for name, value in record.items() if name not in ("step", "global_step")}
+    own = next((number for name in STEPS if (number := _step(record.get(name))) is not None), None)
+    others = {name: value for name, value in record.items() if name not in STEPS}
     return others | {"step": step if own is None else own}
 
 

@@ -15,7 +15,7 @@ import apsw
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import table_rows
-from rolloupe.formats.reading.files import alone, entries
+from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
@@ -25,7 +25,6 @@ from rolloupe.formats.trackers.logged_samples import Placed, with_numbers
 from rolloupe.formats.trackers.mlflow_runs import SPANS, TracedRun, of_run, traced_runs
 from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
 from rolloupe.model import Location, MetricRow, RunFile, RunInfo, RunPart
-from rolloupe.storage import is_file
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 MOST_METRICS = 5_000_000
@@ -66,7 +65,7 @@ class MLflow(DatabaseFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             return self._runs(Location(str(path), link_root or str(path)), link_root)
         with contextlib.suppress(OSError):
             places = [one for one in entries(str(path), links) if one.name.endswith(ENDINGS)]

@@ -6,13 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading.files import alone, entries, links_of
+from rolloupe.formats.reading.files import alone, entries, is_one_file, links_of
 from rolloupe.formats.reading.trackers.event_texts import EventText, event_texts, texts_at
 from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, is_event_file
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
 from rolloupe.formats.trackers.sample_texts import FIRST_WORDS, samples_of_text
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Scanned, Source
-from rolloupe.storage import is_file, open_file, path_state
+from rolloupe.storage import open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
 """How far each file is searched for a first sample."""
@@ -62,7 +62,7 @@ class TensorBoard(TrackerSamples):
         return [
             RunInfo(
                 name=path.name, root=str(path), format=self.name, reason=f"{count} of TensorBoard with samples",
-                parts=(RunPart(str(path)),), link_root="" if is_file(path) else links,
+                parts=(RunPart(str(path)),), link_root="" if is_one_file(path) else links,
             )
         ]  # fmt: skip
 
@@ -97,7 +97,7 @@ class TensorBoard(TrackerSamples):
 
 
 def _event_files(path: Path, links: str) -> list[Location]:
-    if is_file(path):
+    if is_one_file(path):
         return [alone(path)] if is_event_file(path.name) else []
     try:
         listed = entries(str(path), links)

@@ -14,7 +14,7 @@ import apsw
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import stored_columns
-from rolloupe.formats.reading.files import alone, entries
+from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
@@ -76,7 +76,7 @@ class Trackio(DatabaseFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             return self._runs(Location(str(path), link_root or str(path)), link_root)
         with contextlib.suppress(OSError):
             listed = entries(str(path), links)

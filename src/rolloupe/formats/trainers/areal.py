@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
@@ -55,18 +55,20 @@ class AReaL(OwnNames, JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        parts = [path] if is_file(path) else _parts(path, links)
-        places = [alone(path)] if is_file(path) else [one.location for part in parts for one in _listed(part, links)]
+        parts = [path] if is_one_file(path) else _parts(path, links)
+        places = (
+            [alone(path)] if is_one_file(path) else [one.location for part in parts for one in _listed(part, links)]
+        )
         found = (record for _, seen in look_into(places) for record in seen.objects)
         if not places or not (forced or any(map(_fits, found))):
             return []
         number = "one file" if len(places) == 1 else f"{len(places):,} files"
         return [
             RunInfo(
-                name=stem(path.name) if is_file(path) else _name_of(path), root=str(path), format=self.name,
+                name=stem(path.name) if is_one_file(path) else _name_of(path), root=str(path), format=self.name,
                 reason=f"{number} of AReaL: steps are weight versions, groups are tasks",
                 parts=tuple(RunPart(str(part), SPLITS.get(part.name)) for part in parts),
-                link_root="" if is_file(path) else links,
+                link_root="" if is_one_file(path) else links,
             )
         ]  # fmt: skip
 

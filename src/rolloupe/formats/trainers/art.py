@@ -16,7 +16,17 @@ from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.files import (
+    FolderEntry,
+    alone,
+    file_of,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    plain_name,
+    stem,
+)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
@@ -162,7 +172,8 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
         ("`metrics`", "sample metrics"),
         ("`metadata`", "its numbers and short texts are sample metrics and tags `metadata.NAME`"),
         ("`finish_reason` of the last choice", "status"),
-        ("`tools`, `logs`, `additional_histories`, `group_metadata`, `group_metrics`, `group_logs`", "extra"),
+        ("`tools`, `logs`, `additional_histories`, `group_metadata`, `group_metrics`, any other key", "extra"),
+        ("any other key of a group", "extra, as `group_KEY`"),
         ("`history.jsonl`", "metrics"),
     )
     limits = (
@@ -177,16 +188,16 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        part = path if is_file(path) else _around(path, links) or path
-        places = [alone(path)] if is_file(path) else [one.location for one, _ in _listed(part, links)]
+        part = path if is_one_file(path) else _around(path, links) or path
+        places = [alone(path)] if is_one_file(path) else [one.location for one, _ in _listed(part, links)]
         if not places or not (forced or any(map(_fits, (places[0], places[-1])))):
             return []
         count = "one file" if len(places) == 1 else f"{len(places)} files"
         return [
             RunInfo(
-                name=stem(path.name) if is_file(path) else _name_of(path), root=str(path), format=self.name,
+                name=stem(path.name) if is_one_file(path) else _name_of(path), root=str(path), format=self.name,
                 reason=f"{count} of trajectories of ART", parts=(RunPart(str(part)),),
-                link_root="" if is_file(path) else links,
+                link_root="" if is_one_file(path) else links,
             )
         ]  # fmt: skip
 
@@ -225,7 +236,7 @@ def _of_group(group: Record, name: str) -> list[Record | Unusable]:
         raise Unusable("an object without a list of trajectories is no group")
     if len(listed) > MAX_EACH:
         raise Unusable(f"more than {MAX_EACH:,} trajectories in a group: not read")
-    facts = {f"group_{key}": group[key] for key in ("metadata", "metrics", "logs") if key in group}
+    facts = {f"group_{key}": value for key, value in group.items() if key != "trajectories"}
     facts[_GROUP] = name
     return [_trajectory(one, facts) if isinstance(one, dict) else Unusable("no JSON object") for one in listed]
 

@@ -13,7 +13,7 @@ import numpy as np
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
-from rolloupe.formats.reading.files import alone, file_of, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.prompt_runs import PromptRuns
@@ -31,6 +31,8 @@ SERIES = {
 }  # fmt: skip
 """Token arrays, and the common names of their series."""
 SAMPLE_MASK = "sample_loss_mask"
+TRAIN = "train_data_step"
+"""Its lines may lack the ids, where NeMo-RL keeps batches elsewhere."""
 COLLECTION = "trajectory_collection.jsonl"
 """Rollouts of NeMo-Gym, which NeMo-RL collects where `is_trajectory_collection` is set."""
 
@@ -98,7 +100,8 @@ class LoggedBatches(PromptRuns):
         prompt, response = record["_texts"]
         ids, first = record["_ids"], record["_first"]
         filtered = fields.number(record.get("filtered_rewards"))
-        is_train = IDS in record
+        has_ids = IDS in record
+        is_train = has_ids or os.path.basename(source.name).startswith(TRAIN)
         return SampleRow(
             split="train" if is_train else "eval/validation",
             step=source.step or 0,
@@ -109,9 +112,9 @@ class LoggedBatches(PromptRuns):
             length=length,
             reward=fields.number(record.get("rewards")),
             advantage=_first_advantage(record.get("advantages"), first),
-            prompt_tokens=first if is_train else None,
-            response_tokens=len(ids) - first if is_train else None,
-            total_tokens=len(ids) if is_train else None,
+            prompt_tokens=first if has_ids else None,
+            response_tokens=len(ids) - first if has_ids else None,
+            total_tokens=len(ids) if has_ids else None,
             env=_env(record.get("agent_ref")),
             discarded=SAMPLE_MASK if fields.number(record.get(SAMPLE_MASK)) == 0 else "",
             metrics={} if filtered is None else {"filtered_rewards": filtered},
@@ -152,7 +155,7 @@ class NemoRL(ByEnding, LoggedBatches):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        place = alone(path) if is_file(path) else file_of(str(path), COLLECTION, links)
+        place = alone(path) if is_one_file(path) else file_of(str(path), COLLECTION, links)
         named = place is not None and _is_collection(place.path)
         is_collected = named and place is not None and any(map(_ROLLOUTS.fits, _ROLLOUTS.first_records([place])))
         return super().detect(path, forced=forced or is_collected, link_root=link_root)

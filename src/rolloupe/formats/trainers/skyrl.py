@@ -10,11 +10,21 @@ from typing import ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.files import (
+    FolderEntry,
+    alone,
+    file_of,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    plain_name,
+    stem,
+)
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.trainer_files import merged_metrics, records
+from rolloupe.formats.reading.trainer_files import kept_records, merged_metrics
 from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Location, MetricRow, RunInfo, RunPart, SampleRow, Source
 from rolloupe.storage import is_file
@@ -63,17 +73,17 @@ class SkyRL(OwnNames, PromptRuns):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        places = [alone(path)] if is_file(path) else [one.location for one in _listed(path, links)]
+        places = [alone(path)] if is_one_file(path) else [one.location for one in _listed(path, links)]
         found = (record for _, seen in look_into(places) for record in seen.objects)
         if not places or not (forced or any(map(_fits, found))):
             return []
         number = "one file" if len(places) == 1 else f"{len(places)} files"
         reason = f"{number} of evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
-        name = stem(path.name) if is_file(path) else (path.parent.name if path.name == EVALS else "") or path.name
+        name = stem(path.name) if is_one_file(path) else (path.parent.name if path.name == EVALS else "") or path.name
         return [
             RunInfo(
                 name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),),
-                link_root="" if is_file(path) else links,
+                link_root="" if is_one_file(path) else links,
             )
         ]  # fmt: skip
 
@@ -140,4 +150,4 @@ def _metrics(run: RunInfo) -> Iterator[Record]:
     """The rows of metrics, each with the step of its folder."""
     for folder in [] if is_file(run.root) else _step_folders(Path(run.root), links_of(run)):
         place = file_of(str(folder), METRICS, links_of(run))
-        yield from (one | {"step": _step_of(folder) or 0} for one in records(place))
+        yield from (one | {"step": _step_of(folder) or 0} for one in kept_records(place))

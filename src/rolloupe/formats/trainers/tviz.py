@@ -15,14 +15,14 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import files as files_in
-from rolloupe.formats.reading.files import links_of
+from rolloupe.formats.reading.files import is_one_file, links_of
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database, side_file
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import path_state
 from rolloupe.tokens import length
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -84,7 +84,7 @@ class Tviz(NumberedFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each run of a database is one."""
         links = link_root or str(path.resolve())
-        if is_file(path):
+        if is_one_file(path):
             listed = [Location(str(path), str(path))] if path.suffix in ENDINGS else []
         else:
             listed = [one.location for one in files_in(str(path), links, ENDINGS)]

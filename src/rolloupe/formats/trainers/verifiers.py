@@ -13,7 +13,7 @@ from rolloupe.formats.prime_rl.episodes import as_dict, is_episode
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
-from rolloupe.formats.reading.files import file_of, links_of
+from rolloupe.formats.reading.files import file_of, is_one_file, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
@@ -22,7 +22,7 @@ from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import is_file
 
-METADATA = "metadata.json"
+RESULTS, METADATA = "results.jsonl", "metadata.json"
 CONFIGS, CONFIG = ("configs", "resolved"), "eval.json"
 
 _OWN = {"prompt", "completion", "reward"}
@@ -42,9 +42,7 @@ class Results(OwnNames, JsonlFormat):
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
-        keys = record.keys()
-        named = "example_id" in keys or isinstance(record.get("id"), int)
-        return keys >= _OWN and named and not keys.isdisjoint(_TELLING) and keys.isdisjoint(_OF_PRIME_RL)
+        return _is_result(record) and not record.keys().isdisjoint(_TELLING)
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: what went wrong counts more than why it stopped."""
@@ -67,8 +65,7 @@ class Results(OwnNames, JsonlFormat):
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
         folder = str(Path(run.root).parent) if is_file(run.root) else run.root
-        found = read_json(file_of(folder, METADATA, folder if is_file(run.root) else links_of(run)))
-        return found if isinstance(found, dict) else {}
+        return _metadata(folder, folder if is_file(run.root) else links_of(run))
 
 
 class Episodes(PrimeRLTraces):
@@ -96,7 +93,8 @@ class Verifiers(ByEnding, Results):
 
     recognises = (
         "Lines with `prompt`, `completion`, `reward`, `example_id` (until September 2025 `id`) and one of "
-        "`generation_ms`, `timing`, `is_completed`, `stop_condition`; from 0.4 on lines with `traces`, or with `nodes` "
+        "`generation_ms`, `timing`, `is_completed`, `stop_condition`, or without these in a `results.jsonl` whose "
+        "`metadata.json` has `env_id` or `env`; from 0.4 on lines with `traces`, or with `nodes` "
         "and `agent`, outside a stream of prime-rl."
     )
     layout = (
@@ -125,6 +123,10 @@ class Verifiers(ByEnding, Results):
     )
     limits = "An evaluation has no steps. `state_columns` such as `trajectory` are extra fields."
 
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`: rows without a telling key are results if the metadata beside them names an environment."""
+        return super().detect(path, forced=forced or _has_metadata(path, link_root), link_root=link_root)
+
     def reader_of(self, source: Source) -> JsonlFormat:
         """See `ByEnding`."""
         return _EPISODES if _is_of_traces(source.location) else _RESULTS
@@ -149,6 +151,27 @@ class Verifiers(ByEnding, Results):
 
 
 _RESULTS, _EPISODES = Results(), Episodes()
+
+
+def _is_result(record: Record) -> bool:
+    keys = record.keys()
+    named = "example_id" in keys or isinstance(record.get("id"), int)
+    return keys >= _OWN and named and keys.isdisjoint(_OF_PRIME_RL)
+
+
+def _metadata(folder: str, links: str) -> dict[str, Any]:
+    found = read_json(file_of(folder, METADATA, links))
+    return found if isinstance(found, dict) else {}
+
+
+def _has_metadata(path: Path, link_root: str) -> bool:
+    """Whether a path holds `results.jsonl`, with rows of results and metadata of an environment beside."""
+    folder = path.parent if is_one_file(path) else path
+    links = link_root or str(folder)
+    rows = file_of(str(folder), RESULTS, links)
+    if rows is None or _metadata(str(folder), links).keys().isdisjoint(("env_id", "env")):
+        return False
+    return any(map(_is_result, look(rows).objects))
 
 
 def _is_trace(record: Record) -> bool:

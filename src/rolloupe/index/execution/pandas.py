@@ -15,12 +15,16 @@ class NoPandas(MetaPathFinder):
 
 
 def keep_pandas_out() -> None:
-    """Have Arrow do without pandas. Arrow looks once: whoever imports pandas later still gets it."""
+    """Have Arrow do without pandas. Arrow looks once: whoever imports pandas later still gets it.
+
+    The finders are put into a new list each time: another thread that imports may be walking the old one, and a list
+    that shrinks under it would hide a finder, and with it a module.
+    """
     refusal = NoPandas()
-    sys.meta_path.insert(0, refusal)
+    sys.meta_path = [refusal, *sys.meta_path]
     try:
         import pyarrow as pa
 
         pa.array([0])
     finally:
-        sys.meta_path.remove(refusal)
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not refusal]

@@ -30,6 +30,7 @@ START = """
 import os, sys
 if hasattr(os, "nice"):
     os.nice({nice})  # before the imports: requests that a person waits for come first
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path[:] = {path!r}
 from rolloupe.index.execution.processes import main
 main()

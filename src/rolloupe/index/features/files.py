@@ -116,7 +116,7 @@ def _write(path: Path, records: PartRecords) -> None:
         found.add(first, responses)
     metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
     write_parquet(sample_words_of(path), found.sample_table().replace_schema_metadata(metadata))
-    write_parquet(features_of(path), found.table().replace_schema_metadata(metadata))
+    write_parquet(features_of(path), found.table().replace_schema_metadata(metadata), repeats=True)
 
 
 def _behaviours(path: Path, names: Sequence[str], rows: int) -> dict[str, Floats]:

@@ -18,8 +18,12 @@ def is_readable(path: Path) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove all existing files, of every kind, of the segment whose numbers are at `path`."""
-    base = path.with_suffix("")
-    for file in (base.with_suffix(".meta"), *base.parent.glob(f"{base.name}.*")):
+    """Remove all existing files, of every kind, of the segment whose numbers are at `path`.
+
+    Its numbers go last: what is left by a process that is killed still tells which source it was of.
+    """
+    own = path.with_suffix(".meta"), path
+    others = [file for file in path.parent.glob(f"{path.stem}.*") if file not in own]
+    for file in (*others, *own):
         with contextlib.suppress(OSError):
             file.unlink()

@@ -6,7 +6,9 @@ lacks its `.parquet`.
 """
 
 import contextlib
+import errno
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,16 +25,17 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.features.shares import ScanShare
-from rolloupe.index.fingerprint import Fingerprint
+from rolloupe.index.fingerprint import FileState, Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column
+from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
 from rolloupe.index.segments.scores import scan_scores
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Scanned, Source
-from rolloupe.storage import atomic, open_file
+from rolloupe.storage import Interrupted, atomic, open_file
 
-LAYOUT = 20
+LAYOUT = 21
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
 NUMBERS = SegmentKind("numbers", 5, ".parquet")
@@ -103,6 +106,8 @@ class SegmentMeta(Struct, kw_only=True):
     """The token series for which its annotations hold values."""
     scores: bool = False
     """As in `Source`."""
+    digest: str = ""
+    """Names the contents: the numbers, and samples of the source's bytes."""
 
 
 class Scan(NamedTuple):
@@ -155,6 +160,8 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
             else:
                 annotations.append(item)
             end = max(end, item.start + item.length)
+    except Interrupted:
+        raise
     except OSError as error:
         problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
         unfinished = True
@@ -237,16 +244,12 @@ def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation
     return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
 
 
-def base_path(folder: Path, source_name: str, part: int, stop: int, texts_from: str) -> Path:
-    """The path of a segment, without an ending. Texts from another file make another segment."""
-    key = hashlib.blake2b(source_name.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-    word = hashlib.blake2b(texts_from.encode("utf-8", "surrogateescape"), digest_size=5).hexdigest()
-    return folder / key[:2] / f"{key}-{part:06d}-{stop:x}{f'-{word}' if texts_from else ''}"
-
-
 def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
-    """The path of a segment's numbers."""
-    return base_path(folder, meta.source, meta.part, meta.stop, meta.texts_from).with_suffix(".parquet")
+    """The path of a segment's numbers. Its name follows from the contents: one of a replaced source has another."""
+    key = hashlib.blake2b(meta.source.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+    word = hashlib.blake2b(meta.texts_from.encode("utf-8", "surrogateescape"), digest_size=5).hexdigest()
+    texts = f"-{word}" if meta.texts_from else ""
+    return folder / key[:2] / f"{key}-{meta.part:06d}-{meta.stop:x}{texts}-{meta.digest}.parquet"
 
 
 def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
@@ -263,14 +266,29 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     stop = reached
     covered = records.stop if records.unfinished else max(records.stop, stop)
     with open_file(source.location) as file:
+        if not fingerprint.is_of_state(file, state):
+            raise OSError(errno.ESTALE, "was replaced while it was read; it will be read again", source.path)
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, records, print_)
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not records.unfinished
-    base = base_path(folder, source.name, part, covered, source.texts_from)
-    meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), *records.as_stored())
-    atomic.write(base.with_suffix(".meta"), msgspec.msgpack.encode(meta))
+    numbers = parquet_of(*records.as_stored())
+    meta.scalar_bytes = numbers.nbytes
+    digest = hashlib.blake2b(numbers, digest_size=6)
+    digest.update(print_.contents)
+    meta.digest = digest.hexdigest()
+    path = numbers_of(folder, meta)
+    _make_way(path, source, state)
+    atomic.write(path, numbers)
+    atomic.write(path.with_suffix(".meta"), msgspec.msgpack.encode(meta))
     return meta
+
+
+def _make_way(path: Path, source: Source, state: FileState) -> None:
+    """Remove a segment of this name if the source has changed since, in texts that its name does not follow from."""
+    old = read_meta(path.with_suffix(".meta"))
+    if old is not None and not fingerprint.still_holds(source.location, old.fingerprint, state):
+        discard(path)
 
 
 def write_parquet(
@@ -279,8 +297,27 @@ def write_parquet(
     row_group_size: int | None = None,
     codec: pa.Codec = ZSTD,
     encodings: Mapping[str, str] | None = None,
+    *,
+    repeats: bool = False,
 ) -> int:
-    """Write a table, with the usual encoding of a column unless `encodings` names one. Returns the file's size."""
+    """Write a table, with the usual encoding of a column unless `encodings` names one. Returns the file's size.
+
+    `repeats` says that most columns have few values, so that it is quicker to read their numbers.
+    """
+    contents = parquet_of(table, row_group_size, codec, encodings, repeats=repeats)
+    atomic.write(path, contents)
+    return contents.nbytes
+
+
+def parquet_of(
+    table: pa.Table,
+    row_group_size: int | None = None,
+    codec: pa.Codec = ZSTD,
+    encodings: Mapping[str, str] | None = None,
+    *,
+    repeats: bool = False,
+) -> memoryview:
+    """The contents of a file with a table, as `write_parquet` writes it."""
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     sink = pa.BufferOutputStream()  # one write in place of one a page
     pq.write_table(
@@ -288,13 +325,11 @@ def write_parquet(
         sink,
         compression=codec.name,
         compression_level=codec.compression_level,
-        use_dictionary=few or False,
+        use_dictionary=repeats or few or False,
         row_group_size=row_group_size,
         column_encoding=None if encodings is None else dict(encodings),
     )
-    contents = memoryview(sink.getvalue())
-    atomic.write(path, contents)
-    return contents.nbytes
+    return memoryview(sink.getvalue())
 
 
 def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
@@ -363,11 +398,22 @@ def has_duplicates(rows: Sequence[SampleRow]) -> bool:
     return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
 
 
-def read_meta(path: Path) -> SegmentMeta | None:
-    """Read a segment's `.meta`; None for one of another version, torn, or without its Parquet file."""
+_META = msgspec.msgpack.Decoder(SegmentMeta)
+
+
+def read_meta(path: Path | str, numbers: Path | str = "", contents: bytes | None = None) -> SegmentMeta | None:
+    """Read a segment's `.meta`, or its known contents.
+
+    Returns None for one of another version, torn, or without its Parquet file, `numbers`.
+    """
     try:
-        meta = msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta)
-        size = path.with_suffix(".parquet").stat().st_size
+        meta = _META.decode(_contents_of(path) if contents is None else contents)
+        size = os.stat(numbers or Path(path).with_suffix(".parquet")).st_size
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: invalid UTF-8
         return None
     return meta if meta.version == _kind(annotates=meta.annotates).version and meta.scalar_bytes == size else None
+
+
+def _contents_of(path: Path | str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()

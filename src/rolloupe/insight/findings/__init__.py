@@ -1,10 +1,19 @@
 """What the reward pays for in a run, with the samples that show it."""
 
-from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, Prevalence, ReadingList, RunFindings
+from rolloupe.insight.findings.records import (
+    CLASSES,
+    MEANINGS,
+    Finding,
+    FindingClass,
+    Prevalence,
+    ReadingList,
+    RunFindings,
+)
 from rolloupe.insight.findings.search import FindingQuery, findings, version_of
 
 __all__ = [
     "CLASSES",
+    "MEANINGS",
     "Finding",
     "FindingClass",
     "FindingQuery",

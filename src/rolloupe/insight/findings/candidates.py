@@ -5,6 +5,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.features import divided
 from rolloupe.query import FeatureSums, Hashes, WindowFacts
@@ -26,8 +27,13 @@ class Candidates(NamedTuple):
     """The phrases to look at, and how they were chosen."""
 
     hashes: Hashes
+    """One of each kind: phrases with the same sums are in the same samples, such as the parts of one sentence."""
     features: FeatureSums
     """The sums of the candidates."""
+    twins: Hashes
+    """All the phrases, the surest first."""
+    stands: NDArray[np.int64]
+    """The number of the candidate that stands for each of them."""
     tested: int
     """The number of features that were looked at."""
     z: float
@@ -51,9 +57,22 @@ def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
     z = np.abs(some.sums.z)
     is_large = np.abs(divided(some.sums.s, some.sums.d)) >= MIN_EFFECT * spread(facts.advantage_squares, facts.freedom)
     chosen = np.flatnonzero((z >= least) & is_large)
-    chosen = chosen[np.lexsort((some.hashes[chosen], -z[chosen]))][:MAX_CANDIDATES]
-    found = some.at(chosen)
-    return Candidates(found.hashes, found, tested, least, float(z.max(initial=0)))
+    chosen = chosen[np.lexsort((some.hashes[chosen], -z[chosen]))]
+    twins = some.at(chosen)
+    first, stands = _distinct(twins)
+    found = twins.at(first[:MAX_CANDIDATES])
+    kept = stands < MAX_CANDIDATES
+    return Candidates(found.hashes, found, twins.hashes[kept], stands[kept], tested, least, float(z.max(initial=0)))
+
+
+def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of all features with the same sums, in order, and the number of such a first for each feature."""
+    if not len(features.hashes):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    sums = np.stack([features.samples, *features.sums], axis=1)
+    _, first, kind = np.unique(sums, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[kind.reshape(-1)]
 
 
 def least_z(tested: int) -> float:

@@ -5,10 +5,17 @@ from typing import Literal
 from msgspec import Struct, field
 
 FindingClass = Literal["suspect", "unverified", "earned", "watch", "drift"]
-"""In the order of a list: paid and rising, though correctness does not follow; paid and rising in a run that does not
-say what is correct; paid as correctness is; paid, but not rising; rising, but not paid."""
 
-CLASSES: tuple[FindingClass, ...] = ("suspect", "unverified", "earned", "watch", "drift")
+MEANINGS: dict[FindingClass, str] = {
+    "suspect": "paid and on the rise, though the answers are no more often correct",
+    "unverified": "paid and on the rise, in a run that does not say which answers are correct",
+    "earned": "paid, and correct answers have more of it, too",
+    "watch": "paid, without a clear rise",
+    "drift": "on the rise, but not paid",
+}
+"""What each class means, in the order of a list. Every face of findings uses these words."""
+
+CLASSES: tuple[FindingClass, ...] = tuple(MEANINGS)
 
 
 class Prevalence(Struct, frozen=True):
@@ -69,6 +76,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The t statistic of the rise of its mean from the first third of the steps to the last."""
     prevalence: Prevalence
     samples: ReadingList
+
+    @property
+    def name(self) -> str:
+        """What identifies it from one search to the next: its behaviour or its phrase."""
+        return self.behaviour or self.phrase
 
 
 class RunFindings(Struct, frozen=True, kw_only=True):

@@ -100,7 +100,9 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
         tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
         correct=correct, metrics=list(metrics),
         smallest=None if not facts.freedom else smallest,
-        note=note_of(found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE),
+        note=note_of(
+            found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE, is_alone=sample.is_alone
+        ),
     )  # fmt: skip
 
 
@@ -170,8 +172,8 @@ class _Look:
         wording = Wording() if behaviour else self._wording(one.number)
         title = METRICS[behaviour].behaviour if behaviour else f"“{wording.phrase}”"
         return Finding(
-            text=sentence_of(one.kind, title, behaviour, effect, one.trend.first, one.trend.last),
-            kind=one.kind, phrase=wording.phrase, pattern=pattern_of(wording.marks),
+            text=sentence_of(one.kind, title, behaviour, effect, one.trend),
+            kind=one.kind, phrase=wording.phrase, pattern=self._pattern(one.number),
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=_where(behaviour, x), effect=effect, z=float(self._evidence.z[one.number]),
             correctness=one.correctness,
@@ -179,13 +181,21 @@ class _Look:
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
 
+    def _pattern(self, number: int) -> str:
+        """What finds the samples that a phrase counts, in the words of one that has it; empty for a behaviour."""
+        if self._matrix.name(number):
+            return ""
+        text = query.response_of(self._run, self._matrix.of, int(np.argmax(self._matrix.x[:, number])))
+        return pattern_of(wording_of(text, self._matrix.hashes[[number]]).marks)
+
     def _wording(self, number: int) -> Wording:
         """The wording behind a phrase: what covers the sample that has most of the n-grams that go with it."""
-        count = len(self._matrix.hashes)
+        count, of = len(self._matrix.hashes), self._candidates
         alike = np.flatnonzero(self._evidence.correlations(number)[:count] > ALIKE)
-        sample = int(np.argmax((self._matrix.x[:, alike] > 0).sum(axis=1)))
+        twins = np.bincount(of.stands, minlength=count)[alike]
+        sample = int(np.argmax((self._matrix.x[:, alike] > 0) @ twins))
         text = query.response_of(self._run, self._matrix.of, sample)
-        return wording_of(text, self._matrix.hashes[alike])
+        return wording_of(text, of.twins[np.isin(of.stands, alike)])
 
 
 def _use(behaviour: str, x: Floats) -> float:

@@ -83,7 +83,10 @@ def choose(evidence: Evidence, least_z: float) -> list[int]:
 
 
 def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -> list[int]:
-    """Have two features in place of one that both share, such as a word of two phrases, if they explain as much."""
+    """Have two features in place of one that both share, such as a word of two phrases, if they explain as much.
+
+    A behaviour gives way only to two that explain more: each of many wordings has a part of it.
+    """
     share = np.abs(evidence.correlations(number))
     halves = [one for one in np.flatnonzero((share > ECHO) & (share < WHOLE)).tolist() if one not in chosen]
     if len(halves) < 2:
@@ -91,7 +94,8 @@ def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -
     others = [one for one in chosen if one != number]
     s, gram = _beside(evidence, others, [number, *halves])
     pair = _best_pair(evidence, halves, s[1:], gram[1:, 1:], least_z)
-    if pair is None or pair.gain < float(s[0] ** 2 / gram[0, 0]) - MIN_GAIN * evidence.squares:
+    more = MIN_GAIN if evidence.named[number] else -MIN_GAIN
+    if pair is None or pair.gain < float(s[0] ** 2 / gram[0, 0]) + more * evidence.squares:
         return chosen
     return [*others, pair.first, pair.second]
 

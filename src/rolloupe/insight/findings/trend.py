@@ -33,6 +33,9 @@ class Trend(NamedTuple):
     first: float
     """The share of the samples that have it in the first third."""
     last: float
+    early: float = 0.0
+    """The typical amount in the first third, with and without it: uses, or the value of a behaviour."""
+    late: float = 0.0
 
     def is_rising(self, sign: float) -> bool:
         """True if it moves the way that the reward pays for."""
@@ -45,15 +48,17 @@ def trend_of(x: Floats, steps: Places) -> Trend:
     counts = np.bincount(number)
     means, shares = (np.bincount(number, one) / counts for one in (x, x > 0))
     third = len(names) // 3
+    ends = max(1, third)
+    first, last = float(shares[:ends].mean()), float(shares[-ends:].mean())
+    typical = [2 ** float(one.mean()) - 1 for one in (means[:ends], means[-ends:])]
     if third < MIN_STEPS:
-        third = max(1, third)
-        return Trend(0.0, 0.0, float(shares[:third].mean()), float(shares[-third:].mean()))
+        return Trend(0.0, 0.0, first, last, *typical)
     early, late = means[:third], means[-third:]
     gap = float(late.mean() - early.mean())
     error = math.sqrt((early.var(ddof=1) + late.var(ddof=1)) / third)
     size = gap / float(x.std()) if x.std() else 0.0
     t = gap / error if error else math.copysign(MAX_T, gap) if gap else 0.0
-    return Trend(max(-MAX_T, min(MAX_T, t)), size, float(shares[:third].mean()), float(shares[-third:].mean()))
+    return Trend(max(-MAX_T, min(MAX_T, t)), size, first, last, *typical)
 
 
 def class_of(sign: float, trend: Trend, follows: bool | None) -> FindingClass:

@@ -4,27 +4,51 @@ from collections.abc import Sequence
 
 from rolloupe.derive import METRICS
 from rolloupe.insight.findings.records import Finding, FindingClass
+from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeaturePieces, WindowFacts
 
 ENDINGS: dict[FindingClass, str] = {
     "suspect": "correctness does not follow",
     "unverified": "nothing in the run says whether the answers are correct",
     "earned": "correctness goes with it",
-    "watch": "it is not rising",
+    "watch": "there is no clear rise",
     "drift": "the reward does not pay for it",
 }
 
 
-def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, first: float, last: float) -> str:
+NEARLY_ALL = 0.995
+"""If early and late more of the samples have it, its amount says more than their share."""
+
+FEW = 0.001
+"""Nobody needs more digits of a smaller number of false findings."""
+
+
+def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, trend: Trend) -> str:
     """One sentence about a finding."""
-    metric = METRICS[behaviour] if behaviour else None
-    begin = title[:1].upper() + title[1:]
-    shares = f"in {first:.0%} of the responses early, {last:.0%} late" if first != last else f"in {last:.0%} of them"
+    begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
-        return f"{begin} is on the rise, {shares}; {ENDINGS[kind]}."
-    verb = "earns" if effect >= 0 else "costs"
-    unit = " a doubling" if metric is not None and metric.unit == "characters" else ""
-    return f"{begin} {verb} {effect:+.2g}{unit} over its siblings, {shares}; {ENDINGS[kind]}."
+        return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
+    unit = " a doubling" if behaviour and METRICS[behaviour].unit == "characters" else ""
+    gain = f"earns {effect:+.2g}{unit} over" if effect >= 0 else f"costs {-effect:.2g}{unit} against"
+    return f"{begin} {gain} its siblings, {common}; {ENDINGS[kind]}."
+
+
+def _common(trend: Trend, unit: str) -> str:
+    """How common a feature is, early and late: in which share of the responses, or how much of it is in all of them."""
+    if unit and min(trend.first, trend.last) >= NEARLY_ALL:
+        return f"typically {_amount(trend.early)} {unit} early, {_amount(trend.late)} late"
+    first, last = _share(trend.first), _share(trend.last)
+    return f"in {first} of the responses early, {last} late" if first != last else f"in {last} of the responses"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _share(share: float) -> str:
+    if 0 < share < 1 - NEARLY_ALL:
+        return "under 1%"
+    return "over 99%" if NEARLY_ALL <= share < 1 else f"{share:.0%}"
 
 
 def note_of(
@@ -35,21 +59,25 @@ def note_of(
     expected: float,
     smallest: float,
     share: float,
+    *,
+    is_alone: bool,
 ) -> str:
-    """What was looked at, in sentences."""
+    """What was looked at, in sentences; `is_alone` for groups of one."""
     if not facts.samples:
         waits = f" {pieces.pending:,} samples wait for the index." if pieces.pending else ""
         return f"Nothing to compare: no sample with a reward is indexed.{waits}"
+    if is_alone:
+        return f"Nothing to compare: each of the {facts.samples:,} samples is alone in its group, without siblings."
     if not facts.groups:
         return f"Nothing to compare: no two siblings among {facts.samples:,} samples have different rewards."
     scanned = f"{facts.samples:,} of {pieces.samples:,}" if facts.samples < pieces.samples else f"{facts.samples:,}"
     looked = (
-        f"Scanned {scanned} samples; in {facts.groups:,} groups the rewards differ. Tested {tested:,} features, of "
-        f"which chance alone would report {expected:.2g}."
+        f"Scanned {scanned} samples; in {facts.groups:,} groups the rewards differ. Tested {tested:,} features; "
+        f"false ones to expect: {f'fewer than {FEW}' if expected < FEW else f'{expected:.2g}'}."
     )
     if any(one.kind != "drift" for one in found):
         return looked
     return (
         f"{looked} Nothing above threshold: the smallest effect that this run could have shown is {smallest:.2g} "
-        f"reward by a use, for a phrase in {share:.0%} of the samples."
+        f"reward for each use of a phrase that {share:.0%} of the samples have."
     )

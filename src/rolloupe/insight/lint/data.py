@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import query
+from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
 from rolloupe.insight.lint.records import LintQuery
@@ -33,15 +34,20 @@ class LintData:
         splits = (asked.split,) if asked.split else ()
         scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
         ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
-        self.arrays = query.sample_arrays(run, scope, [*COLUMNS, *ranges])
+        self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.is_metric(run, name)]
+        self._tokens = [f"derived.{name}" for name in token_metrics()]
+        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self._tokens))
+        self.arrays = query.sample_arrays(run, scope, list(columns))
         self.ranged = ranges
         self.step = self.arrays.numbers("step")
         self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")
         self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
         self.ends = self.arrays.numbers("derived.ends_with_eos")
         self.status, self.env = self._words("status"), self._words("env")
-        self.has_text = self.arrays.numbers("response_chars") > 0
-        self.is_train = self._words("split") == "train"
+        self.chars = self.arrays.numbers("response_chars")
+        self.has_text = self.chars > 0
+        self.split = self._words("split")
+        self.is_train = self.split == "train"
         self.trained = self.is_train & (self._words("discarded") == "")
         self.grouping = Grouping(self._hashes(GROUP))
 
@@ -57,6 +63,12 @@ class LintData:
     def texts(self) -> NDArray[np.int64]:
         """A hash of the ends of each response: equal texts have equal ones."""
         return self._hashes(TEXT)
+
+    @property
+    def has_tokens(self) -> Mask:
+        """Which samples have token series, as far as derived metrics of them tell."""
+        found: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
+        return found
 
     def has_value(self, name: str) -> Mask:
         """Which samples have a value, finite or not."""

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from rolloupe.insight.too_little import UncheckedRule
+
 
 class LintQuery(Struct, frozen=True):
     """Which samples to look at."""
@@ -26,13 +28,6 @@ class BrokenRule(Struct, frozen=True, kw_only=True):
     """The ids of some of them."""
 
 
-class UncheckedRule(Struct, frozen=True, kw_only=True):
-    """A rule that could not be checked."""
-
-    rule: str
-    reason: str
-
-
 class RunLint(Struct, frozen=True, kw_only=True):
     """The rules that the samples of a run break."""
 
@@ -43,6 +38,8 @@ class RunLint(Struct, frozen=True, kw_only=True):
     """The rules that could be checked, by name."""
     samples: int
     """How many samples were looked at."""
+    read: int = 0
+    """How many of them were read whole, spread evenly over the steps, for the rules that need their arrays or texts."""
 
     @property
     def is_broken(self) -> bool:

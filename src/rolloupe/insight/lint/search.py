@@ -4,16 +4,19 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from rolloupe.index import OpenRun
-from rolloupe.insight.lint import rules
+from rolloupe.insight.lint import rules, sample_rules, series_rules
 from rolloupe.insight.lint.data import LintData
-from rolloupe.insight.lint.records import BrokenRule, LintQuery, RunLint, UncheckedRule
+from rolloupe.insight.lint.records import BrokenRule, LintQuery, RunLint
 from rolloupe.insight.lint.rule import Breach, LintRule, Unknown
+from rolloupe.insight.lint.whole import SampleRule, verdicts
+from rolloupe.insight.too_little import UncheckedRule
 
-LINT_RULES: dict[str, LintRule] = {
+LINT_RULES: dict[str, LintRule | SampleRule] = {
     rule.name: rule
-    for rule in (import_module(f"{rules.__name__}.{module.name}").RULE for module in iter_modules(rules.__path__))
+    for room in (rules, series_rules, sample_rules)
+    for rule in (import_module(f"{room.__name__}.{module.name}").RULE for module in iter_modules(room.__path__))
 }
-"""By name; a module of `rules/` each."""
+"""By name; a module each."""
 
 MOST_IDS = 5
 
@@ -23,7 +26,9 @@ EVERYTHING = LintQuery()
 def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
     """Check the samples of a run. Raises `NotFound` for an unknown split."""
     data = LintData(run, asked)
-    looked = {name: rule.look(data) for name, rule in LINT_RULES.items()}
+    looked = {name: rule.look(data) for name, rule in LINT_RULES.items() if isinstance(rule, LintRule)}
+    of_samples, read = verdicts(data, {n: rule for n, rule in LINT_RULES.items() if isinstance(rule, SampleRule)})
+    looked |= of_samples
     broken = [_broken(data, LINT_RULES[name], one) for name, one in looked.items() if isinstance(one, Breach)]
     unchecked = [
         UncheckedRule(rule=name, reason=one.reason) for name, one in looked.items() if isinstance(one, Unknown)
@@ -33,10 +38,11 @@ def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
         unchecked=unchecked,
         checked=[name for name, one in looked.items() if not isinstance(one, Unknown)],
         samples=len(data),
+        read=read,
     )
 
 
-def _broken(data: LintData, rule: LintRule, one: Breach) -> BrokenRule:
+def _broken(data: LintData, rule: LintRule | SampleRule, one: Breach) -> BrokenRule:
     ids = [*one.ids] or data.arrays.ids(data.run, one.places[:MOST_IDS].tolist())
     count = len(one.places) or one.total
     return BrokenRule(rule=rule.name, is_certain=rule.is_certain, text=one.text, count=count, samples=ids[:MOST_IDS])

@@ -6,6 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, first_curve
+from rolloupe.insight.too_little import NotChecked, enough
 
 SHARE, LEAST = 0.2, 20
 OF_SAMPLES = "derived.mean_entropy"
@@ -14,9 +15,9 @@ OF_SAMPLES = "derived.mean_entropy"
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare the last fifth of the entropy with the first."""
     found = first_curve(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
-    if found is None or len(found[1]) < LEAST:
-        return
-    which, entropy = found
+    if found is None:
+        raise NotChecked("the run has no entropy")
+    which, entropy = found[0], enough(found[1], LEAST, "entropy")
     early, late = entropy.early(), entropy.late()
     if 0 <= late < SHARE * early:
         high = np.flatnonzero(entropy.values[: -max(1, len(entropy) // 5)] >= SHARE * early)

@@ -7,6 +7,7 @@ import numpy as np
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, History
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import NotChecked, enough
 
 RISE, FALL, LEAST = 0.5, -0.75, 8
 DROP = 0.02
@@ -14,12 +15,16 @@ DROP = 0.02
 
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare the trends since half of the evaluations."""
-    reward = source.curve("sample", "reward", "mean")
-    if reward is None:
-        return
-    for name in source.names("eval"):
-        score = source.curve("eval", "", "score", name)
-        if score is None or len(score := score.finite()) < 2 * LEAST:
+    reward = enough(source.curve("sample", "reward", "mean"), 1, "rewards")
+    curves = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
+    scores = {name: curve.finite() for name, curve in curves.items() if curve is not None}
+    if not scores:
+        raise NotChecked("the run has no evaluation")
+    if max(map(len, scores.values())) < 2 * LEAST:
+        counts = ", ".join(f"{len(score)} scores of {name}" for name, score in scores.items())
+        raise NotChecked(f"{counts}; {2 * LEAST} are needed")
+    for name, score in scores.items():
+        if len(score) < 2 * LEAST:
             continue
         late = score.at(slice(len(score) // 2, None))
         first, last = int(late.steps[0]), int(late.steps[-1])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves, first_curve
+from rolloupe.insight.too_little import NotChecked, enough
 
 ALWAYS, WITHOUT_REWARD, LEAST = 4.0, 2.0, 20
 UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
@@ -12,9 +13,11 @@ UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare the last fifth of the lengths with the first, and so the rewards."""
     found = first_curve(source, [("sample", name, "mean") for name in UNITS])
-    if found is None or len(found[1]) < LEAST or found[1].early() <= 0:
-        return
-    which, lengths = found
+    if found is None:
+        raise NotChecked("the run has no lengths of responses")
+    which, lengths = found[0], enough(found[1], LEAST, "lengths of responses")
+    if lengths.early() <= 0:
+        raise NotChecked("the first responses have a length of 0")
     rewards = source.curve("sample", "reward", "mean")
     times = lengths.late() / lengths.early()
     is_paid = rewards is None or not len(rewards := rewards.finite()) or rewards.late() > rewards.early()

@@ -6,6 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.too_little import enough
 from rolloupe.tokens import Floats
 
 SHARE, EVEN, MOST = 0.5, 0.9, 0.7
@@ -15,10 +16,7 @@ NEAR, WIDE = 5, 50
 
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare each step but the last, which may be going on, with those around it."""
-    counts = source.curve("samples", "")
-    if counts is None or len(counts) < NEAR + 2:
-        return
-    steps, values = counts
+    steps, values = enough(source.curve("samples", ""), NEAR + 2, "samples")
     for at in np.flatnonzero(values[:-1] < SHARE * values.max()).tolist():
         usual = _usual(values, at, NEAR)
         if values[at] < SHARE * min(usual, _usual(values, at, WIDE)) and not _ends_epoch(values, at):

@@ -7,15 +7,14 @@ import numpy as np
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import enough
 
 SHARE, STEPS = 0.5, 10
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Look at the groups of the last steps: few groups a step are a matter of luck."""
-    flat = source.curve("group", "without_spread")
-    if flat is None or len(flat) < STEPS:
-        return
+    flat = enough(source.curve("group", "without_spread"), STEPS, "groups of several rewards")
     count = max(STEPS, len(flat) // 5)
     share = float(np.mean(flat.values[-count:]))
     if share < SHARE:

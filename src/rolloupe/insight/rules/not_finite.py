@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import NotChecked
 from rolloupe.tokens import Floats
 
 SHARE, LEAST = 0.5, 3
@@ -23,10 +24,10 @@ UPDATE = re.compile(
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Look for NaN and infinities in metrics that usually are finite."""
     bad: dict[int, list[str]] = {}
-    for name in source.names("trainer"):
-        curve = source.curve("trainer", name)
-        if curve is None:
-            continue
+    metrics = {name: curve for name in source.names("trainer") if (curve := source.curve("trainer", name)) is not None}
+    if not metrics:
+        raise NotChecked("the trainer logged no metrics")
+    for name, curve in metrics.items():
         unusual = _unusual(curve.values, is_of_update=bool(UPDATE.search(name.lower())))
         for step in curve.steps[unusual].tolist():
             bad.setdefault(step, []).append(name)

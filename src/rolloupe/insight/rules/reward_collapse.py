@@ -7,15 +7,15 @@ import numpy as np
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import enough
 
 SHARE, NOISE, LEAST = 0.5, 6.0, 20
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
     """Compare the last fifth of the steps with the best fifth before it."""
-    rewards, spreads = source.curve("sample", "reward", "mean"), source.curve("sample", "reward", "std")
-    if rewards is None or spreads is None or len(rewards := rewards.finite()) < LEAST:
-        return
+    rewards = enough(source.curve("sample", "reward", "mean"), LEAST, "rewards")
+    spreads = enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards")
     width = len(rewards) // 5
     windows = np.median(np.lib.stride_tricks.sliding_window_view(rewards.values, width), axis=1)
     best, late = float(windows.max()), float(windows[-1])

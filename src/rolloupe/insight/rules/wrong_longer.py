@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
+from rolloupe.insight.too_little import NotChecked
 
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
@@ -14,7 +15,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     right, wrong = (source.curve("outcome", name) for name in ("length_right", "length_wrong"))
     counts = [source.curve("outcome", name) for name in ("right", "wrong")]
     if right is None or wrong is None or None in counts:
-        return
+        raise NotChecked("the run has no lengths of right and wrong answers")
     means = []
     steps = sorted({*right.steps.tolist(), *wrong.steps.tolist()})[-STEPS:]
     for curve, count in zip((right, wrong), counts, strict=True):
@@ -25,7 +26,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         last = [(value, weights.get(step, 0)) for step, value in zip(*recent, strict=True)]
         total = sum(weight for _, weight in last)
         if total < SAMPLES:
-            return
+            kind = "right" if curve is right else "wrong"
+            raise NotChecked(f"{total:,.0f} {kind} answers in the last {STEPS} steps; {SAMPLES} are needed")
         means.append(sum(value * weight for value, weight in last) / total)
     if means[1] > TIMES * means[0] > 0:
         yield Alarm(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, to_builtins
 
+from rolloupe.insight.findings.records import MEANINGS
 from rolloupe.mcp.answer import Page, start_of
 from rolloupe.mcp.tools.base import Tool, WindowArguments, run_of
 
@@ -37,7 +38,10 @@ def findings(runs: "Runs", asked: ListArguments) -> Page:
     """List the findings of a part of a run."""
     run, start = run_of(runs, asked, texts=True), start_of(asked.cursor)
     found = found_in(run, asked)
-    facts = {"note": found.note, "pending": found.pending, "correctness": found.correct or None}
+    facts: dict[str, Any] = {"note": found.note, "pending": found.pending, "correctness": found.correct or None}
+    if not start:
+        steps = asked.step_min, asked.step_max
+        facts["reward_parts"] = [one.text for one in run.parts(split=found.split, steps=steps, env=asked.env).parts]
     rows = (
         _row(number, one, series=asked.series) for number, one in enumerate(found.findings, start=1) if number > start
     )
@@ -57,10 +61,9 @@ def _row(number: int, one: "Finding", *, series: bool) -> dict[str, Any]:
 FINDINGS = Tool(
     "findings",
     "What the reward pays for, within groups of the same prompt: phrases and behaviours, those that matter most first. "
-    "Classes: suspect (paid and rising, correctness does not follow), unverified (the same in a run without a metric "
-    "of correctness), earned (correctness goes with it), watch (paid, not rising), drift (rising, not paid). Evidence, "
-    "not a verdict: read the samples with finding_samples. `where` and `pattern` are arguments of query, for its "
-    "`where`, and its `text` with `regex`.",
+    f"Classes: {'; '.join(f'{name} ({words})' for name, words in MEANINGS.items())}. "
+    "Evidence, not a verdict: read the samples with finding_samples. `where` and `pattern` are arguments of query, for "
+    "its `where`, and its `text` with `regex`.",
     ListArguments,
     findings,
 )

@@ -15,7 +15,12 @@ def lint(runs: "Runs", asked: WindowArguments) -> Page:
     """List the rules that samples break, the certain ones first."""
     run, start = run_of(runs, asked), start_of(asked.cursor)
     found = run.lint(split=asked.split or None, steps=(asked.step_min, asked.step_max))
-    facts = {"samples": found.samples, "checked": found.checked, "unchecked": to_builtins(found.unchecked)}
+    facts = {
+        "samples": found.samples,
+        "read": found.read,
+        "checked": found.checked,
+        "unchecked": to_builtins(found.unchecked),
+    }
     rows = (to_builtins(one) for one in found.broken[start:])
     return Page(facts, rows, "broken", start)
 
@@ -24,7 +29,8 @@ LINT = Tool(
     "lint",
     "What is wrong with the samples: rules that are certain (is_certain), such as an advantage against the order of "
     "the rewards, then those that need a look, each with a sentence, how many samples break it, and the ids of some. "
-    "Without a split, all splits count. Rules that could not be checked have a reason.",
+    "Without a split, all splits count. Some rules read samples whole, `read` of them, spread evenly over the steps. "
+    "Rules that could not be checked have a reason.",
     WindowArguments,
     lint,
 )

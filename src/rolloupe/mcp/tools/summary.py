@@ -18,7 +18,7 @@ NEXT = {
     "query": "samples that meet a condition, or contain a text",
     "sample": "one sample whole, turn by turn; its token series on request",
     "compare_steps": "what changed between two windows of steps; curves on request",
-    "gradient": "which groups and environments the gradient came from",
+    "gradient": "which samples the gradient came from, and how much of it other parts of the reward made",
 }
 """What each other tool is for."""
 

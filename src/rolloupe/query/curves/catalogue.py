@@ -12,11 +12,12 @@ from rolloupe.query.curves.outcomes import outcomes
 from rolloupe.query.curves.records import CurveOptions, CurveQuery
 from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import EvalSummary, eval_summary
+from rolloupe.query.near_names import unknown
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.masks import RECORDED, masked_by_rule, usual_rules
 from rolloupe.query.steps.discards import discards
-from rolloupe.query.steps.summaries import splits, token_series_names
+from rolloupe.query.steps.summaries import sample_number, sample_points, splits, token_series_names
 from rolloupe.query.steps.token_points import token_points
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
@@ -59,6 +60,40 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
     order = {name: place for place, name in enumerate(SECTIONS)}
     entries.sort(key=lambda one: order[one.section])
     return [*entries, *_of_trainer(run)]
+
+
+def curve_name(query: CurveQuery) -> str:
+    """Return the name of a curve: that of a metric of the trainer, or its kind and what it is of."""
+    if query.kind == "trainer":
+        return query.name
+    parts = [query.kind, query.name or query.source.removeprefix("eval/"), query.options.reason]
+    of_k = f"@{query.options.k}" if query.options.k > 1 else ""
+    return "/".join(one for one in parts if one) + (f"/{query.stat}{of_k}" if of_k else "")
+
+
+def named_curve(run: OpenRun, name: str) -> CurveQuery:
+    """Return the curve that a name stands for: the mean of a sample metric with values, before a metric of the trainer.
+
+    Others are a token series, or a curve of the catalogue by its kind and name, such as `share/discarded`. Raises
+    `BadQuery`, which lists the nearest names.
+    """
+    of_trainer = metric_table(run).columns
+    if sample_number(run.snapshot(), name) is not None and not (name in of_trainer and _is_empty(run, name)):
+        return CurveQuery(kind="sample", name=name)
+    if name in of_trainer:
+        return CurveQuery(kind="trainer", name=name)
+    if name in token_series_names(run):
+        return CurveQuery(kind="token", name=name)
+    known = {curve_name(one.query): one.query for one in reversed(curve_catalogue(run))}
+    if name not in known:
+        short = [one.removeprefix("sample/").removeprefix("token/") for one in reversed(known)]
+        raise unknown("curve", name, short, f" in run {run.id!r}")
+    return known[name]
+
+
+def _is_empty(run: OpenRun, name: str) -> bool:
+    split = next((one.name for one in splits(run, quick=True)), "train")
+    return not any(point.stats.count for point in sample_points(run, name, split))
 
 
 def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:

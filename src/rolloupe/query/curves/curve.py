@@ -69,6 +69,8 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
         reach=_reach(run, query, points.steps, outliers),
         x=None if axis is None else axis.x,
         x_start_s=None if axis is None else axis.start_s,
+        with_value=points.with_value,
+        samples=points.samples,
     )
 
 
@@ -133,8 +135,7 @@ def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = No
 
 
 def _at(points: Points, chosen: NDArray[np.bool_]) -> Points:
-    more = (None if array is None else array[chosen] for array in (points.spread, points.low, points.high))
-    return Points(points.steps[chosen], points.values[chosen], *more)
+    return Points(*(None if array is None else array[chosen] for array in points))  # type: ignore[arg-type]
 
 
 def _start(values: Floats) -> float:

@@ -51,6 +51,8 @@ def _at(curve: Curve, chosen: Places) -> Curve:
         high=at(curve.high),
         smooth=at(curve.smooth),
         x=at(curve.x),
+        with_value=None if curve.with_value is None else curve.with_value[chosen],
+        samples=None if curve.samples is None else curve.samples[chosen],
     )
 
 

@@ -21,7 +21,7 @@ from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.masks import masked_by_rule
 from rolloupe.query.steps.filtered_points import matching_points
-from rolloupe.query.steps.summaries import splits
+from rolloupe.query.steps.summaries import sample_number, sample_points, splits
 from rolloupe.query.steps.token_points import token_points
 
 
@@ -33,6 +33,9 @@ class Points(NamedTuple):
     spread: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
+    with_value: Ints | None = None
+    """The number of samples that each point rests on, of so many `samples`; None where every sample has a value."""
+    samples: Ints | None = None
 
 
 def points_of(run: OpenRun, query: CurveQuery) -> Points:
@@ -66,10 +69,12 @@ def _stat(query: CurveQuery) -> str:
 def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
     source, where, band = _source(run, query), _where(query), BANDS.get(query.options.band)
     by_step = quantiles(run, query.name, source, where) if band or query.stat in QUANTILES else {}
+    stats = matching_points(run, query.name, source, where)
     if query.stat in QUANTILES:
         points = Points(*_columns((step, found[query.stat]) for step, found in by_step.items()))
     else:
-        points = _of_stats(query, matching_points(run, query.name, source, where))
+        points = _of_stats(query, stats)
+    points = _counted(points, stats)
     if band is None:
         return points
     low, high = (
@@ -79,7 +84,21 @@ def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
 
 
 def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
-    return _of_stats(query, token_points(run, query.name, _source(run, query)))
+    """Of the samples with a series nothing is known but by the sample metric of its name, the mean of each sample."""
+    source = _source(run, query)
+    points = _of_stats(query, token_points(run, query.name, source))
+    is_metric = sample_number(run.snapshot(), query.name) is not None
+    return _counted(points, sample_points(run, query.name, source)) if is_metric else points
+
+
+def _counted(points: Points, series: Sequence[SeriesPoint]) -> Points:
+    """Say how many samples each point rests on, where any sample of a step has no value."""
+    stats = {point.step: point.stats for point in series}
+    found = [stats[step] for step in points.steps.tolist() if step in stats]
+    if len(found) < len(points.steps) or not any(one.excluded for one in found):
+        return points
+    counts = np.array([(one.count, one.count + one.excluded) for one in found], dtype=np.int64)
+    return points._replace(with_value=counts[:, 0], samples=counts[:, 1])
 
 
 def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Points:
@@ -93,7 +112,7 @@ def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Points:
 def _of_trainer(run: OpenRun, query: CurveQuery) -> Points:
     columns = metric_table(run).columns
     if query.name not in columns:
-        raise unknown("trainer metric", query.name, columns)
+        raise unknown("trainer metric", query.name, sorted(columns))
     return Points(*columns[query.name])
 
 

@@ -124,3 +124,8 @@ class Curve(NamedTuple):
     """Number of points of the range left out since their step has no finite x."""
     x_start_s: float | None = None
     """For elapsed time: when it begins, in seconds since 1970."""
+    with_value: Ints | None = None
+    """Of a sample metric or token series: the number of samples that each point rests on, of so many `samples`; None
+    where every sample has a value, and of a token series if nobody counted them."""
+    samples: Ints | None = None
+    """The number of trained samples of each step, where `with_value` is not None."""

@@ -1,21 +1,22 @@
 """The DuckDB behind the queries: one in-memory database for each index folder, locked before the first statement.
 
-It may read Parquet files below its index folder and nothing else; its configuration cannot change again; a statement
-that takes too long is interrupted. Values are always bound, identifiers always quoted.
+It may read Parquet files below its index folder, and below the shared one that this links to, and nothing else. Its
+configuration cannot change again; a statement that takes too long is interrupted. Values are always bound, identifiers
+always quoted.
 """
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
+from rolloupe.index.private_index import shared_by
 from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
@@ -34,6 +35,9 @@ from rolloupe.query.engine.relation import (
 )
 from rolloupe.query.engine.time_limit import TimeLimit
 from rolloupe.query.engine.token_words import knows_words, words_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 T = TypeVar("T")
 
@@ -58,12 +62,17 @@ def save_memory() -> None:
     _resources.threads = 1
 
 
+def prepare() -> None:
+    """Import DuckDB, which otherwise waits for the first question: commands that ask none do without."""
+    import duckdb  # noqa: F401
+
+
 _lock = threading.Lock()
-_databases: Lru[Path, duckdb.DuckDBPyConnection] = Lru(MAX_DATABASES)
+_databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)
 """By index folder."""
 
 
-def _database(folder: Path) -> duckdb.DuckDBPyConnection:
+def _database(folder: Path) -> "duckdb.DuckDBPyConnection":
     with _lock:
         database = _databases.get(folder)
         if database is None:
@@ -73,9 +82,12 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
         return database.cursor()
 
 
-def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
+def _locked(folder: Path) -> "duckdb.DuckDBPyConnection":
+    import duckdb
+
     connection = duckdb.connect(":memory:")
-    connection.execute(f"SET allowed_directories = [{literal(str(folder.resolve()) + '/')}]")
+    allowed = [str(path) + "/" for path in (folder.resolve(), shared_by(folder)) if path is not None]
+    connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     connection.execute(f"SET threads = {_resources.threads}")
     connection.execute("SET enable_external_file_cache = false")
@@ -133,6 +145,8 @@ def of_files(
 
     Files that are missing or damaged are left out, and written again. Raises as `ask`.
     """
+    import duckdb
+
     folder = run.catalog.folder.resolve()
     names = ", ".join(literal(f"{folder}/{path.parent.name}/{path.name}") for path in paths)
     connection = _database(run.catalog.folder.parent)
@@ -159,8 +173,10 @@ def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
 
 
 def _answer(
-    run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]
+    run: OpenRun, question: Question, fetch: "Callable[[duckdb.DuckDBPyConnection, str], T]"
 ) -> tuple[T, TableReading]:
+    import duckdb
+
     folder = run.catalog.folder.resolve()
     base = TableReading(folder, question.pieces, question.named)
     tokens = {

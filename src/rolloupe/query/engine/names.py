@@ -72,6 +72,12 @@ def has_column(run: OpenRun, name: str) -> bool:
     return reference(run.snapshot(), name) is not None
 
 
+def is_metric(run: OpenRun, name: str) -> bool:
+    """True for the name of a sample metric of the trainer."""
+    ref = reference(run.snapshot(), name)
+    return ref is not None and ref.kind == "metric"
+
+
 def is_derived(run: OpenRun, name: str) -> bool:
     """True for the name of a derived metric."""
     ref = reference(run.snapshot(), name)

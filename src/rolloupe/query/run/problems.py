@@ -7,14 +7,14 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
-from rolloupe.formats.base import Format
 from rolloupe.formats.reading.file_damage import damage
 from rolloupe.index import OpenRun
-from rolloupe.model import Problem, RunInfo
+from rolloupe.model import Problem
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import AnnotationOverlay
-from rolloupe.query.run.tracker_curves import tracker_damage
+from rolloupe.query.run.tracker_curves import left_out_of_named, tracker_damage
+from rolloupe.query.run.trainer_metrics import curve_sources
 
 UNMATCHED = """
 SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM annotations
@@ -59,12 +59,14 @@ def unmatched(run: OpenRun) -> Sequence[Problem]:
 
 def file_problems(run: OpenRun) -> Sequence[Problem]:
     """Damage in files beside the samples, and reports of records never written. Cached like `unmatched`."""
-    return _looked(run, "files", "", lambda _: _file_problems(run.format, run.info))
+    return _looked(run, "files", "", lambda _: _file_problems(run))
 
 
-def _file_problems(reader: Format, info: RunInfo) -> list[Problem]:
-    damages = [problem for source in reader.trainer_files(info) for problem in damage(source)]
-    return [*damages, *reader.losses(info), *tracker_damage(info)]
+def _file_problems(run: OpenRun) -> list[Problem]:
+    info = run.info
+    damages = [problem for source in run.format.trainer_files(info) for problem in damage(source)]
+    named = left_out_of_named(curve_sources(run)) if info.reading.metrics else []
+    return [*damages, *run.format.losses(info), *tracker_damage(info), *named]
 
 
 def _looked(

@@ -4,11 +4,27 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rolloupe.formats.curve_files import EMPTY, CurveFile, current_curves, curve_files, path_names, stamps_of
+from rolloupe.formats.curve_files import (
+    EMPTY,
+    CurveFile,
+    current_curves,
+    curve_files,
+    path_names,
+    stamps_of,
+    without_curves,
+)
 from rolloupe.formats.reading.trackers.curves import LoggedRun, is_step, metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.model import TRACKER_STEP, MetricRow, Problem, RunInfo
 from rolloupe.storage import is_folder
+
+LATEST_S = 1e11
+"""Larger numbers are no seconds since 1970: this is the year 5138."""
+
+NO_CURVES = "it holds no curves"
+LISTED = 10
+"""How many metrics a note lists."""
 
 
 class CurveSource(NamedTuple):
@@ -24,7 +40,9 @@ class CurveSource(NamedTuple):
     step_name: str
     """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
     note: str = ""
-    """What a person should know: what was not read, and why."""
+    """What a person should know: what was left out, and why."""
+    is_named: bool = False
+    """True if a person named it (`--metrics`): whatever is left out of it is a problem."""
 
 
 def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
@@ -33,26 +51,44 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
     by_step = {row.step: dict(row.values) for row in own if row.step is not None}
     times = {row.step: row.time_s for row in own if row.step is not None}
     loose = [row for row in own if row.step is None]
-    sources = []
+    timed = {row.step for row in own if time_of(row) is not None}
+    sources = [CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in without_curves(run.info)]
     for file in curve_files(run.info):
         for logged, note in _chosen(file, run.info):
             asked = run.info.reading.metrics_step
             step_name = asked or trainer_step_of(logged.rows)
             step_name = "" if step_name == TRACKER_STEP else step_name
             rows = metric_rows(logged.rows, step_name)
-            added = {name: None for row in rows for name in row.values if name not in known}
+            names = {name: None for row in rows for name in row.values}
+            added = {name: None for name in names if name not in known}
             for row in rows:
                 values = {name: value for name, value in row.values.items() if name in added}
                 if row.step is None:
                     loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
                 elif values:
                     by_step.setdefault(row.step, {}).update(values)
-                    times[row.step] = times.get(row.step) or row.time_s
+                    if row.step not in timed:  # two clocks are not mixed at a step
+                        times[row.step] = times.get(row.step) or row.time_s
             known |= added.keys()
-            notes = filter(None, [note or logged.damage, "" if step_name else _without_large_steps(logged)])
-            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, "; ".join(notes)))
+            same = [name for name in names if name not in added] if file.is_named else []
+            notes = [note or logged.damage, *_left_out(logged, rows, step_name, asked), _same(same)]
+            about = "; ".join(filter(None, notes))
+            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
     merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
     return merged + loose, sources
+
+
+def time_of(row: MetricRow) -> float | None:
+    """Return the time of a row, or the metric that holds it, in seconds since 1970."""
+    if row.time_s is not None:
+        return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
+    return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
+
+
+def _left_out(logged: LoggedRun, rows: Sequence[MetricRow], step_name: str, asked: str) -> tuple[str, str]:
+    """Say how many rows no chart shows: those with too large a step, and those without one."""
+    without = _without_step(rows, step_name if asked else "")
+    return "" if step_name else _without_large_steps(logged), without
 
 
 def _without_large_steps(logged: LoggedRun) -> str:
@@ -60,15 +96,46 @@ def _without_large_steps(logged: LoggedRun) -> str:
     return f"rows left out because their step is too large: {count:,}" if count else ""
 
 
+def _without_step(rows: Sequence[MetricRow], asked_name: str) -> str:
+    loose = [row for row in rows if row.step is None and row.values]
+    if not loose:
+        return ""
+    some = _listed([*{name: None for row in loose for name in row.values}])
+    why = f"no row before them has a step in {asked_name!r}" if asked_name else "Next: --metrics-step NAME"
+    return f"rows without a step, which no chart shows: {len(loose):,} ({some}); {why}"
+
+
+def _same(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f"metrics left out because the run has others of their names: {len(names):,} ({_listed(names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+
+
 def tracker_damage(info: RunInfo) -> list[Problem]:
-    """List what is damaged in the files that trackers keep of a run: what was not read of each, and why."""
+    """List what is damaged in the files that trackers keep of a run: what was not read of each, and why.
+
+    For files that a person named, see `left_out_of_named`.
+    """
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     found = []
-    for file in curve_files(info):
+    for file in (one for one in curve_files(info) if not one.is_named):
         for damage in dict.fromkeys(logged.damage for logged, _ in _chosen(file, info) if logged.damage):
             source = os.path.relpath(file.locations[0].path, folder)
             found.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
     return found
+
+
+def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
+    """List what was left out of the files with curves that a person named, and why."""
+    named = [one for one in sources if one.is_named and one.note]
+    return [
+        Problem(source=one.path, reason=f"{one.kind}: {one.note}" if one.kind else one.note, transient=True)
+        for one in named
+    ]
 
 
 def tracker_version(run: OpenRun) -> str:

@@ -40,7 +40,7 @@ def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
     """
     columns = metric_table(run).columns
     if name not in columns:
-        raise unknown("metric", name, columns, f" in run {run.id!r}")
+        raise unknown("metric", name, sorted(columns), f" in run {run.id!r}")
     steps, values = columns[name]
     return [MetricPoint(*point) for point in zip(steps.tolist(), values.tolist(), strict=True)]
 

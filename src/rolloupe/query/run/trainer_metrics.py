@@ -11,23 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from rolloupe.formats.reading.files import once
-from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
 from rolloupe.lru import Lru
 from rolloupe.model import MetricRow
-from rolloupe.query.run.tracker_curves import CurveSource, tracker_version, with_tracker_curves
+from rolloupe.query.run.tracker_curves import CurveSource, time_of, tracker_version, with_tracker_curves
 from rolloupe.storage import file_state
 
 KEPT_BYTES = 128 * 2**20
 
 SMALL_BYTES = 256 * 2**10
 
-VERSION = 2
+VERSION = 4
 """Changes with what columns mean."""
-
-LATEST_S = 1e11
-"""Larger numbers are no seconds since 1970: this is the year 5138."""
 
 
 class MetricTable(NamedTuple):
@@ -150,7 +146,7 @@ def table_of(rows: Sequence[MetricRow]) -> MetricTable:
         values = np.array([list(row.values.values()) for row in own], dtype=np.float64)
         for name, column in zip(own_names, values.T, strict=True):
             parts[name].append((steps, column))
-    times = [(row.step, time_s) for row in placed if (time_s := _time_of(row)) is not None]
+    times = [(row.step, time_s) for row in placed if (time_s := time_of(row)) is not None]
     columns = {name: _joined(own) for name, own in parts.items()}
     at = np.array([step for step, _ in times], dtype=np.int64)
     return MetricTable(columns, (at, np.array([time_s for _, time_s in times], dtype=np.float64)))
@@ -160,10 +156,3 @@ def _joined(parts: Sequence[MetricColumn]) -> MetricColumn:
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0)
     return np.concatenate([steps for steps, _ in parts]), np.concatenate([values for _, values in parts])
-
-
-def _time_of(row: MetricRow) -> float | None:
-    """The time of a row, or the metric that holds it."""
-    if row.time_s is not None:
-        return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
-    return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)

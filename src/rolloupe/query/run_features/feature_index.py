@@ -112,15 +112,18 @@ def _rows_in(piece: Piece, window: FeatureWindow, snapshot: Snapshot) -> int:
     return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
 
 
-def condition(window: FeatureWindow) -> tuple[str, list[object]]:
-    """The rows of a window, in SQL, and the values in it."""
-    parts, values = ["split = ?"], [*[window.split]]
-    bound: list[object] = [*values]
-    for sql, value in (("step >= ?", window.step_min), ("step <= ?", window.step_max), ("env = ?", window.env)):
-        if value is not None:
-            parts.append(sql)
-            bound.append(value)
-    return " AND ".join(parts), bound
+def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list[object]]:
+    """The rows of some pieces that are in a window, in SQL, and the values in it: no part that all rows meet anyway."""
+    steps = {(stats.split, stats.step) for piece in pieces for stats in piece.step_stats}
+    bounds: list[tuple[str, object]] = []
+    if any(split != window.split for split, _ in steps):
+        bounds.append(("split = ?", window.split))
+    if any(not _is_in(window, window.split, step) for _, step in steps):
+        limits = (("step >= ?", window.step_min), ("step <= ?", window.step_max))
+        bounds += [(sql, value) for sql, value in limits if value is not None]
+    if window.env is not None:
+        bounds.append(("env = ?", window.env))
+    return " AND ".join(sql for sql, _ in bounds) or "true", [value for _, value in bounds]
 
 
 def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:
@@ -131,7 +134,7 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
     none = np.zeros(0)
     if not of.pieces:
         return FeatureSums(none.astype(np.uint64), none.astype(np.int64), WithinSums(*[none] * 5)), WindowFacts()
-    where, values = condition(window)
+    where, values = condition(window, of.pieces)
     sql = f"""
         SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, sum(s), sum(r), sum(v), sum(d), sum(total)
         FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature

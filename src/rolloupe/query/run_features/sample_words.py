@@ -53,6 +53,11 @@ class SampleWords(NamedTuple):
         """The number of samples."""
         return len(self.row)
 
+    @property
+    def is_alone(self) -> bool:
+        """True if every group has one sample."""
+        return self.size > 0 and len(self.grouping) == self.size
+
     def place(self, number: int) -> RowPlace:
         """Where a sample lies."""
         return RowPlace(self.pieces[self.piece[number]], int(self.row[number]))
@@ -85,7 +90,7 @@ def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Ta
     by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
     if not by_path:
         return SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64())), ()
-    where, values = condition(window)
+    where, values = condition(window, of.pieces)
     if not of.is_whole and of.samples >> max(facts.share.kept for facts in of.facts) > ENOUGH:
         where += ' AND "group" % 2 = 0'
     sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"

@@ -12,7 +12,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column
-from rolloupe.query.engine.relation import PLACE, TableReading, quote
+from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading, quote
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.samples.pages import in_known_splits, items_of, list_rows
 
@@ -42,13 +42,22 @@ class SampleArrays(NamedTuple):
         values: NDArray[np.float64] = self.table[name].to_numpy().astype(np.float64)
         return values
 
+    def words(self, name: str) -> NDArray[np.object_]:
+        """A column of words; empty for none."""
+        words: NDArray[np.object_] = self.table[name].fill_null("").to_numpy()
+        return words
+
     def ids(self, run: OpenRun, places: Sequence[int]) -> list[str]:
         """The ids of some of the samples. Raises as `database.ask`."""
+        found = self.row_places(places)
+        return [str(item.key) for item in items_of(list_rows(run, self.snapshot, found, columns=()))]
+
+    def row_places(self, places: Sequence[int]) -> list[RowPlace]:
+        """Where the index has some of the samples."""
         if self.reading is None or not len(places):
             return []
         pairs = zip(*(self.table[name].take(pa.array(places)).to_pylist() for name in map(_bare, PLACE)), strict=True)
-        found = [self.reading.place(*pair) for pair in pairs]
-        return [str(item.key) for item in items_of(list_rows(run, self.snapshot, found, columns=()))]
+        return [self.reading.place(*pair) for pair in pairs]
 
 
 def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> SampleArrays:

@@ -12,6 +12,7 @@ from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats, added
 from rolloupe.index.segments.columns import ColumnRef, sql_type
 from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.query.engine import database
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated, qualified, reference
@@ -38,6 +39,10 @@ REWARD = ColumnRef("fixed", "reward")
 def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
     """The moments of a step by name, of the columns of a kind."""
     return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
+
+
+_annotated: AnswerCache[dict[StepKey, Moments]] = AnswerCache(200_000, len)
+"""By column: the moments of steps."""
 
 
 class _Trained:
@@ -251,7 +256,14 @@ def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
 
 
 def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
-    """The moments of a column if annotations change it, or change which samples count: step statistics lack these."""
+    """The moments of a column if annotations change it, or change which samples count: step statistics lack these.
+
+    All statistics of a column, and the curves of all splits, share one answer.
+    """
+    return _annotated.get(run, snapshot, column, lambda: _asked_moments(run, snapshot, column))
+
+
+def _asked_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
     value = f"{quote(column)}::DOUBLE"
     sql = f"""
     SELECT split, step, count({value}), {mean_of(value)}, {deviation_of(value)}, min({value}), max({value})

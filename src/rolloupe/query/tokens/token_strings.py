@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Sample
 from rolloupe.tokenizer.decode import completed
 from rolloupe.tokenizer.spellings import BYTES, byte_fallback, bytes_of
@@ -56,6 +57,11 @@ def _without_left_out(pieces: list[bytes], text: str) -> list[bytes] | None:
 def texts_of_tokens(sample: Sample) -> list[str]:
     """Return the token strings of a sample as text."""
     return _read(sample.token_strings, spelling_of(sample))
+
+
+def texts_of_response(sample: Sample) -> list[str]:
+    """Return the token strings of the response as text, as far as the record tells them from those of the prompt."""
+    return texts_of_tokens(sample)[strings_of_prompt(sample) :]
 
 
 def spelling_of(sample: Sample) -> Spelling:

@@ -86,7 +86,7 @@ def _is_valid(row: Mapping[str, Any]) -> bool:
     return all(isinstance(row.get(key), int) and 0 < row[key] < 2**31 for key in ("launch", "ranks"))
 
 
-def _is_taken(handle: int) -> bool:
+def is_taken(handle: int) -> bool:
     """Lock a file; True if another process holds the lock."""
     try:
         if fcntl is not None:
@@ -104,7 +104,7 @@ def alone(path: Path) -> Iterator[None]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         until = time.monotonic() + PATIENCE_S
-        while _is_taken(handle) and time.monotonic() < until:
+        while is_taken(handle) and time.monotonic() < until:
             time.sleep(0.01)
         yield
     finally:

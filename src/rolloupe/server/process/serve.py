@@ -20,9 +20,11 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.model import AS_FOUND, Reading
 from rolloupe.server.process.browser import open_page
 from rolloupe.server.process.console import say, tell
+from rolloupe.server.process.over_ssh import READY, end_with_input, token_from_input
 from rolloupe.server.process.socket import listening
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
 from rolloupe.server.settings import Settings, base_path_of, bracketed, hosts_of, origins_of
+from rolloupe.storage import is_remote, notices, place_of
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
@@ -49,19 +51,18 @@ def serve(
     state_dir: str | None = None,
     reading: Reading = AS_FOUND,
     budget_bytes: int | None = None,
+    over_ssh: bool = False,
+    only: str | None = None,
 ) -> None:
-    """Show the runs at some paths until interrupted.
+    """Show the runs at some paths until interrupted, or of several the one with the id `only`.
 
-    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a missing path or tokenizer,
+    `port` None means 8080 or the next free one; with `over_ssh` the token comes by standard input, and the server ends
+    with that. Raises `UnreadablePath` for a missing path or tokenizer,
     `NotRecognised` if a given format does not fit, `BadQuery` for invalid options (such as a port in use).
     """
-    for path in paths:
-        if not os.path.exists(os.path.expanduser(path)):
-            raise UnreadablePath(f"{path} does not exist. Next: check the path")
-    if reading.tokenizer:  # kept for the library, which opens after the address is printed
-        from rolloupe import tokenizer
-
-        tokenizer.load(reading.tokenizer, download=reading.download_tokenizer)
+    check_places(paths, reading)
+    if over_ssh and not no_token:
+        token = token_from_input()
     access = access_of(token, no_token=no_token, rotate=rotate_token)
     settings = Settings(
         host=host,
@@ -73,13 +74,31 @@ def serve(
         cache_entries=cache_entries,
         **access,
     )
+    notices.listen(say)
     listener = listening(host, port)
-    announce(settings, listener.getsockname()[1])
+    if over_ssh:
+        end_with_input()
+        tell(READY)
+    else:
+        announce(settings, listener.getsockname()[1])
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
     with listener:
-        library = opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir)
+        library = opening(
+            paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir, only=only
+        )
         run(library, settings, listener)
+
+
+def check_places(paths: Sequence[Path | str], reading: Reading) -> None:
+    """Raise `UnreadablePath` for a missing path or tokenizer: the library opens only after the address is printed."""
+    for path in paths:
+        if not (is_remote(place_of(path)) or os.path.exists(os.path.expanduser(path))):
+            raise UnreadablePath(f"{path} does not exist. Next: check the path")
+    if reading.tokenizer:
+        from rolloupe import tokenizer
+
+        tokenizer.load(reading.tokenizer, download=reading.download_tokenizer)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
@@ -126,19 +145,31 @@ def announce(settings: Settings, port: int) -> None:
 
 
 def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None, **options: Any) -> "Future[Library]":
-    """Start to open the library, in a thread: importing DuckDB and searching folders take time."""
+    """Start to open the library, in a thread: searching folders takes time. Returns once that thread has its imports.
+
+    Two threads that import NumPy at once, each from another end, may both find it half made.
+    """
     future: Future[Library] = Future()
+    imported = threading.Event()
 
     def open_library() -> None:
         try:
-            from rolloupe.index import Library
-            from rolloupe.state import ScoreFiles
+            try:
+                from rolloupe import query
+                from rolloupe.index import Library
+                from rolloupe.index.execution.pandas import keep_pandas_out
+                from rolloupe.state import ScoreFiles
 
+                keep_pandas_out()
+            finally:
+                imported.set()
+            query.prepare()
             future.set_result(Library(paths, follow=True, scores=ScoreFiles(state_dir), **options))
         except BaseException as error:
             future.set_exception(error)
 
     threading.Thread(target=open_library, name="opening", daemon=True).start()
+    imported.wait()
     return future
 
 
@@ -174,8 +205,14 @@ def on_signal(then: Callable[[], None]) -> None:
 
 
 def say_what_is_missing(library: "Library") -> None:
-    """Explain why there are no runs, if so: the page waits for the first one."""
+    """Say what was left out of curves that a person named, and why there are no runs: the page waits for the first."""
     if library.runs:
+        from rolloupe import query
+
+        for run in library.runs:
+            for one in query.curve_sources(run) if run.info.reading.metrics else ():
+                if one.is_named and one.note:
+                    say(f"{one.path}: {one.note}")
         return
     say("No run was found yet. The page will show the first one that starts. `rolloupe doctor PATH` says more.")
     for note in library.notes[:5]:

@@ -9,10 +9,14 @@ PORT = 8080
 PORTS_TRIED = 50
 
 
+class PortTaken(BadQuery):
+    """The port that was asked for is in use."""
+
+
 def listening(host: str, port: int | None) -> socket.socket:
     """Listen on a port, or on 8080 or the next free one. The socket queues connections until the server accepts them.
 
-    Raises `BadQuery` if the port is in use, or the host is not an address of this machine.
+    Raises `PortTaken` if the port is in use, and `BadQuery` if the host is not an address of this machine.
     """
     ports = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
     for number in ports:
@@ -26,7 +30,7 @@ def listening(host: str, port: int | None) -> socket.socket:
             ) from error
     if port is None:
         raise BadQuery(f"ports {PORT} to {ports[-1]} are all taken; choose one with --port")
-    raise BadQuery(f"port {port} is taken; leave --port out to get the next free one")
+    raise PortTaken(f"port {port} is taken; leave --port out to get the next free one")
 
 
 def _bound(host: str, port: int) -> socket.socket:

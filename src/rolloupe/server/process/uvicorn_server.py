@@ -34,12 +34,16 @@ WATCHED_BYTES = 64 * 1024
 MAX_CONNECTIONS = 400
 """Beyond this number, the longest idle connection is closed. A process has 1024 files by default."""
 
+TEAM_CONNECTIONS = 2000
+"""The same for a team's server, which asks the system for more files."""
+
 
 class Server(uvicorn.Server):
     """A server that ends its streams before it waits for its connections, and does not raise the signal again."""
 
     def __init__(self, app: App) -> None:
-        super().__init__(config_of(SlowReaderLimit(app, lambda: self.server_state.connections)))
+        limited = SlowReaderLimit(app, lambda: self.server_state.connections)
+        super().__init__(config_of(limited, TeamConnection if app.context.settings.team else Patient))
         self._context = app.context
 
     def stop(self) -> None:
@@ -61,14 +65,14 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def config_of(app: ASGIApp) -> uvicorn.Config:
+def config_of(app: ASGIApp, connection: "type[Patient]") -> uvicorn.Config:
     """Return uvicorn's settings. They ignore forwarding headers, which could forge the address that limits attempts."""
     log = logging.getLogger("uvicorn")
     log.handlers[:], log.propagate = [LogPrinter(logging.WARNING)], False
     return uvicorn.Config(
         app,
         loop="asyncio",
-        http=Patient,
+        http=connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -114,6 +118,8 @@ class Patient(H11Protocol):
     uvicorn itself waits forever for a first request, for the end of a slow one, and for a client to read.
     """
 
+    most = MAX_CONNECTIONS
+
     paused_s = 0.0
     """When the client stopped reading."""
 
@@ -149,10 +155,10 @@ class Patient(H11Protocol):
 
     def _make_room(self) -> None:
         """Close one connection if there are too many: the oldest idle one, else this one."""
-        if len(self.connections) <= MAX_CONNECTIONS:
+        if len(self.connections) <= self.most:
             return
         patients = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
-        if len(patients) > MAX_CONNECTIONS:
+        if len(patients) > self.most:
             idle = (one for one in patients if one.is_idle and one is not self)
             min(idle, key=lambda one: one.begun_s, default=self).transport.abort()
 
@@ -168,6 +174,12 @@ class Patient(H11Protocol):
             return
         self._seen, self._unsent_bytes = seen, unsent_bytes
         self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
+
+
+class TeamConnection(Patient):
+    """A connection to a team's server, which has more."""
+
+    most = TEAM_CONNECTIONS
 
 
 class LogPrinter(logging.Handler):

@@ -4,21 +4,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe import wire
-from rolloupe.index import Library
 from rolloupe.server.context import Context, context_of
+from rolloupe.server.visible_runs import Runs
 
 
 async def stats(request: Request) -> Response:
     """`GET /api/cache/stats`."""
     context = context_of(request)
-    library = await context.library()
+    library = await context.runs(request)
     return await context.replies.fresh(request, lambda: figures(context, library))
 
 
 async def clear(request: Request) -> Response:
     """`POST /api/cache/clear`: drops the replies in memory. The index on disk is not a cache of replies, and stays."""
     context = context_of(request)
-    library = await context.library()
+    library = await context.runs(request)
     context.cache.clear()
     context.samples.clear()
     context.members.clear()
@@ -26,7 +26,7 @@ async def clear(request: Request) -> Response:
     return await context.replies.fresh(request, lambda: figures(context, library))
 
 
-def figures(context: Context, library: Library) -> wire.CacheStats:
+def figures(context: Context, library: Runs) -> wire.CacheStats:
     """Return the figures of the cache, and the size of the index."""
     stats = context.cache.figures()
     return wire.CacheStats(

@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from rolloupe import query, wire
 from rolloupe.errors import BadQuery
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import OpenRun
 from rolloupe.query import MetricValues
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry, curve_query
+from rolloupe.server.visible_runs import Runs
 from rolloupe.wire import number
 
 LIMIT, MAX_LIMIT = 100, 500
@@ -20,7 +21,7 @@ MAX_COMPARED = 100
 """Maximum number of runs side by side."""
 
 
-def runs_of(library: Library, parameters: QueryParams) -> list[OpenRun]:
+def runs_of(library: Runs, parameters: QueryParams) -> list[OpenRun]:
     """Return the runs that an address names. Raises `BadQuery` for none or too many, `NotFound` for an unknown one."""
     ids = list(dict.fromkeys(parameters.getlist("run")))
     if not 1 <= len(ids) <= MAX_COMPARED:
@@ -31,7 +32,7 @@ def runs_of(library: Library, parameters: QueryParams) -> list[OpenRun]:
 async def configs(request: Request) -> Response:
     """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`."""
     context, parameters = context_of(request), request.query_params
-    runs, all_keys = runs_of(await context.library(), parameters), params.flag(parameters, "all")
+    runs, all_keys = runs_of(await context.runs(request), parameters), params.flag(parameters, "all")
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
 
@@ -61,7 +62,7 @@ def _config_key(row: query.ConfigRow) -> wire.ConfigKeyItem:
 async def prompts(request: Request) -> Response:
     """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`."""
     context, parameters = context_of(request), request.query_params
-    runs = runs_of(await context.library(), parameters)
+    runs = runs_of(await context.runs(request), parameters)
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
     sort = parameters.get("sort") or query.PROMPT_SORTS[0]
     offset = params.integer(parameters, "offset", 0, low=0)
@@ -120,7 +121,7 @@ async def prompt_samples(request: Request) -> Response:
 async def run_metrics(request: Request) -> Response:
     """`POST /api/run-metrics`."""
     context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)
-    library = await context.library()
+    library = await context.runs(request)
     ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
     runs, curve = [library.run(run_id) for run_id in ids], curve_query(body.curve)
 
@@ -148,7 +149,7 @@ def _run_metric(run_id: str, values: MetricValues) -> wire.RunMetricItem:
 async def catalogue(request: Request) -> Response:
     """`GET /api/catalogue`."""
     context = context_of(request)
-    library = await context.library()
+    library = await context.runs(request)
 
     def make() -> wire.RunsCatalogueReply:
         found = query.runs_catalogue(library.runs[: params.MAX_RUNS])

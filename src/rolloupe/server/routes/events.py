@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from rolloupe.server import replies
-from rolloupe.server.context import context_of
+from rolloupe.server.context import PERSON, context_of
 
 
 async def events(request: Request) -> Response:
@@ -15,4 +15,4 @@ async def events(request: Request) -> Response:
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     if request.method == "HEAD":
         return Response(headers=headers, media_type="text/event-stream")
-    return StreamingResponse(hub.messages(), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(hub.messages(request.scope.get(PERSON)), headers=headers, media_type="text/event-stream")

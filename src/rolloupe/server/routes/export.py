@@ -18,7 +18,7 @@ from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.state import marked_samples
-from rolloupe.state import State
+from rolloupe.state import State, findings_aside
 
 HTML = "html"
 MAX_REPORTED = 1000
@@ -37,7 +37,7 @@ async def export(request: Request) -> Response:
     """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, for a query or with `of=bookmarks`.
 
     The query is as in `/samples`; split and step are optional. With `to=html` it is a report, with notes if `notes=1`,
-    and without tokens if `tokens=0`.
+    without tokens if `tokens=0`, and without findings and broken rules if `findings=0`.
     """
     context, run = context_of(request), await context_of(request).run(request)
     parameters = request.query_params
@@ -47,17 +47,20 @@ async def export(request: Request) -> Response:
             f"to= is one of {', '.join((*tables.KINDS, HTML))}, texts= start or whole, of= samples or bookmarks"
         )
     has_notes = of == "bookmarks" or params.flag(parameters, "notes")
-    has_tokens = params.flag(parameters, "tokens") or "tokens" not in parameters
-    state = await context.state() if has_notes else None
+    has_tokens, has_findings = (
+        params.flag(parameters, name) or name not in parameters for name in ("tokens", "findings")
+    )
+    state = await context.state(request) if has_notes or kind == HTML else None
     scope = params.sample_query(parameters)
 
     def begin() -> Iterator[bytes]:
         selection = selected(run, scope) if of == "samples" or state is None else bookmarks(run, state)
         if kind == HTML:
-            notes = notes_of(run, state) if selection.notes is None else selection.notes
+            notes = selection.notes if selection.notes is not None else notes_of(run, state if has_notes else None)
             about = report.Report(
-                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now()
-            )
+                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now(),
+                insight=_insight(run, scope, state, has_notes=has_notes) if has_findings else None,
+            )  # fmt: skip
             samples = reported(run, selection.items, notes)
             return report.report_pieces(about, samples, tokens=report.ReportedTokens(has_tokens))
         names = query.value_names(run)
@@ -79,10 +82,18 @@ def _about(run: OpenRun, scope: SampleQuery, of: str) -> str:
     return f"Bookmarked samples of {run.info.name}." if of == "bookmarks" else report.scope_of(run.info.name, scope)
 
 
+def _insight(
+    run: OpenRun, scope: SampleQuery, state: State | None, *, has_notes: bool
+) -> report.ReportedInsight | None:
+    """Look at the run as a whole; why findings were set aside is a person's note."""
+    aside = {} if state is None else findings_aside(state, run)
+    return report.insight_of(run, scope.splits, {name: one.why * has_notes for name, one in aside.items()})
+
+
 def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:
     """Return the notes on the samples of a run."""
     marked = () if state is None else marked_samples(state, run)
-    return {sample.key: mark.mark.note for mark, sample in marked if sample is not None}
+    return {sample.key: note for note, sample in marked if sample is not None}
 
 
 def reported(
@@ -108,9 +119,9 @@ def bookmarks(run: OpenRun, state: State) -> Selection:
     notes: dict[SampleKey, str] = {}
 
     def samples() -> Iterator[SampleItem]:
-        for mark, sample in marked_samples(state, run):
+        for note, sample in marked_samples(state, run):
             if sample is not None:
-                notes[sample.key] = mark.mark.note
+                notes[sample.key] = note
                 yield sample
 
     found = samples()

@@ -33,7 +33,7 @@ DISCARDED = "discarded"
 async def runs(request: Request) -> Response:
     """`GET /api/runs`."""
     context = context_of(request)
-    library = await context.library()
+    library = await context.runs(request)
 
     def make() -> wire.RunsReply:
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]

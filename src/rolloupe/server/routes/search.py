@@ -15,7 +15,7 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, speaks, utf16_length
 from rolloupe.server import params
-from rolloupe.server.context import context_of
+from rolloupe.server.context import context_of, name_of
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
@@ -31,14 +31,14 @@ async def search(request: Request) -> Response:
     body = await params.body_of(request, wire.SearchRequest)
     if context.searches.is_full:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
-    library = await context.library()
+    library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
-    running = await context.in_thread(lambda: _begun(runs, body))
+    running = await context.in_thread(lambda: _begun(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(context.searches.stream(body.tab, running), headers=headers, media_type=NDJSON)
 
 
-def _begun(runs: list[OpenRun], body: wire.SearchRequest) -> Running:
+def _begun(runs: list[OpenRun], body: wire.SearchRequest, person: str = "") -> Running:
     """Start a search of some runs. Leaves out runs without the split or column, with a note, unless all lack it."""
     query = SampleQuery(
         splits=(body.split,) if body.split else (),
@@ -69,13 +69,16 @@ def _begun(runs: list[OpenRun], body: wire.SearchRequest) -> Running:
             notes.append(f"{run.id} is left out: {error}")
             continue
         searches.append((run, run_search))
-    return Running(searches, notes, stop)
+    return Running(searches, notes, stop, person)
 
 
 async def hits(request: Request) -> Response:
     """`GET /api/search/hits?search=&offset=&limit=`."""
     context, parameters = context_of(request), request.query_params
-    running = context.searches.get(params.word(parameters, "search"))
+    running = context.searches.get(params.word(parameters, "search"), name_of(request))
+    runs = await context.runs(request)
+    for run_id in running.runs:  # the person may have lost sight of one since
+        runs.run(run_id)
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", TOLD, low=1, high=MAX_PAGE)
 

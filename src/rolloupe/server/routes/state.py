@@ -1,6 +1,7 @@
 """Routes for a person's own data: all of it, the changes since a version, and single changes."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.requests import Request
@@ -8,11 +9,15 @@ from starlette.responses import Response
 
 from rolloupe import query, wire
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
-from rolloupe.server.context import context_of
-from rolloupe.state import Change, LocatedMark, Mark, RunMark, SampleMark, State, Written, found, marks_of
+from rolloupe.server.context import PERSON, Forbidden, context_of
+from rolloupe.server.visible_runs import Runs, both_places
+from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
 from rolloupe.wire import encoding
+
+if TYPE_CHECKING:
+    from rolloupe.server.team.people import Person
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Compare both versions, and keep one."
@@ -27,19 +32,22 @@ MARKED = 2000
 async def state(request: Request) -> Response:
     """`GET /api/state?since=`."""
     context = context_of(request)
-    library, store = await context.library(), await context.state()
+    library, store = await context.runs(request), await context.state(request)
     since = params.integer(request.query_params, "since", 0, low=0)
-    return await context.replies.fresh(request, lambda: state_reply(library, store, since))
+    return await context.replies.fresh(request, lambda: state_reply(library, store, since, request.scope.get(PERSON)))
 
 
 async def change(request: Request) -> Response:
     """`POST /api/state`."""
     context = context_of(request)
-    library, store = await context.library(), await context.state()
+    library, store = await context.runs(request), await context.state(request)
     try:
         state_change = msgspec.json.decode(await request.body(), type=wire.StateChange)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return replies.error_reply(400, "the body is not a change", "Send a StateChange as JSON: see server/wire.")
+    person = request.scope.get(PERSON)
+    if person is not None:
+        check_may(person, store, library, state_change)
     run = library.run(state_change.run) if state_change.run and state_change.kind != "setting" else None
     written = await context.in_thread(lambda: write(store, run, state_change))
     item = state_item(written.item)
@@ -50,28 +58,58 @@ async def change(request: Request) -> Response:
     return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 
+def check_may(person: "Person", store: State, library: Runs, body: wire.StateChange) -> None:
+    """Raise `Forbidden` for a change that takes more than this role, `NotFound` for one of a run that is hidden."""
+    if body.by not in ("", person.name) and not person.is_admin:
+        raise Forbidden(f"only an admin removes what {body.by} shares")
+    if body.kind == "setting" or body.run or not body.owner:
+        return
+    owner = next((one for one in store.owners() if one.key == body.owner), None)
+    is_open = any(store.owner(run) == body.owner for run in library.runs)
+    if owner is not None and not (is_open or sees(person, owner)):
+        raise BadQuery(f"nothing is kept of a run {body.owner[:40]!r}")
+
+
 async def marked(request: Request) -> Response:
     """`GET /api/runs/{run}/marked?before=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    store, before = await context.state(), params.integer(request.query_params, "before", params.INT64 - 1, low=0)
+    store, before = (
+        await context.state(request),
+        params.integer(request.query_params, "before", params.INT64 - 1, low=0),
+    )
 
     def make() -> wire.MarkedReply:
         page = store.before(store.owner(run) or "", before, MARKED)
+        marks = {mark.item.name: mark for mark in marks_of(page.items)}  # several people may mark a sample
         samples = [
             wire.MarkedSample(name=mark.item.name, sample=sample)
-            for mark, sample in with_samples(run, marks_of(page.items))
+            for mark, sample in with_samples(run, [*marks.values()])
         ]
         return wire.MarkedReply(run=run.id, samples=samples, before=page.version if page.more else 0)
 
     return await context.replies.fresh(request, make)
 
 
-def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:
-    """Yield the marks of a run's samples, each with its sample if the run still has it; looks each up on demand."""
+def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.SampleItem | None]]:
+    """Yield the notes on a run's samples, each with its sample if the run still has it; looks each up on demand.
+
+    What several people of a team note on a sample is one note, with their names.
+    """
     owner = store.owner(run)
     marks = marks_of(store.of(owner)) if owner else []
-    for start in range(0, len(marks), MARKED):
-        yield from with_samples(run, marks[start : start + MARKED])
+    by_name: dict[str, list[LocatedMark]] = {}
+    for mark in marks:
+        by_name.setdefault(mark.item.name, []).append(mark)
+    several = list(by_name.values())
+    for start in range(0, len(several), MARKED):
+        some = several[start : start + MARKED]
+        samples = with_samples(run, [marks[0] for marks in some])
+        yield from ((_note(marks, store.person), sample) for marks, (_, sample) in zip(some, samples, strict=True))
+
+
+def _note(marks: Sequence[LocatedMark], person: str) -> str:
+    notes = [(mark.item.person, mark.mark.note) for mark in marks if mark.mark.note]
+    return "\n\n".join(note if by == person else f"{by}: {note}" for by, note in notes)
 
 
 def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:
@@ -79,21 +117,32 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
-def state_reply(library: Library, store: State, since: int) -> wire.StateReply:
-    """Return the changes since a version, and their runs."""
+def state_reply(library: Runs, store: State, since: int, person: "Person | None" = None) -> wire.StateReply:
+    """Return the changes since a version, and their runs: for somebody of a team, of visible runs alone."""
     owners = {store.owner(run): run.id for run in library.runs}
     page = store.items(since, STATE_CHARS)
+    visible = [one for one in store.owners() if person is None or one.key in owners or sees(person, one)]
+    keys = {"", *(one.key for one in visible)}
+    items = [item for item in page.items if item.owner in keys]
     return wire.StateReply(
         version=page.version,
         more=page.more,
-        items=[state_item(item) for item in page.items],
+        items=[state_item(item) for item in items if not item.shared],
+        shared=[state_item(item) for item in items if item.shared],
+        user="" if person is None else person.name,
+        role="admin" if person is None else person.role.name.lower(),
         owners=[
             wire.StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
-            for one in store.owners()
+            for one in visible
         ],
-        place=str(store.path),
+        place=str(store.path) if person is None else "the server's state",
         trouble=store.trouble,
     )
+
+
+def sees(person: "Person", owner: Owner) -> bool:
+    """True if a person may see a run with marks that is not open: what is kept of it says where it was."""
+    return person.may_see(both_places(owner.path.partition("#")[0]))
 
 
 def state_item(item: Mark) -> wire.StateItem:
@@ -109,6 +158,8 @@ def state_item(item: Mark) -> wire.StateItem:
         run_mark=wire.RunMarkView(**fields) if isinstance(value, RunMark) else None,
         sample_mark=wire.SampleMarkView(**fields) if isinstance(value, SampleMark) else None,
         setting=encoding.plain(value) if isinstance(value, dict) else None,
+        by=item.person,
+        shared=item.shared,
     )
 
 
@@ -126,7 +177,8 @@ def write(store: State, run: OpenRun | None, body: wire.StateChange) -> Written:
         if not isinstance(body.setting, dict):
             raise BadQuery("a setting must be an object")
         value = body.setting
-    return store.write(Change(kind=body.kind, name=body.name, value=value, seen=body.seen), run, body.owner)
+    change = Change(kind=body.kind, name=body.name, value=value, seen=body.seen, shared=body.shared, by=body.by)
+    return store.write(change, run, body.owner)
 
 
 def sample_mark(run: OpenRun | None, sample: str, view: wire.SampleMarkView) -> SampleMark:

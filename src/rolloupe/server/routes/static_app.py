@@ -6,7 +6,7 @@ them. The shell contains no data and is public.
 
 import html
 import mimetypes
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from rolloupe.server import replies
 from rolloupe.server.security.origins import is_api
-from rolloupe.wire.app_files import PLACES
+from rolloupe.wire.app_files import PLACES, app_files, built
 
 TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml",
@@ -62,20 +62,18 @@ class Shell:
         return found or (None if path.startswith("assets/") else self._files["index.html"])
 
     def _refresh(self) -> None:
-        root = next((place for place in self._places if (place / "index.html").is_file()), None)
-        built_ns = (root / "index.html").stat().st_mtime_ns if root else -1
+        place, built_ns = built(self._places) or (None, -1)
         if built_ns != self._built_ns:
-            self._files = self._read(root)
+            self._files = self._read(app_files(place) if place else {"index.html": NOT_BUILT.encode()})
             self._built_ns = built_ns
 
-    def _read(self, root: Path | None) -> dict[str, File]:
-        page = NOT_BUILT if root is None else (root / "index.html").read_text(encoding="utf-8")
-        files = {"index.html": _file(self._based(page).encode(), ".html", "no-cache")}
-        for path in root.rglob("*") if root else ():
-            name = path.relative_to(root).as_posix() if root else ""
-            if name != "index.html" and path.is_file() and not path.is_symlink() and path.suffix != ".map":
+    def _read(self, bodies: dict[str, bytes]) -> dict[str, File]:
+        page = self._based(bodies.pop("index.html").decode())
+        files = {"index.html": _file(page.encode(), ".html", "no-cache")}
+        for name, body in bodies.items():
+            if not name.endswith(".map"):
                 caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
-                files[name] = _file(path.read_bytes(), path.suffix, caching)
+                files[name] = _file(body, PurePosixPath(name).suffix, caching)
         return files
 
     def _based(self, page: str) -> str:

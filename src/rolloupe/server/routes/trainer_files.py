@@ -11,6 +11,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import LogNode
 from rolloupe.server import params
 from rolloupe.server.context import context_of
+from rolloupe.storage import address_of
 from rolloupe.wire.encoding import plain
 from rolloupe.wire.views import transcripts
 
@@ -29,7 +30,7 @@ async def about(request: Request) -> Response:
 async def configs(request: Request) -> Response:
     """`GET /api/configs`."""
     context = context_of(request)
-    library = await context.library()
+    library = await context.runs(request)
 
     def make() -> wire.ConfigsReply:
         found = query.config_differences(library.runs)
@@ -68,7 +69,7 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
     return wire.AboutReply(
         run=run.id,
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
-        path=run.info.root,
+        path=address_of(run.info.root),
         format=run.info.format,
         reason=run.info.reason,
         config=plain(query.config(run)),

@@ -5,6 +5,8 @@ too), `hosts` (DNS rebinding), `origins` (foreign pages), `auth` (who sends the 
 Every address needs the token unless it is known to be public, so a new route cannot forget it.
 """
 
+from typing import TYPE_CHECKING
+
 from starlette.types import ASGIApp
 
 from rolloupe.server.security.auth import Auth
@@ -14,9 +16,16 @@ from rolloupe.server.security.limits import Limits
 from rolloupe.server.security.origins import Origins
 from rolloupe.server.settings import Settings
 
+if TYPE_CHECKING:
+    from rolloupe.server.context import Context
+
 __all__ = ["guarded"]
 
 
-def guarded(app: ASGIApp, settings: Settings) -> ASGIApp:
+def guarded(app: ASGIApp, settings: Settings, context: "Context") -> ASGIApp:
     """Wrap an app in all layers."""
+    if settings.team is not None:
+        from rolloupe.server.team.layer import team_layers
+
+        return Headers(team_layers(app, settings, settings.team, context))
     return Headers(Hosts(Origins(Auth(Limits(app), settings), settings.cors), settings))

@@ -69,9 +69,15 @@ class Cell(NamedTuple):
     curve: int = 0
 
 
-def chart(curves: Sequence[Points], width: int, height: int) -> list[list[Cell]]:
-    """Return lines through the points of curves, on the same axes, as rows of braille, the highest first."""
-    low, high = bounds([value for points in curves for _, value in points])
+def chart(
+    curves: Sequence[Points], width: int, height: int, axis: tuple[float, float] | None = None
+) -> list[list[Cell]]:
+    """Return lines through the points of curves, on the same axes, as rows of braille, the highest first.
+
+    What is beyond the ends of `axis`, of values, is drawn at its ends; without one, it is from the least value to the
+    greatest.
+    """
+    low, high = axis or bounds([value for points in curves for _, value in points])
     start, stop = span_of(curves)
     layers = [
         _line([_heights(ends, low, high, height) for ends in _columns(points, start, stop, 2 * width)], height)
@@ -107,7 +113,7 @@ def _columns(points: Points, start: int, stop: int, width: int) -> list[list[flo
 
 
 def _heights(values: Sequence[float], low: float, high: float, height: int) -> list[int]:
-    return [round(_share(value, low, high) * (4 * height - 1)) for value in values]
+    return [round(min(1.0, max(0.0, _share(value, low, high))) * (4 * height - 1)) for value in values]
 
 
 def _line(heights: Sequence[Sequence[int]], height: int) -> list[list[int]]:

@@ -22,6 +22,10 @@ class Bookmarks:
             self._state = State(self._folder)
         return self._state
 
+    def state(self) -> State | None:
+        """Return all that the person has added, None if nothing ever was; creates nothing."""
+        return self._opened() if State.is_there(self._folder) else None
+
     def has(self, run: OpenRun, key: SampleKey) -> bool:
         """Return whether a sample is bookmarked; creates nothing."""
         return State.is_there(self._folder) and _is_set(self._mark(run, key))

@@ -1,6 +1,9 @@
 """One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,6 +15,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
 from rolloupe.query.splits import is_asked
+from rolloupe.tui.draw.braille import thinned
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.wire.views.items import is_live
 
@@ -27,8 +31,9 @@ OTHERS_S = 0.5
 """How long `train` is waited for while another split is there."""
 
 
-class RunState(NamedTuple):
-    """The run at this moment, for headers and pickers."""
+@dataclass(frozen=True)
+class RunState:
+    """The run at this moment, for headers and pickers. What follows from its steps, perhaps thousands, is made once."""
 
     version: str
     splits: list[SplitSummary]
@@ -44,14 +49,34 @@ class RunState(NamedTuple):
     changed_s: float | None
     is_live: bool
 
+    @cached_property
+    def _by_step(self) -> dict[int, StepSummary]:
+        return {one.step: one for one in self.steps}
+
     def step(self, step: int) -> StepSummary | None:
         """Return the summary of a step."""
-        return next((one for one in self.steps if one.step == step), None)
+        return self._by_step.get(step)
 
-    @property
+    @cached_property
     def rewards(self) -> list[float | None]:
         """Mean rewards by step."""
         return [one.reward.mean for one in self.steps]
+
+    @cached_property
+    def _shown(self) -> dict[int, list[int]]:
+        return {}
+
+    def shown(self, width: int) -> list[int]:
+        """Return the numbers of the steps that a curve of their rewards shows, in so many cells."""
+        if width not in self._shown:
+            self._shown[width] = thinned(self.rewards, width)
+        return self._shown[width]
+
+    def aged(self, changed_s: float | None) -> "RunState":
+        """Return the same state some time later."""
+        later = replace_fields(self, changed_s=changed_s)
+        later.__dict__.update(_by_step=self._by_step, rewards=self.rewards, _shown=self._shown)
+        return later
 
 
 class SampleAt(NamedTuple):
@@ -78,13 +103,15 @@ class Session:
 
     def first_place(self, split: str = "") -> ListPlace:
         """Return where to begin: the newest step of `train`, else of the first split. Raises `NotFound`."""
-        splits = query.splits(self.run, quick=True)
-        if not splits:
+        known = self.run.snapshot().steps
+        names = sorted({name for name, _ in known}, key=lambda name: (name != "train", name))
+        if not names:
             return ListPlace(split=split or "train")
-        split = split or splits[0].name
-        steps = [one.last_step or 0 for one in splits if is_asked(one.name, split)]
+        split = split or names[0]
+        asked = {name for name in names if is_asked(name, split)}
+        steps = [step for name, step in known if name in asked]
         if not steps:
-            raise NotFound(f"no split {split!r}; there are: {', '.join([one.name for one in splits][:40])}")
+            raise NotFound(f"no split {split!r}; there are: {', '.join(names[:40])}")
         return ListPlace(split=split, step=max(steps))
 
     def wait_for_samples(self, split: str = "", timeout_s: float = WAIT_S) -> None:

@@ -9,10 +9,12 @@ from rolloupe.query import SampleItem
 from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
-from rolloupe.tui.keys import EVERY_KEY, KEYS
+from rolloupe.tui.keys import KEYS
 from rolloupe.tui.run.session import Session, near
+from rolloupe.tui.screen_keys import EVERY_KEY
 from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
 from rolloupe.tui.screens.evals import EvalsScreen
+from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.group import GroupScreen
 from rolloupe.tui.screens.help import HelpScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
@@ -56,6 +58,10 @@ class Actions:
             me.tell(f"This is the {'last' if by > 0 else 'first'} step.")
             return
         me.go(replace(me.place, step=step), 0)
+
+    def action_line(self, by: int) -> None:
+        """Scroll by a line."""
+        self._me.reader.line(by)
 
     def action_page(self, by: int) -> None:
         """Scroll by a page."""
@@ -284,6 +290,10 @@ class Actions:
     def action_evals(self) -> None:
         """Show the evaluations."""
         self._me.app.push_screen(EvalsScreen(self._me), self._me.go_to)
+
+    def action_findings(self) -> None:
+        """Show what the reward pays for, and the data quality."""
+        self._me.app.push_screen(FindingsScreen(self._me), self._me.go_to)
 
     def action_metrics(self) -> None:
         """Show the curves."""

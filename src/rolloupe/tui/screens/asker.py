@@ -8,8 +8,8 @@ from textual.containers import Horizontal
 from textual.widgets import Input
 
 from rolloupe.tui.draw.ink import ACCENT
-from rolloupe.tui.screens.suggest import FilterNames
 from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.suggest import FilterNames
 from rolloupe.tui.widgets.typing_line import TypingLine
 
 

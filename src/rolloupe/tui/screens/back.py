@@ -7,13 +7,15 @@ from textual import events
 from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 
-from rolloupe.tui.draw.ink import ALARM, Line, safe
-from rolloupe.tui.keys import KeyHelp
+from rolloupe.tui.draw.ink import ALARM, PLAIN, Line, cut, safe
+from rolloupe.tui.keys import KeyHelp, actions_of
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens.help import HelpScreen
-from rolloupe.tui.views.headers import size_classes
+from rolloupe.tui.views.headers import keys_line, size_classes
 from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.lines import LinePane, PaneKeys
+from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -22,11 +24,11 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
-class BackScreen(Screen[T | None]):
+class BackScreen(PaneKeys, Screen[T | None]):
     """Returns what a person chooses, None if they leave by Esc or q."""
 
     KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
-    """What `?` shows."""
+    """What each key does, also for the foot of the screen and for `?`."""
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
@@ -34,6 +36,7 @@ class BackScreen(Screen[T | None]):
         self._asked: set[str] = set()
         self._failures: dict[str, str] = {}
         """Why the newest questions failed, by their kind."""
+        self._message = ""
 
     @property
     def session(self) -> Session:
@@ -65,6 +68,21 @@ class BackScreen(Screen[T | None]):
 
         return LineBar(name, lines)
 
+    def foot_bar(self) -> LineBar:
+        """Return the last bar of the screen: a message, or its keys."""
+
+        def lines(width: int) -> Sequence[Line]:
+            if self._message:
+                return [cut([(" ", PLAIN), safe(self._message)], width)]
+            return [keys_line([one.foot for one in self.KEYS if one.foot], width)]
+
+        return LineBar("keys", lines)
+
+    def tell(self, message: str) -> None:
+        """Say something at the foot instead of the keys."""
+        self._message = message
+        self.redraw("keys")
+
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Leave, once: a key or an answer that comes later has no effect."""
         if not self.is_current:
@@ -83,18 +101,29 @@ class BackScreen(Screen[T | None]):
         for name, is_so in size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 
-    def on_key(self, event: events.Key) -> None:
-        """Do what a key of this screen means, or leave."""
-        if self.pressed(event.key):
+    async def on_key(self, event: events.Key) -> None:
+        """Do what the table of this screen says."""
+        action = actions_of(self.KEYS).get(event.key)
+        if action is not None and self.is_current:  # else the key is for the screen that is
             event.stop()
-        elif event.key in ("escape", "q"):
-            event.stop()
-            self.dismiss(None)
-        elif event.key == "question_mark":
-            event.stop()
-            self.app.push_screen(HelpScreen(self.KEYS))
+            await self.run_action(action)
 
-    def pressed(self, key: str) -> bool:
-        """Do what a key means; returns whether it means anything here."""
-        del key
-        return False
+    # What keys of several screens do
+
+    @property
+    def pane(self) -> LinePane:
+        """The pane that the keys move in."""
+        return self.query_one(LinePane)
+
+    def action_choose(self) -> None:
+        """Open the row under the cursor."""
+        if isinstance(self.pane, RowList):
+            self.pane.choose()
+
+    def action_help(self) -> None:
+        """Show the keys of this screen."""
+        self.app.push_screen(HelpScreen(self.KEYS))
+
+    def action_back(self) -> None:
+        """Leave."""
+        self.dismiss(None)

@@ -11,7 +11,7 @@ from rolloupe.query import EvalSummary, Grid
 from rolloupe.tui.draw.braille import BLOCKS, block_of, sparkline
 from rolloupe.tui.draw.figures import brief, count, listed
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
-from rolloupe.tui.keys import EVAL_KEYS
+from rolloupe.tui.screen_keys import EVAL_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.rows import RowList
 
@@ -36,6 +36,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         """Lay it out."""
         yield self.title_bar("evals-title", self._title)
         yield RowList("evals")
+        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Ask for the evaluations."""
@@ -68,12 +69,9 @@ class EvalsScreen(BackScreen[SampleKey]):
                 [(" ", PLAIN), safe(self._split, STRONG)],
                 [(listed(len(self._grid.prompts), self._grid.total, "prompt"), DIM)],
             ]
-            keys: Line = [("  Enter opens the newest answer, Esc goes back ", DIM)]
-            return [ends(joined(title), keys, width), cut(joined([*counts, self._steps(width)]), width)]
-        if not self._evals:
-            words = " Reading …  " if self._evals is None else " This run has no evaluations.  "
-            return [[(words, PLAIN), ("Esc leaves", DIM)]]
-        return [[(" Evaluations  ", STRONG), ("Enter shows the prompts of one, Esc leaves", DIM)]]
+            return [cut(joined(title), width), cut(joined([*counts, self._steps(width)]), width)]
+        note = "Reading …" if self._evals is None else "" if self._evals else "This run has no evaluations."
+        return [[(" Evaluations  ", STRONG), (note, PLAIN)]]
 
     def _columns(self, width: int) -> range:
         """Return the numbers of the newest steps, as many as have room."""
@@ -96,10 +94,10 @@ class EvalsScreen(BackScreen[SampleKey]):
         curve = sparkline([step.score for step in one.steps], SPARK)
         name = padded([(" ", PLAIN), safe(one.split.removeprefix("eval/"), STRONG)], NAME)
         first: Line = [*name, (f"{curve:{SPARK}}  ", Ink("accent"))]
-        facts = joined(_facts(one))
+        facts, counts = _facts(one), _counts(one)
         if self.rows.row_height == 1:
-            return [cut([*first, *facts], width)]
-        return [cut(first, width), cut([("   ", PLAIN), *facts], width)]
+            return [cut([*first, *joined([*facts, counts])], width)]
+        return [cut([*first, *counts], width), cut([("   ", PLAIN), *joined(facts)], width)]
 
     def _prompt_row(self, number: int, width: int) -> list[Line]:
         assert self._grid is not None
@@ -132,14 +130,14 @@ class EvalsScreen(BackScreen[SampleKey]):
         self._grid = grid
         self._show(0)
 
-    def pressed(self, key: str) -> bool:
-        """Go back from the prompts to the evaluations."""
-        if key not in ("escape", "q") or self._grid is None:
-            return False
+    def action_back(self) -> None:
+        """Go back from the prompts to the evaluations, and from those to the sample."""
+        if self._grid is None:
+            self.dismiss(None)
+            return
         self.questions.forget("answers")
         self._grid = None
         self._show(0)
-        return True
 
 
 def _facts(one: EvalSummary) -> list[Line]:
@@ -152,8 +150,12 @@ def _facts(one: EvalSummary) -> list[Line]:
         [("score ", DIM), (brief(last.score), STRONG)],
         [("correct ", DIM), (brief(last.correct), _share_ink(last.correct))],
         *([(f"pass@{k} ", DIM), (brief(value), PLAIN)] for k, value in zip(one.ks, last.pass_at, strict=True)),
-        [(f"{count(last.prompts, 'prompt')}, {count(last.samples, 'sample')}", DIM)],
     ]
+
+
+def _counts(one: EvalSummary) -> Line:
+    """Return of how many prompts and samples they are."""
+    return [(f"{count(last.prompts, 'prompt')}, {count(last.samples, 'sample')}", DIM) for last in one.steps[-1:]]
 
 
 def _share_ink(share: float | None) -> Ink:

@@ -14,8 +14,8 @@ from rolloupe.query import GroupAnswer, SampleItem
 from rolloupe.tui.draw.figures import brief, count, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
 from rolloupe.tui.draw.scales import Scale
-from rolloupe.tui.keys import GROUP_KEYS
 from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.screen_keys import GROUP_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.views.blocks import KINDS, ROLES, TextBlock, shown
 from rolloupe.tui.views.layout import Layout, TextPlace
@@ -100,7 +100,7 @@ class GroupScreen(BackScreen[SampleKey]):
         yield self.title_bar("group-title", self._title)
         yield LineBar("group-head", self._heads, "surface-page")
         yield GroupPane()
-        yield LineBar("group-foot", lambda _: [[(" ←/→ answer  Enter opens it  j/k scroll  Esc leaves", DIM)]])
+        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Read the group."""
@@ -190,23 +190,17 @@ class GroupScreen(BackScreen[SampleKey]):
             self.number = number
             self._show()
 
-    def pressed(self, key: str) -> bool:
-        """Choose, open or scroll."""
-        moves = {"right": 1, "l": 1, "n": 1, "left": -1, "h": -1, "p": -1}
-        pages = {"j": 1, "pagedown": 1, "space": 1, "k": -1, "pageup": -1}
+    def action_answer(self, by: int) -> None:
+        """Choose another answer."""
         columns = self._group.columns if self._group else []
-        if key in moves and columns:
-            self.number = max(0, min(self.number + moves[key], len(columns) - 1))
+        if columns:
+            self.number = max(0, min(self.number + by, len(columns) - 1))
             self._show()
-        elif key in pages:
-            self.pane.page(pages[key])
-        elif key in ("g", "G", "home", "end"):
-            self.pane.go_to_end(is_last=key in ("G", "end"))
-        elif key == "enter" and columns:
-            self.dismiss(columns[self.number].key)
-        else:
-            return False
-        return True
+
+    def action_choose(self) -> None:
+        """Open the answer."""
+        if self._group is not None and self._group.columns:
+            self.dismiss(self._group.columns[self.number].key)
 
 
 def _best(rewards: Sequence[float | None]) -> float | None:

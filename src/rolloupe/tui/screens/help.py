@@ -9,13 +9,10 @@ from textual.screen import ModalScreen
 
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Line
 from rolloupe.tui.draw.wrap import wrapped
-from rolloupe.tui.keys import KeyHelp
+from rolloupe.tui.keys import KeyHelp, actions_of
+from rolloupe.tui.screen_keys import HELP_KEYS
 from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.lines import LinePane
-
-HINT = "   j/k and the arrows scroll, Esc closes"
-PAGES = {"j": 1, "pagedown": 1, "space": 1, "k": -1, "pageup": -1}
-
+from rolloupe.tui.widgets.lines import LinePane, PaneKeys
 
 LABEL = 17
 """Cells of the keys before what they do."""
@@ -33,6 +30,9 @@ def help_lines(keys: Iterable[KeyHelp], width: int) -> list[Line]:
             label = f"   {one.label}" if start == 0 else ""
             lines.append([(f"{label:{LABEL}}", ACCENT), (one.meaning[start:stop], PLAIN)])
     return lines[1:]
+
+
+HINT = "  ".join(one.foot for one in HELP_KEYS if one.foot)
 
 
 class HelpPane(LinePane):
@@ -59,7 +59,7 @@ class HelpPane(LinePane):
         self.changed()
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(PaneKeys, ModalScreen[None]):
     """The keys; any of those that close, or `?`, leaves."""
 
     def __init__(self, keys: Iterable[KeyHelp]) -> None:
@@ -69,7 +69,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         with Vertical(id="help"):
-            yield LineBar("help-title", lambda _: [[(" Keys", STRONG), (HINT, DIM)]], "surface-float")
+            yield LineBar("help-title", lambda _: [[(" Keys  ", STRONG), (HINT, DIM)]], "surface-float")
             yield HelpPane(self._keys)
 
     def on_mount(self) -> None:
@@ -81,15 +81,14 @@ class HelpScreen(ModalScreen[None]):
         """The lines."""
         return self.query_one(HelpPane)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Scroll, or leave."""
         event.stop()
-        if event.key in ("escape", "q", "question_mark", "enter"):
-            if self.is_current:  # else an earlier key has left already
-                self.dismiss(None)
-        elif event.key in PAGES:
-            self.pane.page(PAGES[event.key])
-        elif event.key in ("up", "down"):
-            self.pane.scroll_to(y=self.pane.scroll_offset.y + (1 if event.key == "down" else -1), animate=False)
-        elif event.key in ("g", "G", "home", "end"):
-            self.pane.go_to_end(is_last=event.key in ("G", "end"))
+        action = actions_of(HELP_KEYS).get(event.key)
+        if action is not None:
+            await self.run_action(action)
+
+    def action_back(self) -> None:
+        """Leave, unless an earlier key has left already."""
+        if self.is_current:
+            self.dismiss(None)

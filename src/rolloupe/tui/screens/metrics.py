@@ -12,10 +12,11 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry
-from rolloupe.tui.draw.braille import Cell, bounds, chart, column_of, sparkline
+from rolloupe.tui.draw.axis import axis_of, beyond
+from rolloupe.tui.draw.braille import Cell, chart, column_of, sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe
-from rolloupe.tui.keys import METRIC_KEYS
+from rolloupe.tui.screen_keys import METRIC_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -28,6 +29,8 @@ LEAST, MOST = 6, 24
 """Lines of a chart: as many as the window has room for, between these."""
 AROUND = 4
 """Lines around a chart: its title, its steps, what it is about, and a blank one."""
+AGAIN_S = 2.0
+"""The pause between two looks at whether the curves of a run have grown."""
 OTHERS = 5
 """Other runs in the chart, at most: as many as have a colour."""
 
@@ -75,6 +78,8 @@ class MetricsScreen(BackScreen[SplitStep]):
         """The curves that are asked for."""
         self._others: dict[int, OtherCurves] = {}
         """The same curve of the other open runs, by the number of the curve."""
+        self._others_read: set[int] = set()
+        self._version = self.session.run.version
         self._step = rollouts.place.step
         """The chosen step: the cursor of every curve is on its nearest one."""
         self._drawn: PlotArea | None = None
@@ -86,12 +91,21 @@ class MetricsScreen(BackScreen[SplitStep]):
             yield RowList("metrics", opens_at_once=False)
             with Vertical(id="chart-pane"):
                 yield LineBar("chart", self._chart, "surface-page")
+        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Ask which curves the run has."""
         self.rows.focus()
         run, split = self.session.run, self.rollouts.place.split
         self.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
+        self.set_interval(AGAIN_S, lambda: self._look_again(split))
+
+    def _look_again(self, split: str) -> None:
+        """Read the curves of a run that has grown; until they are there, the present ones stay."""
+        run = self.session.run
+        if self.is_current and self._entries is not None and run.version != self._version:
+            self._version = run.version
+            self.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
 
     @property
     def rows(self) -> RowList:
@@ -99,21 +113,27 @@ class MetricsScreen(BackScreen[SplitStep]):
         return self.query_one("#metrics", RowList)
 
     def _take(self, entries: list[CurveEntry]) -> None:
-        self._entries = entries
-        self.rows.fill(len(entries), self._row, 0)
+        before, self._entries = self._entries or [], entries
+        places = {one.query: number for number, one in enumerate(entries)}
+        moved = {number: places[one.query] for number, one in enumerate(before) if one.query in places}
+        self._curves = {moved[number]: curve for number, curve in self._curves.items() if number in moved}
+        self._others = {moved[number]: curves for number, curves in self._others.items() if number in moved}
+        for number in (*self._read, *self._others_read):  # their answers would come under old numbers
+            self.questions.forget(f"curve {number}")
+            self.questions.forget(f"others {number}")
+        self._read, self._others_read = set(), set()
+        self.rows.fill(len(entries), self._row, moved.get(self.rows.cursor, 0))
         self.redraw("metrics-title", "chart")
 
     def _title(self, _: int) -> list[Line]:
-        if not self._entries:
-            words = " Reading …  " if self._entries is None else " This run has no curves.  "
-            return [[(words, PLAIN), ("Esc leaves", DIM)]]
-        return [[(" Metrics  ", STRONG), ("↑/↓ curve  ←/→ step  Enter opens the step  Esc leaves", DIM)]]
+        note = "Reading …" if self._entries is None else "" if self._entries else "This run has no curves."
+        return [[(" Metrics  ", STRONG), (note, PLAIN)]]
 
     def _curve(self, number: int) -> Curve | None:
         """Return a curve, or ask for it."""
         if self._entries is None or number >= len(self._entries):
             return None
-        if number not in self._curves and number not in self._read:
+        if number not in self._read:
             self._read.add(number)
             run, entry = self.session.run, self._entries[number]
             self.ask(
@@ -134,8 +154,8 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def _of_others(self, number: int, entry: CurveEntry) -> OtherCurves:
         """Return the same curve of other runs, or ask for it."""
-        if number not in self._others:
-            self._others[number] = OtherCurves([])
+        if number not in self._others_read:
+            self._others_read.add(number)
             library, own = self.rollouts.library, self.session.run
             runs = [run for run in library.runs if run.id != own.id] if library is not None else []
 
@@ -145,7 +165,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
             if runs:
                 self.ask(f"others {number}", lambda: _others_of(runs, entry), keep)
-        return self._others[number]
+        return self._others.get(number, OtherCurves([]))
 
     def _row(self, number: int, width: int) -> list[Line]:
         assert self._entries is not None
@@ -173,12 +193,15 @@ class MetricsScreen(BackScreen[SplitStep]):
         curves = [_points(one, span) for one in (curve, *(one for _, one in others.curves))]
         beside = [_other_row(nth, name, one, steps[at], width) for nth, (name, one) in enumerate(others.curves, 1)]
         beside += [cut(one, width) for one in _not_shown(others)]
+        drawn = [[value for _, value in points] for points in curves]
+        axis = axis_of(drawn)
+        if far := beyond(drawn, axis):
+            beside.append(cut([(f" {far}", DIM)], width))
         plot, height = max(8, width - AXIS - 2), self._height(len(beside))
-        low, high = bounds([value for points in curves for _, value in points])
         cell = column_of(steps[at], span, 2 * plot) // 2
-        rows = chart(curves, plot, height)
+        rows = chart(curves, plot, height, axis)
         self._drawn = PlotArea(self.rows.cursor, span, plot, height)
-        body = [_chart_row(row, cell, _label(nth, low, high, height)) for nth, row in enumerate(rows)]
+        body = [_chart_row(row, cell, _label(nth, *axis, height)) for nth, row in enumerate(rows)]
         here = f"step {steps[at]}  {brief(values[at])}"
         foot = ends([(" " * AXIS + f"{span[0]}", DIM)], [(f"{span[1]} ", DIM)], width)
         about = cut([(" ", PLAIN), safe(entry.about, DIM)], width)
@@ -209,15 +232,13 @@ class MetricsScreen(BackScreen[SplitStep]):
         if curve is not None and len(curve.steps):
             self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._place_in(curve)])))
 
-    def pressed(self, key: str) -> bool:
+    def action_step(self, by: int) -> None:
         """Move along the curve."""
         curve = self._curves.get(self.rows.cursor)
-        if key not in ("left", "right", "h", "l") or curve is None or not len(curve.steps):
-            return False
-        at = self._place_in(curve) + (1 if key in ("right", "l") else -1)
-        self._step = int(curve.steps[max(0, min(at, len(curve.steps) - 1))])
-        self.redraw("chart")
-        return True
+        if curve is not None and len(curve.steps):
+            at = self._place_in(curve) + by
+            self._step = int(curve.steps[max(0, min(at, len(curve.steps) - 1))])
+            self.redraw("chart")
 
 
 def _others_of(runs: Sequence[OpenRun], entry: CurveEntry) -> OtherCurves:

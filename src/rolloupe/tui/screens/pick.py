@@ -38,7 +38,7 @@ class PickScreen(ModalScreen[int | None]):
         with Vertical(id="pick"):
             yield LineBar("pick-title", self._head, "surface-float")
             yield TypingLine(placeholder="type to narrow", id="pick-input", compact=True)
-            yield RowList("pick-rows")
+            yield RowList("pick-rows", has_own_keys=True)
 
     def on_mount(self) -> None:
         """Show all choices."""
@@ -86,20 +86,25 @@ class PickScreen(ModalScreen[int | None]):
         if row < len(self._numbers) and self.is_current:
             self.dismiss(self._numbers[row])
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Move in the list while typing, choose, or leave."""
+        line = self.query_one(TypingLine)
+        if not self.is_current:  # an earlier key has left already
+            return
         if event.key == "escape":
             event.stop()
-            if self.is_current:  # else an earlier key has left already
-                self.dismiss(None)
+            self.dismiss(None)
+        elif event.is_printable and event.character and self.focused is None:  # pressed before there was a line
+            event.stop()
+            line.insert_text_at_cursor(event.character)
         elif event.key == "enter" and self.focused is not self.rows:
             event.stop()
             event.prevent_default()
-            value = self.query_one(TypingLine).value
+            value = line.value
             if value != self._typed:  # who types quickly presses Enter before the list is narrower
                 self._narrow(value)
             self._choose(self.rows.cursor)
         elif event.key in ("up", "down", "pageup", "pagedown") and self.focused is not self.rows:
             event.stop()
             event.prevent_default()
-            self.rows.on_key(event)
+            await self.rows.on_key(event)

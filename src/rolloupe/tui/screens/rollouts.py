@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
+from textual.message import Message
 from textual.screen import Screen
 
 from rolloupe.index import Library, OpenRun
@@ -14,7 +15,7 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query import GroupPage, SamplePage
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.scales import Scale, scales_of
-from rolloupe.tui.keys import bindings
+from rolloupe.tui.keys import KEYS, bindings
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
@@ -39,10 +40,15 @@ A = TypeVar("A")
 REST_S = 0.3
 """The shortest rest between two looks at a run that grows."""
 AGE_S = 5.0
+LEAST_KEYS = 2
+"""So many of the last keys of the table need no run."""
 
 
 class Rollouts(Actions, Screen[None]):
     """Samples of a run, one at a time."""
+
+    class Ready(Message):
+        """The steps, splits and columns of the run are known: every key has something to do."""
 
     BINDINGS = bindings()
 
@@ -63,6 +69,8 @@ class Rollouts(Actions, Screen[None]):
         self.view = "text"
         self.message, self.is_alarm = "", False
         self.is_following = False
+        self.is_ready = False
+        """True once the state of the run is known, or cannot be known."""
         self.is_due = False
         """True while the state of the run is about to be asked for again."""
         self.is_bookmarked = False
@@ -87,7 +95,7 @@ class Rollouts(Actions, Screen[None]):
                 yield LineBar("head", self._sample_lines, "surface-page")
                 yield TextPane("reader", self._draw_foot)
         yield Asker()
-        yield LineBar("foot", lambda width: [foot_line(self.message, self.is_alarm, self._share, width)])
+        yield LineBar("foot", self._foot)
 
     # What is drawn
 
@@ -105,7 +113,7 @@ class Rollouts(Actions, Screen[None]):
             self.set_interval(AGE_S, self._grow_older)
         self.library, self.opened, self.mask = library, session, mask
         self.side.samples.mask = mask
-        self.state, self.scales = None, {}
+        self.state, self.scales, self.is_ready = None, {}, False
         self.side.samples.clear()
         self.show(first)
         self.ask_state()
@@ -164,6 +172,10 @@ class Rollouts(Actions, Screen[None]):
         if self.opened is None:
             return []
         return run_line(self.opened.run.info.name, self.place, self.state, self.scales, self.marks, width)
+
+    def _foot(self, width: int) -> list[Line]:
+        keys = KEYS if self.opened is not None else KEYS[-LEAST_KEYS:]
+        return [foot_line(self.message, self.is_alarm, keys, self._share, width)]
 
     def _sample_lines(self, width: int) -> list[Line]:
         return list(sample_lines(self.shown, self.scales, self.fields, self.marks, width))
@@ -277,7 +289,11 @@ class Rollouts(Actions, Screen[None]):
     def tell(self, message: str, *, is_alarm: bool = False) -> None:
         """Say something at the foot of the screen."""
         self.message, self.is_alarm = message, is_alarm
+        if not self.is_mounted:  # a key came first
+            return
         self.bar("foot").changed()
+        if isinstance(self.app.screen, TokensScreen) and not is_alarm:  # its title has what failed
+            self.app.screen.tell(message)
 
     # What is asked
 
@@ -319,13 +335,12 @@ class Rollouts(Actions, Screen[None]):
 
     def _look_again(self) -> None:
         self.is_due = False
-        if self.state is None or self.session.run.version != self.state.version:
-            self.ask_state()
+        self.ask_state()  # the phase of the index and the end of the run change without the version
 
     def _grow_older(self) -> None:
         """Say how long ago the run changed."""
         if self.state is not None and self.state.is_live:
-            self.state = self.state._replace(changed_s=self.session.run.changed_s())
+            self.state = self.state.aged(self.session.run.changed_s())
             self.bar("header").changed()
 
     def _after_change(self, before: RunState, now: RunState) -> None:
@@ -348,6 +363,7 @@ class Rollouts(Actions, Screen[None]):
     def _take_state(self, state: RunState, columns: list[str]) -> None:
         before = self.state
         self.state, self.scales = state, scales_of(state.catalogue)
+        self._set_ready()
         if before is not None and before.version != state.version:
             self._after_change(before, state)
         elif before is None and self.shown.version != state.version:
@@ -369,10 +385,17 @@ class Rollouts(Actions, Screen[None]):
             self.side.samples.take(page)
             self.side.list.refresh()
 
+    def _set_ready(self) -> None:
+        if not self.is_ready:
+            self.is_ready = True
+            self.post_message(self.Ready())
+
     def failed(self, kind: str, reason: str) -> None:
         """Say that a question failed, on the screen that the person looks at."""
         if kind == "sample":
             self._stay()
+        elif kind == "state":
+            self._set_ready()
         self.tell(reason, is_alarm=True)
         if isinstance(self.app.screen, TokensScreen):
             self.app.screen.failed(kind, reason)

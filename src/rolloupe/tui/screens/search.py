@@ -9,7 +9,7 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, TextQuery
 from rolloupe.tui.draw.figures import brief, listed
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
-from rolloupe.tui.keys import SEARCH_KEYS
+from rolloupe.tui.screen_keys import SEARCH_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -38,6 +38,7 @@ class SearchScreen(BackScreen[Hit]):
         """Lay it out."""
         yield self.title_bar("search-head", self._head)
         yield RowList("hits", height=2)
+        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Begin to search."""
@@ -68,11 +69,10 @@ class SearchScreen(BackScreen[Hit]):
         if self._progress is None:
             return [cut(title, width)]
         progress = self._progress.progress
-        keys = "Enter opens, Esc leaves" if self._hits else "Esc leaves"
         found = listed(MOST, progress.found, "sample")
         how_far = "" if progress.is_over else f"  searched {progress.samples:,} of {progress.known_samples:,}"
         notes = [safe(note, DIM) for note in progress.notes[:1]]
-        return [cut(joined([title, [(found + how_far, QUIET)], [(keys, DIM)], notes]), width)]
+        return [cut(joined([title, [(found + how_far, QUIET)], notes]), width)]
 
     def _row(self, number: int, width: int) -> list[Line]:
         hit, mask = self._hits[number], self.rollouts.mask

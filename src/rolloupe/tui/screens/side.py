@@ -89,13 +89,20 @@ class Side(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield RowList("pickers", keeps_cursor=False)
+        yield RowList("pickers", keeps_cursor=False, has_own_keys=True)
         yield LineBar("list-head", self._list_head)
-        yield RowList("list")
-        yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]])
-        yield RowList("fields", keeps_cursor=False)
+        yield RowList("list", has_own_keys=True)
+        yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]] * self.is_used)
+        yield RowList("fields", keeps_cursor=False, has_own_keys=True)
+
+    @property
+    def is_used(self) -> bool:
+        """True once there is a run."""
+        return bool(self._pickers)
 
     def _list_head(self, width: int) -> list[Line]:
+        if not self.is_used:
+            return []
         if self.samples.is_grouped:
             return [ends([("  reward of each answer", DIM)], [(f"{count(self._total, 'group')} ", DIM)], width)]
         names = [short(name) for name in self.samples.columns]
@@ -108,7 +115,10 @@ class Side(Vertical):
 
     def show_pickers(self, pickers: Sequence[Picker]) -> None:
         """Show what is chosen."""
-        self._pickers = pickers
+        is_first, self._pickers = not self._pickers, pickers
+        if is_first:
+            for name in ("list-head", "fields-head"):
+                self.query_one(f"#{name}", LineBar).changed()
         rows = self.query_one("#pickers", RowList)
         rows.styles.height = len(pickers)
         rows.fill(len(pickers), lambda number, width: picker_row(self._pickers[number], width))

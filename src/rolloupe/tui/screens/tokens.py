@@ -1,17 +1,15 @@
 """`t`: the tokens of the sample, tinted by a series, with a legend and the card of the token under the cursor."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
-from rolloupe.tui.keys import TOKEN_KEYS
 from rolloupe.tui.run.session import SampleAt
+from rolloupe.tui.screen_keys import TOKEN_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.views.facts import figures
-from rolloupe.tui.views.headers import keys_line
 from rolloupe.tui.views.tokens import UPDATE, TokenSheet, card, legend, tokens_of
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.token_pane import TokenPane
@@ -36,7 +34,7 @@ class TokensScreen(BackScreen[None]):
         yield LineBar("legend", self._legend, "surface-page")
         yield TokenPane()
         yield LineBar("card", self._card)
-        yield LineBar("token-keys", lambda width: [keys_line([one.foot for one in TOKEN_KEYS if one.foot], width)])
+        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Ask for the tokens."""
@@ -96,37 +94,36 @@ class TokensScreen(BackScreen[None]):
         super().failed(kind, reason)
         self.redraw("legend")
 
-    def pressed(self, key: str) -> bool:
-        """Choose a series, go to another sample, or scroll."""
-        pane = self.pane
-        deeds: dict[str, Callable[[], None]] = {
-            "n": lambda: self.rollouts.action_sample(1),
-            "p": lambda: self.rollouts.action_sample(-1),
-            "N": lambda: self.rollouts.action_step(1),
-            "P": lambda: self.rollouts.action_step(-1),
-            "j": lambda: pane.page(1),
-            "k": lambda: pane.page(-1),
-            "g": lambda: pane.go_to_end(is_last=False),
-            "G": lambda: pane.go_to_end(is_last=True),
-            "x": pane.next_series,
-            "X": self._choose,
-            "w": pane.go_to_furthest,
-            "u": self._show_update,
-            "t": self._leave,
-        }
-        if key in deeds:
-            deeds[key]()
-        return key in deeds
+    # What its keys do
 
-    def _leave(self) -> None:
-        self.dismiss(None)
+    def action_sample(self, by: int) -> None:
+        """Go to another sample of the list."""
+        self.rollouts.action_sample(by)
 
-    def _show_update(self) -> None:
+    def action_step(self, by: int) -> None:
+        """Go to another step."""
+        self.rollouts.action_step(by)
+
+    def action_token(self, by: int) -> None:
+        """Go to the token before or after."""
+        self.pane.token(by)
+
+    def action_next_series(self) -> None:
+        """Tint by the next series."""
+        self.pane.next_series()
+
+    def action_furthest(self) -> None:
+        """Go to the token whose value is furthest from 0, then to the next."""
+        self.pane.go_to_furthest()
+
+    def action_update(self) -> None:
+        """Tint by the coefficients of the update."""
         tokens = self.pane.tokens
         if tokens is not None and UPDATE in tokens.names:
             self.pane.tint(UPDATE)
 
-    def _choose(self) -> None:
+    def action_choose_series(self) -> None:
+        """Choose what to tint by."""
         tokens = self.pane.tokens
         if tokens is None:
             return

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rolloupe.model import Sample
+from rolloupe.query import policy
 from rolloupe.tui.draw.figures import brief, signed
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, safe
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.wire.views.items import facts
-from rolloupe.wire.views.policy_version import policy
 
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
 

@@ -8,12 +8,12 @@ from rich.cells import cell_len
 
 from rolloupe.query import StepSummary
 from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.braille import BLOCKS, MISSING, sparkline, thinned
+from rolloupe.tui.draw.braille import BLOCKS, MISSING, sparkline
 from rolloupe.tui.draw.figures import brief, count
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.draw.wrap import wrapped
-from rolloupe.tui.keys import KEYS
+from rolloupe.tui.keys import KeyHelp
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.session import RunState, SampleAt
 from rolloupe.tui.views.facts import figures, position
@@ -66,8 +66,9 @@ def run_line(
 
 def spark_line(state: RunState, step: int, width: int) -> Line:
     """Return the mean reward by step as blocks, with the present step in another ink."""
-    text = sparkline(state.rewards, width)
-    shown = [state.steps[n].step for n in thinned(state.rewards, width)]
+    numbers = state.shown(width)
+    text = sparkline([state.rewards[n] for n in numbers], width)
+    shown = [state.steps[n].step for n in numbers]
     if state.step(step) is None:
         return [(text, DIM)]
     at = max(0, bisect_right(shown, step) - 1)
@@ -77,7 +78,7 @@ def spark_line(state: RunState, step: int, width: int) -> Line:
 def step_at(state: RunState, line: Line, x: int) -> int | None:
     """Return the step whose reward the first line of the screen shows in a cell."""
     start, width = spark_place(line)
-    return state.steps[thinned(state.rewards, width)[x - start]].step if start <= x < start + width else None
+    return state.steps[state.shown(width)[x - start]].step if start <= x < start + width else None
 
 
 def spark_place(line: Line) -> tuple[int, int]:
@@ -160,12 +161,12 @@ def _flowed(figures_: Sequence[Line], width: int, most: int) -> Iterator[Line]:
     yield from (cut(line, width) for line in lines if line)
 
 
-def foot_line(message: str, is_alarm: bool, share: int | None, width: int) -> Line:
+def foot_line(message: str, is_alarm: bool, keys: Sequence[KeyHelp], share: int | None, width: int) -> Line:
     """Return the last line: a message, or the keys; and how far down the text is."""
     right: Line = [(f" {share} % ", DIM)] if share is not None else []
     if message:
         return ends([(" ", PLAIN), safe(message, Ink("alarm" if is_alarm else "ink-1"))], right, width)
-    return keys_line([one.foot for one in KEYS if one.foot], width, right)
+    return keys_line([one.foot for one in keys if one.foot], width, right)
 
 
 def keys_line(words: Sequence[str], width: int, right: Line | None = None) -> Line:

@@ -6,7 +6,7 @@ from itertools import islice, pairwise, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Ink, Line, cut, joined, padded
+from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Ink, Line, cut, joined, padded, width_of
 from rolloupe.tui.draw.wrap import wrapped
 from rolloupe.tui.views.blocks import Run, TextBlock
 
@@ -44,12 +44,17 @@ class Layout:
         self.blocks = blocks
         self.width = width
         self.is_table = is_table
-        self._margin = min(TABLE_MARGIN, width // 3) if is_table else MARGIN if width >= WIDE else 0
+        self._margin = self._table_margin() if is_table else MARGIN if width >= WIDE else 0
         self.rows: list[Row] = []
         self._texts: list[range] = []
         """The rows with the text of each block."""
         for number in range(len(blocks)):
             self._add(number)
+
+    def _table_margin(self) -> int:
+        """Return the cells of the names in a table: as many as they need, as far as there is room."""
+        longest = max((width_of(block.margin[0]) for block in self.blocks), default=0)
+        return min(max(TABLE_MARGIN, longest + 2), max(TABLE_MARGIN, self.width // 4), self.width // 3)
 
     def _add(self, number: int) -> None:
         block = self.blocks[number]

@@ -35,7 +35,9 @@ class LineBar(Widget):
 
     def changed(self) -> None:
         """Draw the lines again. The bar is as high as they are, at least one line."""
-        self.lines = self._lines_of(max(1, self.size.width))
+        if not self.size.width:  # not laid out yet: it has its lines with its width
+            return
+        self.lines = self._lines_of(self.size.width)
         height = max(1, len(self.lines))
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height

@@ -57,6 +57,10 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
 
     # As in pagers
 
+    def line(self, by: int) -> None:
+        """Scroll by lines."""
+        self.scroll_to(y=self.scroll_offset.y + by, animate=False)
+
     def page(self, by: int) -> None:
         """Scroll by pages: one line stays in view."""
         step = max(1, self.scrollable_content_region.height - 1)
@@ -76,3 +80,24 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         top, margin = self.scroll_offset.y, min(3, height // 4)
         if y < top + margin or y >= top + height - margin:
             self.scroll_to(y=max(0, y - height // 3), animate=False)
+
+
+class PaneKeys:
+    """What the keys that move do on every screen: they move in its pane."""
+
+    @property
+    def pane(self) -> LinePane:
+        """The pane of the screen."""
+        raise NotImplementedError
+
+    def action_line(self, by: int) -> None:
+        """Move by a line, or by a row of a list."""
+        self.pane.line(by)
+
+    def action_page(self, by: int) -> None:
+        """Move by a page."""
+        self.pane.page(by)
+
+    def action_end(self, is_last: bool) -> None:
+        """Go to the top or the bottom."""
+        self.pane.go_to_end(is_last=is_last)

@@ -55,9 +55,3 @@ class TextPane(LinePane):
         """Break the lines again."""
         self.changed()
         self._resized()
-
-    def on_key(self, event: events.Key) -> None:
-        """Scroll by the arrows."""
-        if event.key in ("up", "down"):
-            event.stop()
-            self.scroll_to(y=self.scroll_offset.y + (1 if event.key == "down" else -1), animate=False)

@@ -6,7 +6,10 @@ from textual import events
 from textual.message import Message
 
 from rolloupe.tui.draw.ink import Line
+from rolloupe.tui.keys import LIST_KEYS, actions_of
 from rolloupe.tui.widgets.lines import LinePane
+
+_ACTIONS = actions_of(LIST_KEYS)
 
 LinesOf = Callable[[int, int], list[Line]]
 """The lines of a row, by its number and the width."""
@@ -34,7 +37,13 @@ class RowList(LinePane):
         """A person moved the cursor to a row."""
 
     def __init__(
-        self, id: str | None = None, *, height: int = 1, keeps_cursor: bool = True, opens_at_once: bool = True
+        self,
+        id: str | None = None,
+        *,
+        height: int = 1,
+        keeps_cursor: bool = True,
+        opens_at_once: bool = True,
+        has_own_keys: bool = False,
     ) -> None:
         super().__init__(id=id)
         self.row_height = height
@@ -43,6 +52,8 @@ class RowList(LinePane):
         self.keeps_cursor = keeps_cursor
         self.opens_at_once = opens_at_once
         """False for a list in which the first click only moves the cursor."""
+        self.has_own_keys = has_own_keys
+        """True beside other panes: the keys of lists are for the one that has the focus."""
         self.pressed: events.Key | None = None
         """The last key that means to choose, if it was not typed into another widget."""
         self._lines_of: LinesOf = lambda _number, _width: []
@@ -100,15 +111,38 @@ class RowList(LinePane):
         """Hide the cursor, unless it shows what is open."""
         self.refresh()
 
-    def on_key(self, event: events.Key) -> None:
+    def line(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.move(by)
+
+    def page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.move(by * max(1, self.size.height // self.row_height - 1))
+
+    def go_to_end(self, *, is_last: bool) -> None:
+        """Move the cursor to the first or the last row."""
+        self.move(self.total if is_last else -self.total)
+
+    def action_line(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.line(by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.page(by)
+
+    def action_end(self, is_last: bool) -> None:
+        """Move the cursor to the first or the last row."""
+        self.go_to_end(is_last=is_last)
+
+    async def on_key(self, event: events.Key) -> None:
         """Move by the keys of lists. The app chooses: it alone knows which keys were typed into another widget."""
-        page = max(1, self.size.height // self.row_height - 1)
-        moves = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.total, "end": self.total}
-        if event.key in moves:
-            event.stop()
-            self.move(moves[event.key])
-        elif event.key in ("enter", "space"):
+        action = _ACTIONS.get(event.key) if self.has_own_keys else None
+        if action == "choose":
             self.pressed = event
+        elif action is not None:
+            event.stop()
+            await self.run_action(action)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row under the mouse, or move the cursor to it."""

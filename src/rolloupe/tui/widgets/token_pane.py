@@ -106,17 +106,14 @@ class TokenPane(LinePane):
             self._furthest = self._furthest or by_size(self.tokens, self.series)
             self.go_to(self._furthest.pop(0))
 
-    def on_key(self, event: events.Key) -> None:
-        """Move the cursor."""
-        if self.tokens is None:
-            return
-        moves = {"left": self.cursor - 1, "right": self.cursor + 1, "h": self.cursor - 1, "l": self.cursor + 1}
-        if event.key in moves:
-            event.stop()
-            self.go_to(moves[event.key])
-        elif event.key in ("up", "down"):
-            event.stop()
-            self.go_to(self._beside(1 if event.key == "down" else -1))
+    def token(self, by: int) -> None:
+        """Move the cursor by tokens."""
+        self.go_to(self.cursor + by)
+
+    def line(self, by: int) -> None:
+        """Move the cursor to the token above or below."""
+        if self.tokens is not None:
+            self.go_to(self._beside(by))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the token under the mouse."""

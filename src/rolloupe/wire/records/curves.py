@@ -121,6 +121,9 @@ class CurveData(Struct, kw_only=True):
     """The number of points of the range left out since their step has no finite x."""
     x_start_s: float | None
     """For elapsed time: when it begins, in seconds since 1970."""
+    with_value: list[int] | None
+    """The number of samples that each point rests on, of so many `samples`; null where every sample has a value."""
+    samples: list[int] | None
     error: str
     """Why this run has no such curve, with the nearest names; empty if it has one."""
 
@@ -181,6 +184,15 @@ class AlarmItem(Struct, kw_only=True):
     descending: bool
     curves: list[AlarmCurve]
     """The curves that show it; empty for an alarm about the samples themselves."""
+    discarded: bool
+    """True if the samples that show it were discarded."""
+
+
+class UncheckedItem(Struct, kw_only=True):
+    """A rule that could not be checked."""
+
+    rule: str
+    reason: str
 
 
 class AlarmsReply(Struct, kw_only=True):
@@ -188,10 +200,12 @@ class AlarmsReply(Struct, kw_only=True):
 
     run: str
     rules: int
-    """How many rules looked."""
+    """How many rules there are."""
     alarms: list[AlarmItem]
     left_out: int
     """Number of further alarms, which are not in the list."""
+    unchecked: list[UncheckedItem]
+    """The rules that the run has too little for."""
 
 
 class SavedItem(Struct, kw_only=True):

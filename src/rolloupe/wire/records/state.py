@@ -41,6 +41,10 @@ class StateItem(Struct, kw_only=True):
     run_mark: RunMarkView | None = None
     sample_mark: SampleMarkView | None = None
     setting: Any = None
+    by: str = ""
+    """Who of a team added it; empty without a team."""
+    shared: bool = False
+    """True if the team may see it."""
 
 
 class StateOwner(Struct, kw_only=True):
@@ -62,6 +66,13 @@ class StateReply(Struct, kw_only=True):
     version: int
     more: bool
     items: list[StateItem]
+    """The person's private items."""
+    shared: list[StateItem]
+    """What the person and others of the team share; empty without a team."""
+    user: str
+    """Who the person is; empty without a team."""
+    role: str
+    """`reader`, who may change nothing, `writer` or `admin`; `admin` without a team."""
     owners: list[StateOwner]
     place: str
     """The file that stores it."""
@@ -84,6 +95,10 @@ class StateChange(Struct, kw_only=True):
     run_mark: RunMarkView | None = None
     sample_mark: SampleMarkView | None = None
     setting: Any = None
+    shared: bool = False
+    """True to change what the team sees, separate from a private item of the same name."""
+    by: str = ""
+    """Whose shared item an admin removes."""
 
 
 class ConflictReply(Struct, kw_only=True):

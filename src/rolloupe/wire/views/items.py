@@ -6,12 +6,12 @@ from rolloupe import query, text, wire
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
-from rolloupe.query import Group
+from rolloupe.query import Group, policy
 from rolloupe.query.search import Hit, Snippet, Transcript
+from rolloupe.storage import address_of
 from rolloupe.text import images
 from rolloupe.wire import number
 from rolloupe.wire.encoding import is_finite, plain
-from rolloupe.wire.views.policy_version import policy
 from rolloupe.wire.views.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
 
 MAX_GROUP_IDS = 1000
@@ -27,7 +27,7 @@ def run_item(run: OpenRun) -> wire.RunItem:
         name=run.info.name,
         format=run.info.format,
         reason=run.info.reason,
-        path=run.info.root,
+        path=address_of(run.info.root),
         splits=splits,
         problems=query.problem_count(run),
         may_report=query.may_report(run),

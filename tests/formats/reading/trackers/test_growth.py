@@ -2,6 +2,7 @@
 
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Self
 
@@ -9,13 +10,14 @@ import pytest
 
 from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import file_named, read_curves
-from rolloupe.formats.reading.trackers import growth, tables
+from rolloupe.formats.reading.trackers import framed_log, growth, tables
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.tables import JsonLines
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
+from rolloupe.formats.reading.trackers.wandb import MAGIC, WandbLog, read_wandb
 from rolloupe.model import Location
 from rolloupe.storage import open_file
-from tests.formats.reading.trackers.test_trackers import scalar, shown
+from tests.formats.reading.trackers.test_trackers import DATA, scalar, shown
 
 READ_BYTES: list[int] = []
 
@@ -150,6 +152,52 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
     os.mkfifo(path)
     with pytest.raises(OSError, match="not a regular file"):
         reader.read(places(path))
+
+
+@pytest.mark.parametrize("block", [50, 1000, 2**20])
+def test_logs_of_wandb_are_read_on_and_half_a_record_waits(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growth, "BLOCK_BYTES", block)
+    whole = (DATA / "wandb/run-primedm1.wandb").read_bytes()
+    expected = read_wandb(whole)
+    path = tmp_path / "run-a.wandb"
+    reader = WandbLog()
+    seen = [0]
+    for stop in (3, 7, 100, len(whole) // 2, len(whole) // 2 + 1, len(whole) - 1, len(whole)):
+        append(path, whole[path.stat().st_size if path.exists() else 0 : stop])
+        (run,) = reader.read(places(path))
+        assert run == read_wandb(whole[:stop]) if stop >= 7 else not run.rows
+        seen.append(len(run.rows))
+    assert run == expected and seen == sorted(seen) and 0 < seen[4] < seen[-1]
+    read_bytes()
+    assert reader.read(places(path))[0] == expected and read_bytes() <= growth.LAST_BYTES
+    path.write_bytes(whole[:7] + bytes(100))
+    assert reader.read(places(path))[0].rows == []
+    path.write_bytes(b"no log of it at all")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no run of Weights & Biases"):
+            reader.read(places(path))
+
+
+def test_a_damaged_block_of_wandb_costs_what_is_in_it_and_is_named_once(tmp_path: Path) -> None:
+    data = bytearray(MAGIC)
+    for number in range(3 * framed_log.BLOCK_BYTES // 1000):
+        record = b"\x12\x00" + b"\x7a\x80\x07" + bytes([number % 256]) * 896  # an empty history, and another field
+        room = framed_log.BLOCK_BYTES - len(data) % framed_log.BLOCK_BYTES
+        if room < framed_log.HEADER.size + len(record):
+            data += bytes(room)
+        data += framed_log.HEADER.pack(zlib.crc32(b"\x01" + record), len(record), framed_log.FULL) + record
+    data[9000] ^= 1
+    path = tmp_path / "run-a.wandb"
+    path.write_bytes(data[:20_000])
+    reader = WandbLog()
+    reader.read(places(path))
+    for stop in (40_000, len(data)):
+        append(path, bytes(data[path.stat().st_size : stop]))
+        (run,) = reader.read(places(path))
+        assert run == read_wandb(bytes(data[:stop])) and run.damage.startswith("at byte 8,") and run.rows
+    assert len(run.rows) > 60
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "metrics.csv", "trainer_state.json"])

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats.reading.trackers.crc32c import masked_checksums
+from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.swanlab import read_swanlab
-from rolloupe.formats.reading.trackers.tables import read_csv
 from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, read_tensorboard
 from rolloupe.formats.reading.trackers.wandb import read_wandb
 from rolloupe.protobuf import BadMessage, fields
@@ -224,10 +224,49 @@ def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time(limit_char
     assert shown(read_csv(b'step,note,a\n1,"two\nlines, ""both""",2\n2,"",3\n')) == {1: {"a": 2}, 2: {"a": 3}}
     assert shown(read_csv("step,a\n1,2\n".encode("utf-16"))) == {1: {"a": 2}}
     csv.field_size_limit(before)
-    assert read_csv(b"step;a\n1;2\n").damage == "no row holds a metric (commas separate its cells)"
+    assert read_csv(b"step a\n1 2\n").damage == "no row holds a metric (commas separate its cells)"
     assert read_csv(b"step,a\n").damage == read_csv(b"").damage == ""
     with pytest.raises(ValueError, match="more than 200,000 columns"):
         read_csv(b"," * 300_000 + b"\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        ("step;val/loss\n1;0.5\n2;-1e-05\n", {1: 0.5, 2: -1e-05}),
+        ("step\tval/loss\n1\t0.5\n2\t3\n", {1: 0.5, 2: 3}),
+        ("step; val/loss\n1; 0.5\n", {1: 0.5}),
+        ("step;val/loss\n1;0,5\n2;1,234\n3;-1,0E-05\n4;nan\n", {1: 0.5, 2: 1.234, 3: -1e-05}),
+        ('step;"note, long";val/loss\n1;"a; b, c";0.5\n', {1: 0.5}),
+        ("step;note, long;val/loss\n1;a;0.5\n2;b, c;2\n", {1: 0.5, 2: 2}),
+        ("step,a;b,val/loss\n1,2,0.5\n", {1: 0.5}),
+        ("step,note,val/loss\n1,x;y,0.5\n2,,2\n", {1: 0.5, 2: 2}),
+    ],
+)
+def test_semicolons_and_tabs_separate_the_cells_of_a_table_too(table: str, values: dict[int, float]) -> None:
+    run = read_csv(table.encode())
+    found = {row.step: row.values["val/loss"] for row in run.rows if "val/loss" in row.values}
+    assert {step: value for step, value in found.items() if not math.isnan(value)} == values and run.damage == ""
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("step;loss, train\n1;0,5\n2;0,4\n", "uncertain whether commas or semicolons separate"),
+        ("step;loss\n1;0,5\n2;0.25\n", "numbers with commas, such as 0,5, and numbers with points, such as 0.25"),
+        ("step;tokens\n1;1,234\n2;1,300\n", "a number such as 1,234 is below or above a thousand"),
+        ("step;tokens\n1;1.234,5\n", "what the points and commas in a number such as 1.234,5 mean"),
+        ("step\ttokens\n1\t1,234,567\n", "what the points and commas in a number such as 1,234,567 mean"),
+    ],
+)
+def test_a_table_that_can_be_read_in_two_ways_is_not_read(table: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_csv(table.encode())
+
+
+def test_of_columns_with_one_name_the_last_counts_and_that_is_noted() -> None:
+    run = read_csv(b"step,loss,loss\n1,2,3\n")
+    assert shown(run) == {1: {"loss": 3}} and run.damage.endswith("of which only the last is read: loss")
 
 
 def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:

@@ -3,8 +3,10 @@
 import { useSession } from "../../state/useSession";
 import { hasStep } from "../../lib/address/address";
 import { turnTheme } from "../../state/browser/settings";
+import { isTeam, role, user } from "../../state/team/people";
 import { Icon } from "../../ui/controls/Icon";
 import { useScheme } from "../../ui/hooks/useScheme";
+import { Text } from "../../ui/text/Text";
 import { IndexProgress, LiveDot, News } from "../../features/live";
 import { paletteOpen } from "../../features/palette";
 import { RunPicker, Splits } from "../../features/runs";
@@ -49,6 +51,11 @@ export function TopBar() {
       >
         <kbd>{COMMAND}K</kbd>
       </button>
+      {isTeam.value && (
+        <span class={style["who"]} title={`${user.value}: ${role.value}`}>
+          <Text text={user.value} />
+        </span>
+      )}
       <button type="button" class={style["theme"]} aria-label="Light or dark" title="Light or dark" onClick={turnTheme}>
         <Icon sign={isDark ? "light" : "dark"} size={16} />
       </button>

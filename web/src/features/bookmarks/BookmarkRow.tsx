@@ -6,7 +6,11 @@ import { scopeOf } from "../../lib/address/address";
 import { score } from "../../lib/numbers/numbers";
 import { preview } from "../../lib/sample/preview";
 import { colourOf, nameOf, ofSample, put } from "../../state/marks";
+import { removeShared } from "../../state/team/sharing";
+import { isAdmin, mayWrite, user } from "../../state/team/people";
 import { runs } from "../../state/runs";
+import { asApiError } from "../../state/browser/login";
+import { announce } from "../../ui/overlay/announce";
 import { Icon } from "../../ui/controls/Icon";
 import { Text } from "../../ui/text/Text";
 import style from "./BookmarksPage.module.css";
@@ -35,6 +39,7 @@ export function BookmarkRow({ item, owner, now, hasRun }: Props) {
     list: false,
   };
   const isGone = now !== undefined && sample === null;
+  const isOwn = item.by === user.value;
   const start = preview(sample?.response ?? mark.excerpt);
   return (
     <li class={style["row"]}>
@@ -71,15 +76,27 @@ export function BookmarkRow({ item, owner, now, hasRun }: Props) {
           </span>
         )}
         {isGone && <span class={style["gone"]}>removed from the run</span>}
-        <button
-          type="button"
-          class={`action ${style["remove"]}`}
-          aria-label={`Remove the bookmark and the note of ${id}`}
-          title={mark.note === "" ? "Remove the bookmark" : "Remove the bookmark and its note"}
-          onClick={() => void put({ ...ofSample(open?.id ?? "", item.name), owner: item.owner }, null)}
-        >
-          Remove
-        </button>
+        {item.shared && (
+          <span>
+            {isOwn ? "shared" : "by "}
+            {!isOwn && <Text text={item.by} />}
+          </span>
+        )}
+        {(isOwn ? mayWrite.value : isAdmin.value) && (
+          <button
+            type="button"
+            class={`action ${style["remove"]}`}
+            aria-label={`Remove the bookmark and the note of ${id}`}
+            title={mark.note === "" ? "Remove the bookmark" : "Remove the bookmark and its note"}
+            onClick={() =>
+              void (isOwn
+                ? put({ ...ofSample(open?.id ?? "", item.name), owner: item.owner }, null)
+                : removeShared(item).catch((error: unknown) => announce(asApiError(error).message)))
+            }
+          >
+            Remove
+          </button>
+        )}
       </p>
       {mark.note !== "" && (
         <p class={style["note"]}>

@@ -104,7 +104,7 @@ export function BookmarksPage() {
           <ol>
             {result.slice(0, shown).map(({ item, owner }) => (
               <BookmarkRow
-                key={`${item.owner} ${item.name}`}
+                key={`${item.owner} ${item.name} ${item.by} ${item.shared}`}
                 item={item}
                 owner={owner}
                 now={samples.get(owner?.run ?? "")?.get(item.name)}

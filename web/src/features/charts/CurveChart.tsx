@@ -6,12 +6,14 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Across } from "../../lib/charts/across";
 import type { Dash } from "../../lib/charts/picture";
+import { nearest } from "../../lib/numbers/nearest";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
 import { type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
 import type { Frame } from "./drawing/frame";
+import { watchWidth } from "./drawing/widths";
 import { firmness, inksOf } from "./inks";
 import { optionsOf } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
@@ -81,6 +83,7 @@ export function CurveChart({
     columns: data,
     digits,
     steps,
+    further,
   } = useMemo(
     () => drawnOf(curve, drawn, bounds, isLog),
     // Compares the overlaid runs one by one: their list is another object each time.
@@ -106,6 +109,7 @@ export function CurveChart({
     data,
     digits,
     steps,
+    further,
     bounds,
     open,
     hover,
@@ -116,12 +120,13 @@ export function CurveChart({
     limits: [low, high] as const,
     ends,
     beyond: isWhole ? [] : beyond,
+    valueAt: current === null ? null : ((curve.x ?? curve.steps)[nearest(curve.steps, current)] ?? null),
   };
   const now = useRef(values);
   now.current = values;
   const xOf = (step: number): number | null => {
     if (curve.x === undefined) return step;
-    return curve.x[curve.steps.indexOf(step)] ?? null;
+    return curve.x[nearest(curve.steps, step)] ?? null;
   };
   const isZoomable = onZoom !== null;
   const place = useRef(xOf);
@@ -164,7 +169,8 @@ export function CurveChart({
             now.current.ends === null
               ? rangeOf(least, most, now.current.bounds, isLog, now.current.limits)
               : [...now.current.ends],
-          dotAt: () => (isOfStep && now.current.current !== null ? place.current(now.current.current) : null),
+          rowsOf: (other) => now.current.further[other] ?? [],
+          dotAt: () => (isOfStep ? now.current.valueAt : null),
           beyond: () => now.current.beyond,
           drawn: (frame) => now.current.onDrawn?.(frame),
           open(index) {
@@ -177,16 +183,13 @@ export function CurveChart({
         now.current.data,
         element,
       );
-    // The width of many charts is known at once here; to ask each for its own would lay out the page each time.
-    const observer = new ResizeObserver(([entry]) => {
-      const width = Math.round(entry?.contentRect.width ?? 0);
+    const forget = watchWidth(element, (width) => {
       if (width === 0) return;
       if (plot.current === null) plot.current = made(width);
       else if (width !== plot.current.width) plot.current.setSize({ width, height: plot.current.height });
     });
-    observer.observe(element);
     return () => {
-      observer.disconnect();
+      forget();
       plot.current?.destroy();
       plot.current = null;
     };

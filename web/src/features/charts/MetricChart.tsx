@@ -3,7 +3,9 @@
 import { useMemo, useState } from "preact/hooks";
 import { getCurve } from "../../api/curves";
 import type { CurveData } from "../../api/types.gen";
+import { definitionOf, samplesAt } from "../../lib/charts/words/basis";
 import { type Chart, recordOf, SPAN, textOf } from "../../lib/charts/chart";
+import { nearest } from "../../lib/numbers/nearest";
 import { figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf } from "../../state/marks";
@@ -46,10 +48,13 @@ export function MetricChart({ chart, remove, raise }: Props) {
   const curves = useMemo(() => data.map((one) => (one.error === "" ? curveOf(one) : null)), [data]);
   const curve = curves[0] ?? null;
   const others = over.map(({ id }, i) => ({ curve: curves[i + 1] ?? null, colour: colourOf(id) }));
-  const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
+  const at = curve === null || (pointed ?? step) === null ? -1 : nearest(curve.steps, pointed ?? step ?? NaN);
+  const own = curve?.steps[at];
+  const isElsewhere = own !== undefined && own !== step;
   const words = kind.words(chart, session);
   const short = kind.short(chart, session);
   const span = chart.options?.smooth ?? SPAN;
+  const basis = [samplesAt(data[0], at), definitionOf(chart)].filter((one) => one !== "").join(" · ");
   const isSpread = (data[0]?.spread ?? null) !== null;
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
@@ -61,7 +66,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
           {kind.figure}
           {isSpread ? (curve?.steps.length === 1 ? ", one step" : " ± std") : ""}
           {span === SPAN ? "" : span === 0 ? " · not smoothed" : ` · EMA ${figure(span)}`}
-          {pointed === null ? "" : ` · step ${figure(pointed)}`}
+          {isElsewhere ? ` · step ${figure(own)}` : ""}
         </small>
         <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
         <span class={style["tools"]}>
@@ -95,6 +100,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
           isOfStep
         />
       )}
+      {basis !== "" && curve !== null && <p class={style["note"]}>{basis}</p>}
     </section>
   );
 }

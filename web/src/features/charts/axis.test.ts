@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rangeOf } from "./axis";
+import { rangeOf, ticksOf } from "./axis";
 import { NO_BOUNDS } from "./curvesOf";
 import { firmness } from "./inks";
 
@@ -13,6 +13,23 @@ describe("the axis of equal values", () => {
   });
   it("ends where the values may not go on", () => {
     expect(rangeOf(1, 1, { low: 0, high: 1 }, false)).toEqual([0, 1]);
+  });
+});
+
+describe("a logarithmic axis", () => {
+  const range = (low: number, high: number): [number, number] => rangeOf(low, high, NO_BOUNDS, true);
+  it("ends close to its values, whatever their size", () => {
+    expect(range(0.2, 60)).toEqual([0.2, 100]);
+    expect(range(24, 53)).toEqual([20, 60]);
+    expect(range(0.0021, 0.9)).toEqual([0.002, 1]);
+    expect(range(1e-300, 1e300)).toEqual([1e-300, 1e300]);
+    expect(range(5e-324, 1)[0]).toBeGreaterThan(0);
+  });
+  it("has a value on either side of equal ones", () => {
+    for (const value of [1, 3, 1e-6, 7e12]) {
+      const [low, high] = range(value, value);
+      expect([low < value, high > value, ticksOf(low, high, true).length > 1]).toEqual([true, true, true]);
+    }
   });
 });
 

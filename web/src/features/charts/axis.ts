@@ -1,7 +1,6 @@
 /** The axis of values: its range, and the labelled values of it. */
 
-import uPlot from "uplot";
-import { COMPACT } from "../../lib/numbers/compact";
+import { compact } from "../../lib/numbers/compact";
 import { figure } from "../../lib/numbers/numbers";
 import { logTicks, roundTicks } from "../../lib/numbers/ticks";
 import type { Bounds } from "./curvesOf";
@@ -40,7 +39,7 @@ export function tickOf(tick: number, digits: number): string {
     return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
   }
   if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
-  if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
+  if (Math.abs(tick) >= 10_000) return compact(tick, 3).replace("-", "−");
   if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
   return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
 }
@@ -64,9 +63,27 @@ function roundRange(least: number | null, most: number | null, bounds: Bounds): 
   return [ticks[0] ?? low, ticks.at(-1) ?? high];
 }
 
-/** The same on a logarithmic scale. */
+/** The same on a logarithmic scale: it ends close to the values, more than a power apart at 1, 2 or 5 times one. */
 function powerRange(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !(low > 0)) return [1, 10];
-  const [from = 1, to = 10] = uPlot.rangeLog(low, high, 10, false);
-  return [from ?? 1, to ?? 10];
+  const digits = high < 10 * low ? DIGITS : FEW_DIGITS;
+  const [from, to] = [roundDown(low, digits), roundUp(high, digits)];
+  return from < to ? [from, to] : [roundDown(low / 2, digits), roundUp(high * 2, digits)];
 }
+
+const DIGITS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const FEW_DIGITS = [1, 2, 5, 10];
+/** The rounding error of a quotient. */
+const SLACK = 1e-9;
+
+/** A digit times a power of ten, at most or at least as large as a number; the number itself beyond all of them. */
+function roundTo(value: number, digits: readonly number[], isUp: boolean): number {
+  const power = Math.floor(Math.log10(value));
+  const part = value / Number(`1e${power}`);
+  const fits = digits.filter((digit) => (isUp ? digit >= part * (1 - SLACK) : digit <= part * (1 + SLACK)));
+  const rounded = Number(`${(isUp ? fits[0] : fits.at(-1)) ?? 1}e${power}`);
+  return rounded > 0 && Number.isFinite(rounded) ? rounded : value;
+}
+
+const roundDown = (value: number, digits: readonly number[]): number => roundTo(value, digits, false);
+const roundUp = (value: number, digits: readonly number[]): number => roundTo(value, digits, true);

@@ -74,8 +74,8 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
     xs,
     lines: [
       { ys: mean, ink: ink(inks.faint), width: 1.25 },
-      { ys: smooth, ink: line, width: 2.25 },
       ...rawOf(others, rest).map((ys, i) => ({ ys, ink: ink(inks.faints[i] ?? inks.faint), width: 1.25 })),
+      { ys: smooth, ink: line, width: 2.25 },
       ...colours.map((one, i) => ({ ys: rest[i] ?? [], ink: one, width: 2, dash: others[i]?.dash ?? [] })),
     ],
     bands: [
@@ -114,7 +114,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
 }
 
 /** Reads a colour as the canvas paints it: themes have colours that other programs do not know. */
-function inkReader(): (css: string) => Ink {
+export function inkReader(): (css: string) => Ink {
   const context = canvasOf(1, 1);
   return (css) => {
     context.clearRect(0, 0, 1, 1);

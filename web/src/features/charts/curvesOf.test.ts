@@ -8,7 +8,7 @@ const of = (steps: number[], means: (number | null)[]): Curve => ({
   std: steps.map(() => 0.5),
 });
 
-const NO_X = { reach: null, x: null, without_x: 0, x_start_s: null };
+const NO_X = { reach: null, x: null, without_x: 0, x_start_s: null, with_value: null, samples: null };
 
 describe("curves of several runs", () => {
   it("stand on all of their steps, with nothing where a run has none", () => {

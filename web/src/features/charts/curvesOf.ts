@@ -84,6 +84,8 @@ interface Rows {
   values: readonly Column[];
   /** The step of each row: of the curve itself where it has a point there, else of another. */
   steps: readonly number[];
+  /** The rows of the points of each further curve, in ascending order. */
+  further: readonly (readonly number[])[];
 }
 
 /** The upper and the lower edge of the band. */
@@ -103,7 +105,12 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
   const drawn = [means.map(finite), smooth.map(finite), ...bandOf(curve, bounds)];
   const further = hasRaw(others) ? [...others, ...others] : others;
   if (curve.x === undefined && others.every((other) => other === null))
-    return { columns: [[...steps], ...drawn, ...further.map(() => steps.map(() => undefined))], values: drawn, steps };
+    return {
+      columns: [[...steps], ...drawn, ...further.map(() => steps.map(() => undefined))],
+      values: drawn,
+      steps,
+      further: [],
+    };
   const rows = rowsAcross([curve, ...others]);
   const lines: [at: number, column: Column][] = [
     ...drawn.map((column): [number, Column] => [0, column]),
@@ -121,7 +128,15 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
     });
     return column;
   });
-  return { columns: [rows.xs, ...columns], values: lines.map(([, values]) => values), steps: rows.steps };
+  return {
+    columns: [rows.xs, ...columns],
+    values: lines.map(([, values]) => values),
+    steps: rows.steps,
+    further: others.map((other, i) => {
+      const own = rows.of[i + 1] ?? [];
+      return other?.x === undefined ? own : own.toSorted((one, next) => one - next);
+    }),
+  };
 }
 
 export const curvesOf = (curve: Curve, others?: readonly (Curve | null)[], bounds?: Bounds): Columns =>
@@ -213,11 +228,11 @@ export function drawnOf(
   bounds: Bounds,
   isLog: boolean,
 ): Omit<Rows, "values"> & { digits: number } {
-  const { columns: all, values, steps } = rowsOf(curve, others, bounds);
+  const { columns: all, values, steps, further } = rowsOf(curve, others, bounds);
   const columns = isLog ? positive(all) : all;
   const digits = shrinking(isLog ? columns.slice(1) : values);
   const drawn: Columns = digits === 0 ? columns : [columns[0], ...shrunk(columns.slice(1), digits)];
-  return { columns: drawn, digits, steps };
+  return { columns: drawn, digits, steps, further };
 }
 
 /** The raw lines of further curves, which are the last columns; none of many. */

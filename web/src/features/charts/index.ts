@@ -2,6 +2,7 @@
 
 export { Charts } from "./Charts";
 export { type Charted, pictureOfChart, pngBlob, svgBlob } from "./chartPicture";
+export { type MapCharted, pictureOfMap } from "./mapPicture";
 export { CurveChart } from "./CurveChart";
 export { type Limits, NO_LIMITS, type Range } from "./axis";
 export { banded, type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS } from "./curvesOf";

@@ -29,12 +29,15 @@ export const firmness = (points: number): number =>
 
 /** The colours of the theme for the canvas, with raw lines of so many points. */
 export function inksOf(element: HTMLElement, colour: number, others: readonly number[], points: number): Inks {
-  const probe = document.createElement("i");
-  element.append(probe);
+  let probe: HTMLElement | null = null;
   if (known.size === 0) setTimeout(() => known.clear());
   const ink = (css: string): string => {
     const before = known.get(css);
     if (before !== undefined) return before;
+    if (probe === null) {
+      probe = document.createElement("i"); // only where it is needed: a change of the page costs new styles
+      element.append(probe);
+    }
     probe.style.color = css;
     const { color } = getComputedStyle(probe);
     known.set(css, color);
@@ -54,6 +57,6 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     page: ink("var(--surface-page)"),
     strong: ink("var(--ink-1)"),
   };
-  probe.remove();
+  (probe as HTMLElement | null)?.remove();
   return inks;
 }

@@ -10,7 +10,9 @@ import { apart, type Range, tickOf, ticksOf } from "./axis";
 import { hasRaw } from "./curvesOf";
 import { arrows } from "./drawing/arrows";
 import { dots } from "./drawing/dots";
+import { furtherAlone, furtherPaths, rawLines, type RowsOf } from "./drawing/furtherLines";
 import { type Frame, framing } from "./drawing/frame";
+import { pointerDots } from "./drawing/pointer";
 import { stepLine } from "./drawing/stepLine";
 import type { Beyond } from "./edge/fit";
 import type { Inks } from "./inks";
@@ -22,6 +24,10 @@ const [THIN_PX, USUAL_PX, FIRM_PX] = [1, 1.5, 1.75];
 const FEW_LINES = 12;
 /** An edge of a band. */
 const EDGE: uPlot.Series = { stroke: "transparent", points: { show: false } };
+/** The place of the first further curve among the columns. */
+const FURTHER = 5;
+/** A column that the page draws itself. */
+const OWN: uPlot.Series = { paths: () => null, points: { show: false } };
 const AXIS_PX = 48;
 /** The second press of a double one comes within this time. */
 const DOUBLE_MS = 300;
@@ -57,6 +63,7 @@ interface Given {
   isLog: boolean;
   /** The ends of the axis of values, as it is for the values between two. */
   ends: (low: number | null, high: number | null) => [number, number];
+  rowsOf: RowsOf;
   /** Where the dots are across; null for the last values. */
   dotAt: () => number | null;
   /** What is beyond them. */
@@ -81,11 +88,13 @@ export function optionsOf({
   isByPosition,
   isLog,
   ends,
+  rowsOf,
   dotAt,
   beyond,
   drawn,
 }: Given): uPlot.Options {
   let roomPx = width;
+  const finger = { isLast: false };
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
     width,
@@ -94,7 +103,9 @@ export function optionsOf({
     legend: { show: false },
     cursor: {
       y: false,
-      points: { size: 6 },
+      points: pointerDots(inks, FURTHER, withBand.length),
+      // A finger is nowhere once it has pressed: what it read stays.
+      bind: { mouseleave: (_, __, handler) => (event) => (finger.isLast ? null : handler(event)) },
       drag: { x: onZoom !== null, y: false, setScale: false, dist: LEAST_DRAG_PX },
     },
     scales: {
@@ -143,26 +154,24 @@ export function optionsOf({
         stroke,
         width: inks.others.length > FEW_LINES ? THIN_PX : USUAL_PX,
         dash: [...(dashes[i] ?? [])],
-        points: { show: false, filter: alone, fill: stroke, size: 4 },
+        paths: furtherPaths(FURTHER, rowsOf),
+        points: { show: false, filter: furtherAlone(FURTHER, rowsOf), fill: stroke, size: 4 },
       })),
       ...withBand.flatMap(() => [EDGE, EDGE]),
-      ...(hasRaw(inks.others) ? inks.faints : []).map((stroke) => ({
-        stroke,
-        width: THIN_PX,
-        points: { show: false },
-      })),
+      ...(hasRaw(inks.others) ? inks.faints : []).map(() => OWN),
     ],
     bands: [
       { series: [3, 4], fill: inks.band },
       ...withBand.map((other, i): uPlot.Band => {
-        const first = 5 + inks.others.length + 2 * i;
+        const first = FURTHER + inks.others.length + 2 * i;
         return { series: [first, first + 1], fill: inks.bands[other] ?? inks.band };
       }),
     ],
     hooks: {
       ready: [
         (plot) => {
-          const press = onClick(plot, open, isZoomed);
+          const press = onClick(plot, open, isZoomed, finger);
+          for (const name of ["pointerdown", "pointermove"] as const) plot.over.addEventListener(name, press.begin);
           plot.over.addEventListener("click", press.once);
           plot.over.addEventListener("dblclick", () => {
             press.cancel();
@@ -170,7 +179,7 @@ export function optionsOf({
           });
         },
       ],
-      drawAxes: [plainJoins],
+      drawAxes: [plainJoins, rawLines(inks, rowsOf)],
       draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks, dotAt), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [
@@ -221,12 +230,21 @@ function widthOf(label: string): number {
 
 /**
  * uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. Where a second
- * press would mean something else, the first one waits for it.
+ * press would mean something else, the first one waits for it. A finger cannot point without a press: it reads values,
+ * and the value in the title leads to the rollouts.
  */
-function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => boolean) {
+function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => boolean, finger: { isLast: boolean }) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {
+    begin(event: PointerEvent): void {
+      finger.isLast = event.pointerType === "touch";
+    },
     once(event: MouseEvent): void {
+      if (finger.isLast) {
+        const { left, top } = plot.over.getBoundingClientRect();
+        plot.setCursor({ left: event.clientX - left, top: event.clientY - top });
+        return;
+      }
       const index = plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left);
       clearTimeout(timer);
       if (mayDouble()) timer = setTimeout(() => open(index), DOUBLE_MS);

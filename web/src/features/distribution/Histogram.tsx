@@ -1,9 +1,17 @@
 /** The number of samples of a step by value: a bar for each range, the normal curve, and a line for each sample. */
 
 import type { MetricStats, StepMetric } from "../../api/types.gen";
-import { normalCurve, rangesOf, type Values, wordsOf } from "../../lib/distribution/distribution";
+import {
+  normalCurve,
+  paddedCounts,
+  paddedEdges,
+  rangesOf,
+  type Values,
+  wordsOf,
+} from "../../lib/distribution/distribution";
 import { count, finite, score } from "../../lib/numbers/numbers";
 import { useRoving } from "../../ui/hooks/useRoving";
+import { ValueAxis } from "./ValueAxis";
 import style from "./Distribution.module.css";
 
 interface Props {
@@ -16,8 +24,10 @@ interface Props {
   link: (name: string, values: Values) => { href: string; onClick: (event: MouseEvent) => void };
 }
 
-export function Histogram({ edges, metrics, title, values, link }: Props) {
+export function Histogram({ edges: counted, metrics: given, title, values, link }: Props) {
   const linkAt = useRoving();
+  const { edges, before, after } = paddedEdges(counted);
+  const metrics = given.map((one) => ({ ...one, counts: paddedCounts(one.counts, before, after) }));
   const ranges = rangesOf(edges);
   const all: Values = { low: edges[0] ?? 0, high: edges.at(-1) ?? 1 };
   const most = Math.max(1, ...metrics.flatMap(({ counts }) => counts));
@@ -25,52 +35,57 @@ export function Histogram({ edges, metrics, title, values, link }: Props) {
   if (metrics.length === 0 || ranges.length === 0) return null;
   return (
     <figure class={style["plot"]} aria-label="Histogram">
-      <p class={style["axis"]}>most in a bar: {count(most, "sample")}</p>
-      <div class={style["bins"]} data-row>
-        {ranges.map((range, bin) => (
-          <div
-            key={bin}
-            class={style["bin"]}
-            title={[
-              wordsOf(range),
-              ...metrics.map((metric) => `${title(metric.name)}: ${samplesIn(metric, bin)}`),
-            ].join("\n")}
-          >
-            {metrics.map((metric, at) => (
-              <a
-                key={metric.name}
-                {...linkAt(at * ranges.length + bin)}
-                {...link(metric.name, range)}
-                aria-label={`${samplesIn(metric, bin)} with ${title(metric.name)} from ${wordsOf(range)}`}
-              >
-                <i
-                  class={style[at === 0 ? "own" : "other"]}
-                  style={{ height: `${(100 * (metric.counts[bin] ?? 0)) / most}%` }}
-                />
-              </a>
-            ))}
-          </div>
-        ))}
-        <svg class={style["curves"]} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-          {metrics.map((metric, at) => (
-            <path
-              key={metric.name}
-              class={style[at === 0 ? "own" : "other"]}
-              d={pathOf(momentsOf(metric.stats), all, (all.high - all.low) / ranges.length, most, across)}
-            />
+      <p class={style["axis"]}>samples</p>
+      <div class={style["framed"]}>
+        <ValueAxis range={{ low: 0, high: most }} areWhole />
+        <div class={style["bins"]} data-row>
+          {ranges.map((range, bin) => (
+            <div
+              key={bin}
+              class={style["bin"]}
+              title={[
+                wordsOf(range),
+                ...metrics.map((metric) => `${title(metric.name)}: ${samplesIn(metric, bin)}`),
+              ].join("\n")}
+            >
+              {metrics.map((metric, at) => (
+                <a
+                  key={metric.name}
+                  {...linkAt(at * ranges.length + bin)}
+                  {...link(metric.name, range)}
+                  aria-label={`${samplesIn(metric, bin)} with ${title(metric.name)} from ${wordsOf(range)}`}
+                >
+                  <i
+                    class={style[at === 0 ? "own" : "other"]}
+                    style={{ height: `${(100 * (metric.counts[bin] ?? 0)) / most}%` }}
+                  />
+                </a>
+              ))}
+            </div>
           ))}
-        </svg>
+          <svg class={style["curves"]} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+            {metrics.map((metric, at) => (
+              <path
+                key={metric.name}
+                class={style[at === 0 ? "own" : "other"]}
+                d={pathOf(momentsOf(metric.stats), all, (all.high - all.low) / ranges.length, most, across)}
+              />
+            ))}
+          </svg>
+        </div>
       </div>
-      <svg class={style["rug"]} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
-        {values.map(
-          (value, at) =>
-            value !== null && <line key={at} x1={100 * across(value)} x2={100 * across(value)} y1={0} y2={1} />,
-        )}
-      </svg>
-      <p class={style["axis"]} aria-hidden="true">
-        <span>{score(all.low)}</span>
-        <span>{score(all.high)}</span>
-      </p>
+      <div class={style["framed"]}>
+        <svg class={style["rug"]} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+          {values.map(
+            (value, at) =>
+              value !== null && <line key={at} x1={100 * across(value)} x2={100 * across(value)} y1={0} y2={1} />,
+          )}
+        </svg>
+        <p class={style["axis"]} aria-hidden="true">
+          <span>{score(all.low)}</span>
+          <span>{score(all.high)}</span>
+        </p>
+      </div>
     </figure>
   );
 }

@@ -4,6 +4,7 @@ import type { StepSample } from "../../api/types.gen";
 import { barOf, reachOf } from "../../lib/distribution/distribution";
 import { finite, score } from "../../lib/numbers/numbers";
 import { useRoving } from "../../ui/hooks/useRoving";
+import { ValueAxis } from "./ValueAxis";
 import style from "./Distribution.module.css";
 
 interface Props {
@@ -20,39 +21,37 @@ export function SampleBars({ label, samples, series, link }: Props) {
   const reach = reachOf(series.flatMap(({ values }) => values));
   return (
     <figure class={style["plot"]} aria-label={label}>
-      <div class={style["samples"]}>
-        {samples.map(({ id, group }, at) => {
-          const values = series.map((one) => ({ name: one.name, value: one.values[at] ?? null }));
-          const words = values.map(({ name, value }) => `${name} ${score(value, "none")}`);
-          return (
-            <a
-              key={id}
-              {...linkAt(at)}
-              {...link(id)}
-              class={`${style["sample"]} ${at > 0 && samples[at - 1]?.group !== group ? (style["first"] ?? "") : ""}`}
-              aria-label={`${words.join(", ")}: open the sample`}
-              title={[`group ${group}`, ...words].join("\n")}
-            >
-              {values.map(({ name, value }, which) => {
-                const bar = barOf(finite(value) ?? 0, reach);
-                return (
-                  <i
-                    key={name}
-                    class={style[which === 0 ? "own" : "other"]}
-                    style={{ bottom: `${100 * bar.foot}%`, height: `${100 * bar.height}%` }}
-                  />
-                );
-              })}
-            </a>
-          );
-        })}
-        <hr class={style["zero"]} style={{ bottom: `${100 * barOf(0, reach).foot}%` }} />
+      <div class={style["framed"]}>
+        <ValueAxis range={reach} />
+        <div class={style["samples"]}>
+          {samples.map(({ id, group }, at) => {
+            const values = series.map((one) => ({ name: one.name, value: one.values[at] ?? null }));
+            const words = values.map(({ name, value }) => `${name} ${score(value, "none")}`);
+            return (
+              <a
+                key={id}
+                {...linkAt(at)}
+                {...link(id)}
+                class={`${style["sample"]} ${at > 0 && samples[at - 1]?.group !== group ? (style["first"] ?? "") : ""}`}
+                aria-label={`${words.join(", ")}: open the sample`}
+                title={[`group ${group}`, ...words].join("\n")}
+              >
+                {values.map(({ name, value }, which) => {
+                  const bar = barOf(finite(value) ?? 0, reach);
+                  return (
+                    <i
+                      key={name}
+                      class={style[which === 0 ? "own" : "other"]}
+                      style={{ bottom: `${100 * bar.foot}%`, height: `${100 * bar.height}%` }}
+                    />
+                  );
+                })}
+              </a>
+            );
+          })}
+          <hr class={style["zero"]} style={{ bottom: `${100 * barOf(0, reach).foot}%` }} />
+        </div>
       </div>
-      <p class={style["axis"]} aria-hidden="true">
-        <span>
-          {score(reach.low)} to {score(reach.high)}
-        </span>
-      </p>
     </figure>
   );
 }

@@ -2,7 +2,8 @@
 
 import { getStepValues } from "../../api/distributions";
 import type { CatalogueEntry, StepMetric, StepValuesReply } from "../../api/types.gen";
-import { filterOf } from "../../lib/distribution/distribution";
+import { definitionOf, samplesWith } from "../../lib/charts/words/basis";
+import { areAlike, filterOf } from "../../lib/distribution/distribution";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import type { Session } from "../../state/session";
@@ -51,7 +52,17 @@ export function StepView({ entries, of, beside, choose }: Props) {
   const loaded = useFollowed(
     run === null || split === null || step === null || own === "" ? null : JSON.stringify([run.id, split]),
     run?.version ?? "",
-    () => getStepValues(run?.id ?? "", { split: split ?? "", step: step ?? 0, names: drawn, also: lengths }),
+    async () => {
+      const ask = { split: split ?? "", step: step ?? 0 };
+      const both = await getStepValues(run?.id ?? "", { ...ask, names: drawn, also: lengths });
+      const [a, b] = both.metrics.slice(0, drawn.length).map(({ name, stats: { min, max } }) => {
+        const unit = entries.find((one) => one.kind === "sample" && one.name === name)?.unit ?? "";
+        return { name, unit, min, max };
+      });
+      if (a === undefined || b === undefined || areAlike(a, b)) return { both, each: [both] };
+      const alone = drawn.map(async (name) => getStepValues(run?.id ?? "", { ...ask, names: [name], also: [] }));
+      return { both, each: await Promise.all(alone) };
+    },
     JSON.stringify([step, drawn]),
   );
   const title = (name: string): string => {
@@ -85,7 +96,7 @@ export function StepView({ entries, of, beside, choose }: Props) {
         <Failure error={loaded.error} what="The numbers of the step" again={loaded.again} />
       )}
       {loaded.error !== null && reply !== null && <Missing error={loaded.error} again={loaded.again} />}
-      {reply === null ? loaded.error === null && <Loading /> : <Shown reply={reply} title={title} />}
+      {reply === null ? loaded.error === null && <Loading /> : <Shown {...reply} title={title} />}
     </div>
   );
 }
@@ -102,7 +113,43 @@ function Options({ names, title }: { names: readonly string[]; title: (name: str
   );
 }
 
-function Shown({ reply, title }: { reply: StepValuesReply; title: (name: string) => string }) {
+interface ShownProps {
+  /** The numbers of all metrics. */
+  both: StepValuesReply;
+  /** What has axes of its own: both metrics together, or each. */
+  each: readonly StepValuesReply[];
+  title: (name: string) => string;
+}
+
+function Shown({ both, each, title }: ShownProps) {
+  return (
+    <>
+      <h2>
+        Step {figure(both.step)}: {count(both.total, "sample")}
+      </h2>
+      <ul class={style["facts"]}>
+        {both.metrics.map((metric) => (
+          <Fact key={metric.name} metric={metric} title={title(metric.name)} reply={both} />
+        ))}
+      </ul>
+      {each.length > 1 && (
+        <p class={style["apart"]}>Each has axes of its own: their values are of other units, or of another size.</p>
+      )}
+      {each.map((reply) => (
+        <Plots key={reply.metrics[0]?.name} reply={reply} title={title} isAlone={each.length > 1} />
+      ))}
+    </>
+  );
+}
+
+interface PlotsProps {
+  reply: StepValuesReply;
+  title: (name: string) => string;
+  /** One of several plots, which says what it is of. */
+  isAlone: boolean;
+}
+
+function Plots({ reply, title, isAlone }: PlotsProps) {
   const session = useSession();
   const drawn = reply.metrics.filter(({ counts }) => counts.length > 0);
   const samples = reply.samples.slice(0, MOST_BARS);
@@ -116,18 +163,11 @@ function Shown({ reply, title }: { reply: StepValuesReply; title: (name: string)
     return a === null || b === null ? null : a - b;
   });
   const shown = samples.length < reply.total ? `the first ${figure(samples.length)} of ${figure(reply.total)}` : "";
+  const of = isAlone ? ` of ${own?.name ?? ""}` : "";
   return (
     <>
-      <h2>
-        Step {figure(reply.step)}: {count(reply.total, "sample")}
-      </h2>
-      <ul class={style["facts"]}>
-        {reply.metrics.map((metric) => (
-          <Fact key={metric.name} metric={metric} title={title(metric.name)} before={reply.before} />
-        ))}
-      </ul>
       <h3>
-        Distribution
+        Distribution{of}
         <Key names={series.map((one) => one.name)} />
         {shown !== "" && <small>lines at the foot: {shown}</small>}
       </h3>
@@ -139,9 +179,14 @@ function Shown({ reply, title }: { reply: StepValuesReply; title: (name: string)
         link={(name, values) => linkTo(session, reply, { where: filterOf(name, values) })}
       />
       <h3>
-        By sample <small>{shown}</small>
+        By sample{of} <small>{shown}</small>
       </h3>
-      <SampleBars label="By sample" samples={samples} series={series} link={(id) => linkTo(session, reply, { id })} />
+      <SampleBars
+        label={`By sample${of}`}
+        samples={samples}
+        series={series}
+        link={(id) => linkTo(session, reply, { id })}
+      />
       {beside !== undefined && (
         <>
           <h3>
@@ -172,8 +217,10 @@ function Key({ names }: { names: readonly string[] }) {
   );
 }
 
-function Fact({ metric, title, before }: { metric: StepMetric; title: string; before: number | null }) {
+function Fact({ metric, title, reply }: { metric: StepMetric; title: string; reply: StepValuesReply }) {
   const { stats } = metric;
+  const basis = samplesWith(stats.count, reply.total);
+  const definition = definitionOf({ kind: "sample", name: metric.name });
   const [mean, old] = [finite(stats.mean), finite(metric.before?.mean ?? null)];
   const change = mean === null || old === null ? null : mean - old;
   return (
@@ -184,12 +231,14 @@ function Fact({ metric, title, before }: { metric: StepMetric; title: string; be
       {change !== null && (
         <span>
           {change < 0 ? "" : "+"}
-          {score(change)} since step {figure(before)}
+          {score(change)} since step {figure(reply.before)}
         </span>
       )}
       <span>
         {score(stats.min, "")} to {score(stats.max, "")}
       </span>
+      {basis !== "" && <span class={style["basis"]}>{basis}</span>}
+      {definition !== "" && <small>{definition}</small>}
     </li>
   );
 }

@@ -34,6 +34,13 @@ const YES_NO = [
 ] as const;
 type Choice = (typeof YES_NO)[number]["value"];
 
+/** What a report may hold beside the texts. */
+const CONTENTS = [
+  { name: "tokens", label: "Tokens" },
+  { name: "notes", label: "Notes" },
+  { name: "findings", label: "Findings" },
+] as const;
+
 const close = (): void => {
   exportOpen.value = null;
 };
@@ -58,14 +65,11 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
   const session = useSession();
   const [kind, setKind] = useState<Kind>(first);
   const [texts, setTexts] = useState<"whole" | "start">("whole");
-  const [tokens, setTokens] = useState<Choice>("with");
-  const [notes, setNotes] = useState<Choice>("without");
+  const [contents, setContents] = useState({ tokens: true, notes: of === "bookmarks", findings: of !== "sample" });
   const item = session.run.now.value;
   if (item === null) return null;
   const isReport = kind === "html";
-  const href = isReport
-    ? reportOf(session, of, tokens === "with", notes === "with" || of === "bookmarks")
-    : fileOf(session, of, kind, texts === "whole");
+  const href = isReport ? reportOf(session, of, contents) : fileOf(session, of, kind, texts === "whole");
   return (
     <div class={style["card"]}>
       <h2>{TITLES[of]}</h2>
@@ -80,16 +84,17 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
       </div>
       {isReport ? (
         <>
-          <div class={style["line"]}>
-            <span>Tokens</span>
-            <Segments label="Tokens" options={YES_NO} value={tokens} choose={setTokens} />
-          </div>
-          {of !== "bookmarks" && (
-            <div class={style["line"]}>
-              <span>Notes</span>
-              <Segments label="Notes" options={YES_NO} value={notes} choose={setNotes} />
+          {CONTENTS.filter(({ name }) => name !== "notes" || of !== "bookmarks").map(({ name, label }) => (
+            <div key={name} class={style["line"]}>
+              <span>{label}</span>
+              <Segments
+                label={label}
+                options={YES_NO}
+                value={contents[name] ? "with" : "without"}
+                choose={(choice: Choice) => setContents({ ...contents, [name]: choice === "with" })}
+              />
             </div>
-          )}
+          ))}
           {of !== "sample" && (
             <p class="quiet">
               At most 1,000 samples and 50 MB; <code>rolloupe export html</code> writes more.

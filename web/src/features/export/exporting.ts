@@ -47,10 +47,16 @@ export function fileOf(session: Session, of: Of, to: Kind, isWhole: boolean): st
   return address(session, of, { to, texts: isWhole ? "whole" : "start" });
 }
 
-/** The address of a report: one file that opens without Rolloupe. */
-export function reportOf(session: Session, of: Of, hasTokens: boolean, hasNotes: boolean): string {
-  return address(session, of, { to: "html", tokens: hasTokens, notes: hasNotes });
+/** What a report holds beside the texts of the samples. */
+export interface Contents {
+  tokens: boolean;
+  notes: boolean;
+  findings: boolean;
 }
+
+/** The address of a report: one file that opens without Rolloupe. */
+export const reportOf = (session: Session, of: Of, contents: Contents): string =>
+  address(session, of, { to: "html", ...contents });
 
 function address(session: Session, of: Of, what: Record<string, string | boolean>): string {
   const query = of === "bookmarks" ? { ...what, of } : { ...what, ...selectionNow(session, of) };

@@ -7,13 +7,13 @@ import { percent } from "../../lib/sample/discardReasons";
 import { harmless } from "../../lib/text/invisible";
 import { nameOfFinding } from "../../state/run/findings";
 import { useSession } from "../../state/useSession";
+import { Chip, isUrgent } from "../verdicts";
 import { copyLink } from "../../ui/controls/link";
 import { Text } from "../../ui/text/Text";
-import { CLASSES, isUrgent } from "./classes";
 import { chartsOf, option, samplesOf } from "./options";
 import { Reading } from "./Reading";
 import { NotAHack } from "./SetAside";
-import { Trend } from "./Trend";
+import { isInAll, Trend } from "./Trend";
 import style from "./Findings.module.css";
 
 export function Card({ of, reply }: { of: FindingItem; reply: FindingsReply }) {
@@ -26,8 +26,8 @@ export function Card({ of, reply }: { of: FindingItem; reply: FindingsReply }) {
   }, [isHere]);
   return (
     <article class={style["card"]} data-class={of.class} data-here={isHere || undefined} ref={card}>
-      <span class={style["chip"]} title={CLASSES[of.class]}>
-        {of.class}
+      <span class={style["kind"]}>
+        <Chip kind={of.class} meaning={reply.meanings[of.class]} />
       </span>
       <h2>
         <Text text={of.text} />
@@ -49,7 +49,9 @@ function Numbers({ of, correct }: { of: FindingItem; correct: string }) {
     ["effect", signed(of.effect)],
     ...(of.correctness === null ? [] : [[`on ${harmless(correct)}`, signed(of.correctness)] as [string, string]]),
     ["z", figure(of.z)],
-    ["share", `${percent(of.first, 1)} → ${percent(of.last, 1)}`],
+    isInAll(of)
+      ? ["mean", `${figure(of.prevalence.means[0])} → ${figure(of.prevalence.means.at(-1))}`]
+      : ["share", `${percent(of.first, 1)} → ${percent(of.last, 1)}`],
   ];
   return (
     <dl class={style["numbers"]}>

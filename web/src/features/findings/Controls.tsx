@@ -9,7 +9,7 @@ import { useSession } from "../../state/useSession";
 import { StepEnd } from "../../ui/controls/StepEnd";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import pageStyle from "../../ui/layout/page.module.css";
-import { CLASSES } from "./classes";
+import { Chip } from "../verdicts";
 import { option, setOptions } from "./options";
 import style from "./Findings.module.css";
 
@@ -26,7 +26,7 @@ export function Controls({ reply }: { reply: FindingsReply | null }) {
         <StepEnd words="Last step" value={whole(option(session, "to"))} choose={end("to")} />
       </span>
       {splits.length > 1 && (
-        <Select label="of" name="of" usual={reply?.split ?? "train"} values={splits.map(({ name }) => name)} />
+        <Select label="split" name="of" usual={reply?.split ?? "train"} values={splits.map(({ name }) => name)} />
       )}
       <Environments split={reply?.split ?? ""} />
       {reply !== null && (reply.metrics.length > 0 || option(session, "correct") !== "") && (
@@ -117,7 +117,7 @@ export function Looked({ reply }: { reply: FindingsReply }) {
   );
 }
 
-export function HowToRead() {
+export function HowToRead({ meanings }: { meanings: Readonly<Record<string, string>> }) {
   return (
     <details class={style["how"]}>
       <summary>
@@ -127,15 +127,13 @@ export function HowToRead() {
         Siblings are the answers to one prompt at one step. A finding says that siblings with more of something got more
         reward: the effect is what one use earns, z says by how many standard deviations that is off chance. Whether it
         is a hack, only you can tell: read the samples. What all siblings do, and groups with equal rewards, show
-        nothing.
+        nothing. In a phrase, # stands for any number.
       </p>
       <dl>
-        {Object.entries(CLASSES).map(([name, words]) => (
+        {Object.entries(meanings).map(([name, words]) => (
           <div key={name}>
             <dt>
-              <span class={style["chip"]} data-class={name}>
-                {name}
-              </span>
+              <Chip kind={name} />
             </dt>
             <dd>{words}</dd>
           </div>

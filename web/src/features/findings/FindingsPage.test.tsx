@@ -20,6 +20,9 @@ vi.mock(import("../../api"), async (original) => ({
   changeState: vi.fn<typeof api.changeState>(),
 }));
 vi.mock("../../api/findings", () => ({ getFindings: vi.fn<typeof findingsApi.getFindings>() }));
+vi.mock("./gradient/Gradient", () => ({ Gradient: () => null }));
+vi.mock("./parts/Parts", () => ({ Parts: () => null }));
+vi.mock("./quality/Quality", () => ({ Quality: () => null }));
 
 const RUN = { id: "r", name: "r", version: "1", splits: [{ name: "train" }], progress: { phase: "ready" } };
 
@@ -54,6 +57,7 @@ const PHRASE = finding({
 const reply = (more: Partial<FindingsReply> = {}): FindingsReply => ({
   run: "r",
   findings: [finding({}), PHRASE],
+  meanings: { suspect: "paid and on the rise", earned: "paid as correct answers are" },
   split: "train",
   env: null,
   step_min: null,
@@ -113,6 +117,10 @@ describe("the page of findings", () => {
     expect(card?.querySelector("section a")?.getAttribute("href")).toContain("sample=train/5/0/1&q=So+it+is&how=r");
     expect(card?.querySelector("section")?.textContent).toContain("marked 1");
     expect(other?.querySelector("section")).toBeNull();
+    expect(card?.querySelector("[data-class] [title='paid and on the rise']")?.textContent).toBe("suspect");
+    expect(host.querySelector("details dl")?.textContent).toBe(
+      "suspectpaid and on the riseearnedpaid as correct answers are",
+    );
     button(host, "Earliest").click();
     await settled();
     expect([...host.querySelectorAll("article section")].map((one) => one.getAttribute("aria-label"))).toEqual([
@@ -120,6 +128,11 @@ describe("the page of findings", () => {
     ]);
     expect(host.querySelector("main > dl")?.textContent).toContain("samples scanned100 of 200 (50 %)");
     expect(host.querySelector("main > dl")?.textContent).toContain("false ones to expect< 0.001");
+  });
+  it("has the mean amount of what nearly all samples have, in place of their share", async () => {
+    const [card] = (await page(reply({ findings: [finding({ first: 1, last: 0.999 })] }))).querySelectorAll("article");
+    expect(card?.querySelector("dl")?.textContent).toContain("mean0.100 → 2");
+    expect(card?.querySelector("figcaption")?.textContent).toBe("mean amount up to 2");
   });
   it("is over the steps, the environment and the correctness that the address holds", async () => {
     session.place.now.value = { ...session.place.now.value, ask: { from: "3", env: "a b", correct: "acc" } };
@@ -131,7 +144,7 @@ describe("the page of findings", () => {
   });
   it("says of a run without findings what it could have shown, and while it is scanned how far that is", async () => {
     expect((await page(reply({ findings: [] }))).textContent).toContain(
-      "The smallest effect that this run could have shown is 0.0615 reward by a use",
+      "The smallest effect that this run could have shown is 0.0615 reward for each use of a phrase",
     );
     session = createSession({ ...START, page: "findings", run: "r" });
     const host = await page(reply({ findings: [], pending: 50 }));

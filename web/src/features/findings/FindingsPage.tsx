@@ -11,6 +11,9 @@ import { Failure, State } from "../../ui/layout/EmptyState";
 import { Card } from "./Card";
 import { Controls, HowToRead, Looked } from "./Controls";
 import { option } from "./options";
+import { Gradient } from "./gradient/Gradient";
+import { Parts } from "./parts/Parts";
+import { Quality } from "./quality/Quality";
 import { Aside } from "./SetAside";
 import style from "./Findings.module.css";
 
@@ -45,7 +48,7 @@ export function FindingsPage() {
   return (
     <main class={style["page"]} aria-label="Findings">
       <Controls reply={reply} />
-      <HowToRead />
+      <HowToRead meanings={reply?.meanings ?? {}} />
       {loaded.error !== null && <Failure error={loaded.error} what="The findings" again={again} />}
       {loaded.error === null && reply === null && (
         <p class="quiet" role="status">
@@ -53,6 +56,13 @@ export function FindingsPage() {
         </p>
       )}
       {loaded.error === null && reply !== null && <Content reply={reply} />}
+      {(reply !== null || loaded.error !== null) && (
+        <>
+          <Parts run={item.id} version={item.version} />
+          <Gradient run={item.id} version={item.version} />
+          <Quality run={item.id} version={item.version} />
+        </>
+      )}
     </main>
   );
 }
@@ -65,6 +75,7 @@ function Content({ reply }: { reply: FindingsReply }) {
       <Looked reply={reply} />
       {reply.pending > 0 && <Scan reply={reply} />}
       {reply.findings.length === 0 && <Nothing reply={reply} />}
+      {shown.some(({ phrase }) => phrase.includes("#")) && <p class="quiet"># stands for any number.</p>}
       {shown.map((one) => (
         <Card key={nameOfFinding(one)} of={one} reply={reply} />
       ))}
@@ -91,14 +102,14 @@ function Nothing({ reply: { smallest, groups, note, pending } }: { reply: Findin
   if (smallest === null || groups === 0)
     return (
       <State title="Nothing to compare">
-        <p>{note}</p>
+        <p>{note.replace(/^Nothing to compare: (.)/, (_, first: string) => first.toUpperCase())}</p>
       </State>
     );
   return (
     <State title="Nothing above threshold">
       <p>
-        The smallest effect that this run could have shown is {score(smallest)} reward by a use, for a phrase in a tenth
-        of the samples.
+        The smallest effect that this run could have shown is {score(smallest)} reward for each use of a phrase that a
+        tenth of the samples have.
       </p>
     </State>
   );

@@ -19,8 +19,10 @@ export function setOptions(session: Session, change: Readonly<Record<string, str
 
 type Scope = Pick<FindingsReply, "split" | "step_min" | "step_max" | "env">;
 
-/** The samples of a finding: a list for a behaviour, a search for a phrase. */
-export function samplesOf(of: FindingItem, { split, step_min: low, step_max: high, env }: Scope): Partial<Place> {
+type Feature = Pick<FindingItem, "pattern" | "where" | "behaviour">;
+
+/** The samples of a phrase or a behaviour: a list for a behaviour, a search for a phrase. */
+export function samplesOf(of: Feature, { split, step_min: low, step_max: high, env }: Scope): Partial<Place> {
   const extent: Extent = low === null && high === null ? "run" : [low, high];
   const ofEnv = env === null ? "" : condition("env", "=", env, false);
   if (of.where === "")

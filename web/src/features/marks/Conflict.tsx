@@ -1,5 +1,6 @@
 /** Two conflicting changes: the one made here, the other one, and the choice between them. */
 
+import { nameOf } from "../../lib/charts/chart";
 import { chartsIn } from "../../lib/charts/layout";
 import { isRecord } from "../../lib/data/record";
 import { isRunMark, isSampleMark, valueOf, type MarkValue, type Subject } from "../../lib/marks";
@@ -65,7 +66,7 @@ function Words({ value }: { value: MarkValue }) {
 function entries(value: MarkValue): [string, string][] {
   if (value === null) return [["Removed", ""]];
   const charts = isRecord(value) ? chartsIn(value) : null;
-  if (charts !== null) return [["Charts", charts.map(({ title, name, source }) => title || name || source).join("\n")]];
+  if (charts !== null) return [["Charts", charts.map(nameOf).join("\n")]];
   const result: [string, string][] = [];
   if (isSampleMark(value)) result.push(["Bookmark", value.bookmarked ? "yes" : "no"]);
   if (isRunMark(value)) {

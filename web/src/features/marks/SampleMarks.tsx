@@ -2,8 +2,10 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { changeSample, changeText, ofSample, sampleMark, storageProblem } from "../../state/marks";
+import { mayWrite } from "../../state/team/people";
 import { Icon } from "../../ui/controls/Icon";
 import { drafts, noteKey, noteOpen } from "./marking";
+import { SharedNotes, ShareButton } from "./Shared";
 import style from "./SampleMarks.module.css";
 
 interface Props {
@@ -16,6 +18,7 @@ export function MarkButtons({ run, id }: Props) {
   const { bookmarked, note } = sampleMark(run, id);
   const key = noteKey(run, id);
   const isOpen = noteOpen.value === key;
+  if (!mayWrite.value) return null;
   return (
     <>
       <button
@@ -42,11 +45,24 @@ export function MarkButtons({ run, id }: Props) {
   );
 }
 
-/** The note, if there is one or if one is being written. */
+/** The person's note, and what others of a team share. */
 export function Note({ run, id }: Props) {
+  const { bookmarked, note } = sampleMark(run, id);
+  const subject = ofSample(run, id);
+  return (
+    <>
+      <OwnNote run={run} id={id} />
+      {(bookmarked || note !== "") && <ShareButton subject={subject} />}
+      <SharedNotes subject={subject} />
+    </>
+  );
+}
+
+/** The note, if there is one or if one is being written. */
+function OwnNote({ run, id }: Props) {
   const { note } = sampleMark(run, id);
   const key = noteKey(run, id);
-  if (noteOpen.value === key)
+  if (noteOpen.value === key && mayWrite.value)
     return (
       <NoteField
         key={key}

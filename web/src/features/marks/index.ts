@@ -2,6 +2,7 @@
 
 export { Conflict } from "./Conflict";
 export { LinkDialog } from "./LinkDialog";
+export { SharedNotes, ShareButton } from "./Shared";
 export { MarkButtons, Note } from "./SampleMarks";
 export { UnsavedMarks } from "./UnsavedMarks";
 export { openNote, toggleBookmark } from "./marking";

@@ -3,6 +3,7 @@
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { changeSample, isUnsaved, ofSample, sampleMark } from "../../state/marks";
+import { mayWrite } from "../../state/team/people";
 import { announce } from "../../ui/overlay/announce";
 
 /** The sample whose note is being written, with its run; null for none. */
@@ -13,9 +14,15 @@ export const drafts = new Map<string, string>();
 
 export const noteKey = (run: string | null, sample: string | null): string => `${run ?? ""}\n${sample ?? ""}`;
 
+/** Whether the person may add marks; says so if not. */
+function writes(): boolean {
+  if (!mayWrite.peek()) announce("Your role on this server is reader");
+  return mayWrite.peek();
+}
+
 export function toggleBookmark(session: Session): void {
   const { run, sample } = session.place.now.peek();
-  if (run === null || sample === null) return;
+  if (run === null || sample === null || !writes()) return;
   const { bookmarked } = sampleMark(run, sample);
   void changeSample(run, sample, { bookmarked: !bookmarked }).then(() => {
     if (!isUnsaved(ofSample(run, sample))) announce(bookmarked ? "Bookmark removed" : "Bookmarked");
@@ -24,5 +31,5 @@ export function toggleBookmark(session: Session): void {
 
 export function openNote(session: Session): void {
   const { run, sample } = session.place.now.peek();
-  if (sample !== null) noteOpen.value = noteKey(run, sample);
+  if (sample !== null && writes()) noteOpen.value = noteKey(run, sample);
 }

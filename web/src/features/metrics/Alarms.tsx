@@ -11,6 +11,7 @@ import type { Layout } from "./choice";
 import { keyOfCurve } from "./landmarks/landmarks";
 import { rulesOff } from "./alarms/rulesOff";
 import { SwitchedOff, SwitchOff } from "./alarms/SwitchedOff";
+import { Unchecked } from "./alarms/Unchecked";
 import style from "./Metrics.module.css";
 
 export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout: Layout }) {
@@ -18,10 +19,11 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
   const run = useSession().run.now.value?.id ?? "";
   const off = rulesOff(run);
   const alarms = reply?.alarms.filter(({ rule }) => !off.has(rule)) ?? [];
-  const looked = (reply?.rules ?? 0) - off.size;
+  const unchecked = reply?.unchecked.filter(({ rule }) => !off.has(rule)) ?? [];
+  const looked = (reply?.rules ?? 0) - off.size - unchecked.length;
   return (
     <>
-      <h2>Worth a look {alarms.length > 0 && <small>{figure(looked)} rules checked</small>}</h2>
+      <h2>Worth a look {alarms.length > 0 && <small>{count(looked, "rule")} checked</small>}</h2>
       {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
       {reply === null && loaded.error === null && (
         <p class={style["quiet"]} role="status">
@@ -29,7 +31,9 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
         </p>
       )}
       {reply !== null && alarms.length === 0 && (
-        <p class={style["quiet"]}>Nothing stands out: {figure(looked)} rules checked.</p>
+        <p class={style["quiet"]}>
+          {looked > 0 ? `Nothing stands out: ${count(looked, "rule")} checked.` : "No rule could be checked."}
+        </p>
       )}
       {alarms.length > 0 && (
         <ul class={style["alarms"]} aria-label="Alarms">
@@ -45,6 +49,7 @@ export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout
       {reply !== null && reply.left_out > 0 && (
         <p class={style["quiet"]}>{count(reply.left_out, "further alarm")} left out.</p>
       )}
+      <Unchecked rules={unchecked} />
       <SwitchedOff run={run} />
     </>
   );
@@ -103,7 +108,7 @@ export function samplesOf(alarm: AlarmItem, firstSplit: string | null): Partial<
   const { first_step: first, last_step: last } = alarm;
   return {
     page: "rollouts",
-    discarded: false,
+    discarded: alarm.discarded,
     mode: "samples",
     split: alarm.split || firstSplit,
     step: first,

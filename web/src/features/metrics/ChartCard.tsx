@@ -1,15 +1,15 @@
 /** One curve by step; a press opens the rollouts of the step. */
 
 import { useMemo, useState } from "preact/hooks";
-import type { CatalogueEntry, CurveData, CurveGroup } from "../../api/types.gen";
+import type { CatalogueEntry, CurveGroup, DistributionReply } from "../../api/types.gen";
 import { acrossOf } from "../../lib/charts/across";
-import { chartOfEntry } from "../../lib/charts/catalogue";
 import type { Placed } from "../../lib/charts/layout";
-import { count, figure, score } from "../../lib/numbers/numbers";
+import { count, figure, score, signed } from "../../lib/numbers/numbers";
+import { sentence } from "../../lib/text/sentence";
 import { harmless } from "../../lib/text/invisible";
-import type { Session } from "../../state/session";
+import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
-import { banded, type Bounds, boundsOf, CurveChart, type Frame, kindOf, type Limits, NO_BOUNDS } from "../charts";
+import { banded, type Charted, CurveChart, type Frame, type Limits, type MapCharted, NO_BOUNDS } from "../charts";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
 import type { ChartTools } from "./ChartTitle";
@@ -28,7 +28,7 @@ import {
 } from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
-import { splitOf, whereOf } from "./filter/filter";
+import { brief, splitOf, whereOf } from "./filter/filter";
 import { sourcesOf } from "./groups/sources";
 import { Values } from "./groups/Values";
 import { type Landmark } from "./landmarks/landmarks";
@@ -36,7 +36,10 @@ import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
 import { dashesOf } from "./parts/dashes";
-import { drawnOf, placeOf, reachOf, type Row, rowsOf, valueOf, withBands } from "./parts/lines";
+import { drawnOf, placeOf, reachOf, rowsOf, valueOf, withBands } from "./parts/lines";
+import { boundsIn, boundsOfAll, meaning } from "./parts/meaning";
+import { notesOf, notesOfMap } from "./parts/notes";
+import { Readout } from "./parts/Readout";
 import { rolloutsAt } from "./parts/rollouts";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
@@ -62,15 +65,10 @@ interface Props {
   tools: ChartTools;
 }
 
-/** The meaning of the numbers, where the title leaves it open. */
-const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
-
-/** The same, with what a person chose to draw. */
-function meaning({ kind, name, title, curve, unit }: Placed, drawing: string): string {
-  const chosen = wordsOfFigure(drawing, kind);
-  const isRenamed = kind === "trainer" && title !== curve && title.toLowerCase() !== name.toLowerCase();
-  if (isRenamed) return harmless(name); // the framework's own name
-  return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
+/** A distribution as it is drawn, and how many samples it leaves out. */
+interface Mapped {
+  map: DistributionReply | null;
+  leftOut: number;
 }
 
 export function ChartCard({ entry, curves, isMissing, groups, csv, entries, pointed, point, landmarks, tools }: Props) {
@@ -80,6 +78,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const asked = askedOf(session, entry.chart);
   const band = bandOf(asked, groups !== null);
   const { scale, between } = band;
+  const [mapped, setMapped] = useState<Mapped>({ map: null, leftOut: 0 });
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
   const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
@@ -104,59 +103,65 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const hasRollouts = run !== null && run.splits.length > 0;
   const at = placeOf(own?.curve ?? null, pointed);
   const drawing = figureOf(asked, entry.kind);
+  const isMap = drawing === MAP;
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
-  const value = score(valueOf(own?.curve ?? null, pointed), "none");
-  const average = score(own?.curve?.smooth[at], "none");
+  const which = pointsOf(asked);
+  const wordsOfNumber = which.from_zero ? signed : score;
+  const value = wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
+  const average = wordsOfNumber(own?.curve?.smooth[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
-  const hasBand = band.scale > 0 && drawing !== MAP && edges !== null && (curve?.steps.length ?? 0) > 1;
+  const hasBand = band.scale > 0 && !isMap && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
   const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
   const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
-  const which = pointsOf(asked);
-  const leftOut = sumOf(curves, ({ left_out }) => left_out);
-  const withoutX = sumOf(curves, ({ without_x }) => without_x);
+  const span = spanOf(asked);
   const x = own?.x ?? "";
   const across = acrossOf(x);
-  const xName = xTitle(x, entries);
+  const xName = isMap ? "step" : xTitle(x, entries);
   const zoom = x === xOf(asked) ? zoomOf(asked) : null;
   const reach = useMemo(() => reachOf(curves), [curves]);
   const limits = limitsOf(asked);
+  const averageWords = average === value ? "" : `EMA ${figure(span)}: ${average}`;
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
-  const bounds = which.from_zero || isMany || drawing === "std" ? NO_BOUNDS : boundsIn(session, entry);
-  const span = spanOf(asked);
-  const notes = [
-    Object.keys(entry.chart.look).some((name) => !OF_AXES.has(name)) ? "own settings" : "",
-    leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
-    ...errorsOf(rows, curves),
-    withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
-  ].filter((one) => one !== "");
-  const charted =
-    run === null || curve === null || !hasLine || drawing === MAP
-      ? null
-      : {
-          title,
-          note: [
-            figures,
-            span > 0 ? `EMA over ${count(span, "step")}` : "",
-            splitOf(asked, session.place.field.split.value ?? ""),
-            whereOf(asked),
-            ...wordsOf(which),
-            ...notes,
-          ]
-            .filter((one) => one !== "")
-            .join(" · "),
-          across: xName,
-          kind: across,
-          zoom: zoom ?? reach,
-          limits: axisOf(frame) ?? limits,
-          curve,
-          name: rows[0]?.lines[0]?.name ?? "",
-          colour: rows[0]?.colour ?? 1,
-          others,
-          bounds,
-          isLog: isLog(asked),
-        };
+  const bounds =
+    which.from_zero || drawing === "std" ? NO_BOUNDS : boundsOfAll(rows.map((row) => boundsIn(session, row.entry)));
+  const { map, leftOut } = mapped;
+  const notes = isMap
+    ? notesOfMap({
+        chart: entry.chart,
+        asked,
+        others: over.length,
+        run: run === null ? "" : harmless(nameOf(run)),
+        leftOut,
+      })
+    : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero });
+  const words = [
+    splitOf(asked, session.place.field.split.value ?? ""),
+    whereOf(asked),
+    ...wordsOf(isMap ? { ...which, from_zero: false } : which),
+    ...notes,
+  ];
+  const noteOf = (...parts: string[]): string => parts.filter((one) => one !== "").join(" · ");
+  const charted = ((): Charted | MapCharted | null => {
+    if (run === null) return null;
+    if (isMap) return map && { title, note: noteOf(figures, ...words), map, colour: colourOf(run.id) };
+    if (curve === null || !hasLine) return null;
+    return {
+      title,
+      note: noteOf(figures, span > 0 ? `EMA over ${count(span, "step")}` : "", ...words),
+      across: xName,
+      kind: across,
+      zoom: zoom ?? reach,
+      limits: axisOf(frame) ?? limits,
+      curve,
+      name: rows[0]?.lines[0]?.name ?? "",
+      colour: rows[0]?.lines[0]?.colour ?? 1,
+      others,
+      bounds,
+      isLog: isLog(asked),
+    };
+  })();
   return (
     <section class={style["chart"]} aria-label={`${title} by ${harmless(xName).toLowerCase()}`}>
       <ChartHead
@@ -166,28 +171,49 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         pointed={pointed}
         step={step}
         value={value}
-        average={average === value ? "" : `EMA ${figure(span)}: ${average}`}
+        average={averageWords}
         csv={csv}
         charted={charted}
         hasRollouts={hasRollouts}
+        error={own?.data.error ?? ""}
         tools={tools}
       />
-      {drawing === MAP ? (
-        <DistributionChart entry={entry} pointed={pointed} point={point} />
+      {isMap ? (
+        <DistributionChart
+          entry={entry}
+          pointed={pointed}
+          point={point}
+          onDrawn={(...is) => setMapped({ map: is[0], leftOut: is[1] })}
+        />
       ) : curves === undefined || run === null ? (
         <p class={style["empty"]}>{isMissing ? "Not loaded." : <span class={style["loading"]}>Loading …</span>}</p>
       ) : curve === null ? (
-        <p class={style["empty"]}>{own?.data.error ? harmless(own.data.error) : nothing(whereOf(asked))}</p>
+        <p class={style["empty"]} title={harmless(own?.data.error ?? "")}>
+          {own?.data.error ? harmless(sentence(brief(own.data.error))) : nothing(whereOf(asked))}
+        </p>
       ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>
       ) : (
-        <div class={style["plot"]} onPointerEnter={() => setHere(true)} onPointerLeave={() => setHere(false)}>
-          {isHere && pointed !== null && x !== "" && <p>{acrossWords(pointed, own?.data)}</p>}
+        <div
+          class={style["plot"]}
+          onPointerEnter={() => setHere(true)}
+          onPointerLeave={({ pointerType }) => setHere(pointerType === "touch")}
+        >
+          {isHere && pointed !== null && (
+            <Readout
+              curve={curve}
+              frame={frame}
+              pointed={pointed}
+              across={x === "" ? "" : acrossWords(own?.curve?.steps[at] ?? pointed, own?.data)}
+              value={isMany ? "" : value}
+              average={isMany && span > 0 ? `EMA ${figure(span)}` : averageWords}
+            />
+          )}
           <CurveChart
             what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
             curve={curve}
             bounds={bounds}
-            colour={rows[0]?.colour ?? 1}
+            colour={rows[0]?.lines[0]?.colour ?? 1}
             others={others}
             current={session.place.field.step.value}
             hover={point}
@@ -212,13 +238,12 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
           )}
         </div>
       )}
+      {!isMap && across !== "step" && curve !== null && hasLine && <p class={style["across"]}>{harmless(xName)}</p>}
       {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
       {isMany && curves !== undefined && (
         <Legend
-          rows={rows.map((row) => ({
-            ...row,
-            values: valuesOf(row, pointed),
-          }))}
+          rows={rows}
+          pointed={pointed}
           hidden={hidden}
           toggle={(text) =>
             hide(new Set([...hidden].filter((one) => one !== text).concat(hidden.has(text) ? [] : text)))
@@ -226,17 +251,11 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
           part={tools.part}
         />
       )}
-      {!isMany && over.length > 0 && drawing !== MAP && curves !== undefined && (
-        <Values lines={(rows[0]?.lines ?? []).slice(isGrouped ? 0 : 1)} pointed={pointed} isGrouped={isGrouped} />
+      {!isMany && over.length > 0 && !isMap && curves !== undefined && (
+        <Values lines={rows[0]?.lines ?? []} pointed={pointed} isGrouped={isGrouped} />
       )}
     </section>
   );
-}
-
-/** The values of a curve in each run, as far as any other run has it. */
-function valuesOf({ lines }: Row, pointed: number | null): string {
-  const shown = lines.slice(1).every(({ curve }) => curve === null) ? lines.slice(0, 1) : lines;
-  return shown.map(({ curve }) => score(valueOf(curve, pointed), "–")).join(" · ");
 }
 
 /** The axis of values as it is drawn. */
@@ -244,22 +263,3 @@ const axisOf = (frame: Frame | null): Limits | null => (frame === null ? null : 
 
 const nothing = (where: string): string =>
   where === "" ? "No step has this number." : `No sample that matches the filter has this number: ${harmless(where)}`;
-
-/** The settings whose effect is on the axes for everybody to see. */
-const OF_AXES: ReadonlySet<string> = new Set(["figure", "where", "split", "x", "low", "high"]);
-
-const sumOf = (curves: readonly (readonly Drawn[])[] | undefined, of: (data: CurveData) => number): number =>
-  (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
-
-/** Why a further curve of the chart is missing. */
-const errorsOf = (rows: readonly Row[], curves: readonly (readonly Drawn[])[] | undefined): string[] =>
-  rows.slice(1).flatMap(({ title }, i) => {
-    const error = curves?.[i + 1]?.[0]?.data.error ?? "";
-    return error === "" ? [] : [`${title}: ${harmless(error)}`];
-  });
-
-function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
-  if (entry.unit.startsWith("share")) return boundsOf(0, 1);
-  if (entry.low !== null || entry.high !== null) return boundsOf(entry.low, entry.high);
-  return boundsOf(...kindOf(entry.kind).bounds(chartOfEntry(entry), session));
-}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { acrossOf, labelOf } from "../../lib/charts/across";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
+import { NARROW, useMatch } from "../../ui/hooks/useMatch";
 import { Text } from "../../ui/text/Text";
 import { bandOf } from "./band/band";
 import { BandSelect } from "./band/BandSelect";
@@ -16,15 +17,15 @@ import style from "./Metrics.module.css";
 
 export function Controls({ layout, children }: { layout: Layout; children: ComponentChildren }) {
   const session = useSession();
+  const isNarrow = useMatch(NARROW);
   const asked = pageAsked(session);
   const zoom = zoomOf(asked);
   const x = xOf(asked);
   const run = session.run.now.value;
   const over = session.overlays.runs.value;
   const isGrouped = over.length > 0 && groupOf(asked) !== "";
-  return (
-    <header class={style["controls"]}>
-      <h1>Metrics</h1>
+  const settings = (
+    <>
       <Smoothing />
       <div class={style["x"]} title="What stands across all charts">
         x
@@ -71,6 +72,19 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
       <PointsMenu />
       {over.length > 0 && run !== null && (
         <GroupSelect runs={[run, ...over].map(({ id }) => id)} value={groupOf(asked)} />
+      )}
+    </>
+  );
+  return (
+    <header class={style["controls"]}>
+      <h1>Metrics</h1>
+      {isNarrow ? (
+        <details class={style["further"]}>
+          <summary>Smoothing, axes and points</summary>
+          <div>{settings}</div>
+        </details>
+      ) : (
+        settings
       )}
       {over.length > 0 && run !== null && (
         <ul class={style["runs"]} aria-label="Runs in the charts">

@@ -14,19 +14,18 @@ const WORDS = {
   usual: "The page chose these charts. Add, move or rename one, and the layout is yours.",
   mine: "Your layout of this run. It is kept with your notes and is the same in every browser.",
   link: "The layout of the link that you followed. Your own stays as it is.",
+  look: "Your layout, and charts that you are looking at. They are not kept unless you keep them.",
 };
+
+const NAMES = { usual: "usual", mine: "mine", link: "of the link", look: "not kept" };
 
 export function LayoutMenu({ entries }: { entries: readonly CatalogueEntry[] }) {
   const { layout } = useSession();
-  const whose = layout.isOfLink.value ? "link" : layout.own.value === null ? "usual" : "mine";
+  const ofLink = layout.preview.value === null ? "link" : "look";
+  const whose = layout.isOfLink.value ? ofLink : layout.own.value === null ? "usual" : "mine";
   return (
     <div class={style["menu"]}>
-      <Popover
-        label="Layout of the charts"
-        button={`Layout: ${whose === "link" ? "of the link" : whose} ▾`}
-        buttonClass="action"
-        align="right"
-      >
+      <Popover label="Layout of the charts" button={`Layout: ${NAMES[whose]} ▾`} buttonClass="action" align="right">
         {(close) => (
           <div class={style["panel"]}>
             <p>{WORDS[whose]}</p>
@@ -69,7 +68,7 @@ function Choices({ entries, whose, close }: Props) {
   };
   return (
     <>
-      {whose === "link" && (
+      {(whose === "link" || whose === "look") && (
         <>
           <button type="button" class="action" onClick={then(() => layout.keep(charts))}>
             Keep it as mine

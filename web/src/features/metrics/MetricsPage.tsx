@@ -3,6 +3,7 @@
 import { getAlarms, getCatalogue } from "../../api/metrics";
 import type { AlarmItem } from "../../api/types.gen";
 import { sectionsOf } from "../../lib/charts/catalogue";
+import { nameOf } from "../../lib/charts/chart";
 import { idOf } from "../../lib/charts/layout";
 import { count } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
@@ -18,12 +19,13 @@ import { Alarms } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
 import { Catalogue } from "./catalogue/Catalogue";
 import { ChartCard } from "./ChartCard";
-import { askedOf, hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
+import { hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
 import { keyOfCurve, landmarksIn } from "./landmarks/landmarks";
 import { MarkKinds } from "./landmarks/Landmarks";
 import { useLandmarks } from "./landmarks/useLandmarks";
+import { visit } from "./smoothing/slider";
 import { SectionTitle } from "./parts/SectionTitle";
 import { TakenAway } from "./parts/TakenAway";
 import { useCurves } from "./useCurves";
@@ -99,7 +101,7 @@ export function MetricsPage() {
           {catalogue}
         </div>
       )}
-      <div class={style["middle"]} data-scroll="metrics">
+      <div class={style["middle"]} data-scroll="metrics" onPointerEnter={visit}>
         {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
         <Shown layout={layout} alarms={alarms.value?.alarms ?? NONE} />
         <TakenAway />
@@ -186,7 +188,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                         grab: (event) => grab(at, event),
                         rename: (title) => layout.rename(at, title),
                         plain: () => layout.plain(at),
-                        duplicate: layout.isFull ? null : () => layout.duplicate(at, askedOf(session, entry.chart)),
+                        duplicate: layout.isFull ? null : () => layout.duplicate(at),
                         join: (text) => layout.join(at, text),
                         part: (text) => layout.part(at, text),
                       }}
@@ -199,10 +201,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
         ))}
       </div>
       {placed.length > 0 && missing.length > 0 && (
-        <p
-          class={style["quiet"]}
-          title={harmless(missing.map(({ title, name, source }) => title || name || source).join(", "))}
-        >
+        <p class={style["quiet"]} title={harmless(missing.map(nameOf).join(", "))}>
           This run has no curve for {count(missing.length, "other chart")} of the layout.
         </p>
       )}

@@ -9,14 +9,19 @@ export function acrossWords(step: number, data: CurveData | undefined): string {
   const x = data?.x?.[data.steps.indexOf(step)];
   const start_s = data?.x_start_s ?? null;
   if (x === undefined) return "";
-  return start_s === null ? figure(x) : `${spanOfTime(x)} · ${CLOCK.format((start_s + x) * 1000)}`;
+  return start_s === null ? figure(x) : `${spanOfTime(x)} · ${clockOf((start_s + x) * 1000)}`;
 }
 
+let clock: Intl.DateTimeFormat | null = null;
+
 /** The time of a step, as clocks here show it. */
-const CLOCK = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
+function clockOf(time_ms: number): string {
+  clock ??= new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+  return clock.format(time_ms);
+}

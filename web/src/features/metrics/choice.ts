@@ -24,12 +24,8 @@ import { usualLayout } from "../../lib/charts/usualLayout";
 import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
-import { bandOf } from "./band/band";
-import { pointsOf } from "./points/points";
 
 export const MOST_SPAN = 50;
-/** No last step. */
-const ALL = "all";
 
 /** The charts of the page, and the ways to change them. */
 export interface Layout {
@@ -41,7 +37,7 @@ export interface Layout {
   missing: readonly Chart[];
   has: (entry: CatalogueEntry) => boolean;
   toggle: (entry: CatalogueEntry) => void;
-  /** Draw curves that the page does not draw yet. */
+  /** Draw curves that the page does not draw yet, without keeping them. */
   show: (entries: readonly CatalogueEntry[]) => void;
   /** A chart takes the place of another. */
   moveTo: (from: number, to: number) => void;
@@ -53,7 +49,8 @@ export interface Layout {
   /** As on the page again. */
   plain: (at: number) => void;
   remove: (at: number) => void;
-  duplicate: (at: number, asked: Asked) => void;
+  /** A second chart of the same curve: as the page draws it, until a person gives it settings of its own. */
+  duplicate: (at: number) => void;
   /** Draw a curve in the same chart, by its text, or no longer. */
   join: (at: number, text: string) => void;
   part: (at: number, text: string) => void;
@@ -87,7 +84,8 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
     },
     show: (wanted) => {
       const further = wanted.filter((one) => !has(one));
-      if (further.length > 0) change(further.reduce((all, one) => added(placedOf(all, entries), one, entries), charts));
+      const all = further.reduce((some, one) => added(placedOf(some, entries), one, entries), charts);
+      if (further.length > 0) layout.look(further.map(({ title }) => title).join(", "), [...all, ...missing]);
     },
     moveTo: (from, to) => change(movedTo(placed, from, to)),
     moveBy: (from, by) => change(movedBy(placed, from, by)),
@@ -95,7 +93,7 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
     alter: (at, look) => change(altered(placed, at, look)),
     plain: (at) => change(charts.map((one, i) => (i === at ? { ...one, look: {} } : one))),
     remove: (at) => layout.takeAway(placed[at]?.title ?? "", [...charts.toSpliced(at, 1), ...missing]),
-    duplicate: (at, asked) => change(duplicated(placed, at, frozen(asked))),
+    duplicate: (at) => change(duplicated(placed, at)),
     join: (at, text) => change(joined(placed, at, text)),
     part: (at, text) => change(parted(placed, at, text)),
     renameSection: (from, to) => change(sectionRenamed(placed, from, to, entries)),
@@ -132,27 +130,6 @@ export const groupOf = ({ by = "" }: Asked): string => by;
 
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
-
-/** All options that a chart may have of its own, as they are now: what the page does later no longer changes them. */
-export function frozen(asked: Asked): Asked {
-  const { outliers, skip_first, from_zero, last } = pointsOf(asked);
-  const all = {
-    where: asked["where"] ?? "",
-    split: asked["split"] ?? "",
-    x: xOf(asked) || STEP,
-    low: asked["low"] ?? "",
-    high: asked["high"] ?? "",
-    ema: String(spanOf(asked)),
-    log: isLog(asked) ? "1" : "0",
-    band: bandOf(asked, false).text,
-    marks: hasMarks(asked) ? "1" : "0",
-    outliers: String(outliers),
-    first: skip_first ? "0" : "1",
-    last: last === null ? ALL : String(last),
-    zero: from_zero ? "1" : "0",
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
-}
 
 /** What stands across; empty for the step. */
 export const xOf = ({ x = "" }: Asked): string => (x === STEP ? "" : x);

@@ -1,6 +1,6 @@
 /** The curves of the shown charts, for the run and those drawn over it: one request, again when a run changes. */
 
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiError } from "../../api";
 import { curveCsv, getCurves } from "../../api";
 import type { CurveAxis, CurveData, CurveGroup, CurveRecord, CurvesRequest } from "../../api/types.gen";
@@ -8,15 +8,16 @@ import { chartOf, recordOf } from "../../lib/charts/chart";
 import { idOf, type Placed } from "../../lib/charts/layout";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
-import { type Curve, curveOf } from "../charts";
+import { type Curve, curveOf, type Range } from "../charts";
 import { askedOf, groupOf, pageAsked, spanOf, xOf, zoomOf } from "./choice";
 import { bandOf } from "./band/band";
 import { statOf } from "./figure/figure";
 import { splitOf, whereOf } from "./filter/filter";
 import { pointsOf } from "./points/points";
 import { averaged, wholeOf } from "./smoothing/average";
-import { draggedSpan } from "./smoothing/slider";
-import { useAllPoints } from "./smoothing/useAllPoints";
+import { cutOf } from "./smoothing/cut";
+import { draggedSpan, visits } from "./smoothing/slider";
+import { useAllPoints, type Wholes } from "./smoothing/useAllPoints";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
@@ -72,6 +73,23 @@ async function inParts(
   return { curves, groups: replies[0]?.groups ?? null };
 }
 
+/** How a chart shows its curves. */
+interface View {
+  id: string;
+  x: string;
+  span: number;
+  zoom: Range | null;
+  count: number;
+}
+
+const isSame = (one: Range | null, other: Range | null): boolean => one?.join(" ") === other?.join(" ");
+
+/** True if all points suffice to draw charts that were loaded with other spans and ranges. */
+const areCut = (from: readonly View[], to: readonly View[], { points, isCurrent }: Wholes): boolean =>
+  isCurrent &&
+  points.flat().every((one) => one !== null) &&
+  from.every(({ x, zoom }, i) => x === to[i]?.x && (x === "" || isSame(zoom, to[i]?.zoom ?? null)));
+
 const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
 
 export function useCurves(shown: readonly Placed[]): Curves {
@@ -104,10 +122,8 @@ export function useCurves(shown: readonly Placed[]): Curves {
       ),
     );
   };
-  const requestOf = (
-    curves: CurveRecord[],
-    points = Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length))),
-  ): CurvesRequest => ({
+  const most = Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length)));
+  const requestOf = (curves: CurveRecord[], points = most): CurvesRequest => ({
     runs: ids,
     curves,
     points,
@@ -115,60 +131,75 @@ export function useCurves(shown: readonly Placed[]): Curves {
     step_max: null,
     group_by: group,
   });
-  const charts = shown.map(({ chart, series }) => {
+  const charts = shown.map(({ chart, series }): View => {
     const asked = askedOf(session, chart);
-    return { id: idOf(chart), x: xOf(asked), span: spanOf(asked), count: series.length + 1 };
+    const x = xOf(asked);
+    return { id: idOf(chart), x, span: spanOf(asked), zoom: zoomOf(asked), count: series.length + 1 };
   });
   const records = shown.flatMap((one) => recordsFor(one, false));
   const wholes = records.map(wholeOf);
   const of = JSON.stringify([ids, split]);
-  const ofWholes = JSON.stringify([of, wholes]);
+  const ofWholes = JSON.stringify([of, group, wholes]);
   const versions = runs.map(({ version }) => version).join(" ");
-  const most = Math.floor(MOST_CURVES / ids.length);
+  const mostCurves = Math.floor(MOST_CURVES / ids.length);
+  const here = useRef<Wholes | null>(null);
+  const asked = useRef({ ofWholes, charts, records });
+  if (here.current?.ofWholes !== ofWholes || !areCut(asked.current.charts, charts, here.current))
+    asked.current = { ofWholes, charts, records };
   const loaded = useFollowed(
     shown.length === 0 ? null : of,
     versions,
-    async () => ({
-      charts,
-      ofWholes,
-      hasAll: group === "" && !shown.some(({ chart }) => zoomOf(askedOf(session, chart)) !== null),
-      ...(await inParts(records, most, (some) => requestOf(some))),
-    }),
-    JSON.stringify([charts, records, group]),
+    async () => {
+      const { records: wanted, ...what } = asked.current;
+      const hasAll = group === "" && what.charts.every(({ zoom }) => zoom === null);
+      return { ...what, hasAll, ...(await inParts(wanted, mostCurves, (some) => requestOf(some))) };
+    },
+    JSON.stringify([asked.current, group]),
   );
   const answer = loaded.value;
   const all = useAllPoints(answer, group === "" ? of : null, ofWholes, versions, async () => {
-    const points = Math.min(MOST_OF_ONE, Math.floor(MOST_OF_ANSWER / ids.length / Math.min(most, wholes.length)));
-    return (await inParts(wholes, most, (some) => requestOf(some, points))).curves;
+    const points = Math.min(MOST_OF_ONE, Math.floor(MOST_OF_ANSWER / ids.length / Math.min(mostCurves, wholes.length)));
+    return (await inParts(wholes, mostCurves, (some) => requestOf(some, points))).curves;
   });
-  const spans = new Map(
-    shown.map(({ chart }) => {
+  here.current = all;
+  const views = new Map(
+    shown.map(({ chart }, i) => {
       const span = chart.look["ema"] === undefined ? draggedSpan.value : null;
-      return [idOf(chart), span ?? spanOf(askedOf(session, chart))];
+      return [idOf(chart), { zoom: charts[i]?.zoom ?? null, span: span ?? charts[i]?.span ?? 0 }];
     }),
   );
+  const points = all?.points;
+  const isNear = visits.value > 0;
+  useEffect(() => {
+    // A first zoom finds the averages, which no range changes, and code that has run before.
+    const spans = (answer?.charts ?? []).flatMap(({ span, count }) => Array.from({ length: count }, () => span));
+    if (isNear) points?.forEach((each, i) => each.forEach((own) => own && cutOf(own, null, most, spans[i] ?? 0)));
+    // Once for all points: what the answer and the runs are else, the zoom itself finds out.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [points, isNear]);
   const drawn = useMemo(() => {
     const byChart = new Map<string, Drawn[][]>();
     let at = 0;
-    for (const { id, x, span, count } of answer?.charts ?? []) {
-      const curves = answer?.curves.slice(at, at + count) ?? [];
-      const now = spans.get(id) ?? span;
-      byChart.set(
-        id,
-        curves.map((each, i) =>
-          each.map((data, run) => {
-            const curve = data.error === "" && data.steps.length > 0 ? curveOf(data) : null;
-            const points = now === span || curve === null ? null : all?.[at + i]?.[run];
-            return { data, curve: (curve && points && averaged(curve, points, now)) ?? curve, x };
-          }),
-        ),
+    for (const { count, ...from } of answer?.charts ?? []) {
+      const view = views.get(from.id) ?? from;
+      const curves = answer?.curves.slice(at, at + count).map((each, i) =>
+        each.map((data, run): Drawn => {
+          const { x } = from;
+          const own = points?.[at + i]?.[run] ?? null;
+          const isCut = own !== null && x === "" && !isSame(view.zoom, from.zoom);
+          const shownData = isCut ? cutOf(own, view.zoom, most, view.span) : data;
+          const curve = shownData.error === "" && shownData.steps.length > 0 ? curveOf(shownData) : null;
+          const isAveraged = curve !== null && own !== null && !isCut && view.span !== from.span;
+          return { data: shownData, curve: isAveraged ? (averaged(curve, own, view.span) ?? curve) : curve, x };
+        }),
       );
+      byChart.set(from.id, curves ?? []);
       at += count;
     }
     return byChart;
-    // The spans are another object each time.
+    // The views are other objects each time.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [answer, all, [...spans].join(" ")]);
+  }, [answer, points, most, JSON.stringify([...views])]);
   return {
     curvesOf: ({ chart }) => drawn.get(idOf(chart)),
     groups: answer?.groups ?? null,

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type ApiError, clearCache, getCacheStats } from "../../api";
 import type { CacheStats } from "../../api/types.gen";
 import { figure, size } from "../../lib/numbers/numbers";
+import { isAdmin } from "../../state/team/people";
 import { startAgain } from "../../state/start";
 import { asApiError } from "../../state/browser/login";
 import { Failure } from "../../ui/layout/EmptyState";
@@ -54,9 +55,11 @@ export function Cache() {
             </div>
           </dl>
           <div class={style["act"]}>
-            <button type="button" class="button" onClick={() => void clear()}>
-              Clear
-            </button>
+            {isAdmin.value && (
+              <button type="button" class="button" onClick={() => void clear()}>
+                Clear
+              </button>
+            )}
             <span class={style["note"]} role="status">
               {message || "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged."}
             </span>

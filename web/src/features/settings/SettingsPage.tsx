@@ -2,9 +2,11 @@
 
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
+import { isTeam, mayWrite, role, user } from "../../state/team/people";
 import { chooseRender, promptAfter } from "../../state/browser/textOptions";
 import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
+import { Text } from "../../ui/text/Text";
 import { Cache } from "./Cache";
 import pageStyle from "../../ui/layout/page.module.css";
 import { TypedField } from "../../ui/controls/TypedField";
@@ -104,6 +106,12 @@ export function SettingsPage() {
         <Cache />
         <section class={style["section"]} aria-label="What you add">
           <h2>What you add</h2>
+          {isTeam.value && (
+            <p>
+              You are <Text text={user.value} />, with the role {role.value} on this server.
+              {!mayWrite.value && " What you choose lasts for this visit."}
+            </p>
+          )}
           <p>Names, colours and notes of runs, bookmarks, notes on samples and these settings are stored in</p>
           <p class={style["path"]}>{statePlace.value}</p>
           {storageProblem.value !== "" && (

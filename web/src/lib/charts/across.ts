@@ -1,6 +1,6 @@
 /** What stands across a chart: the step, the time since the beginning, or another number. */
 
-import { COMPACT } from "../numbers/compact";
+import { compact } from "../numbers/compact";
 import { placeBetween } from "../numbers/numbers";
 import { roundTicks, stepTicks } from "../numbers/ticks";
 import { chartOf } from "./chart";
@@ -54,7 +54,7 @@ export function spanOfTime(seconds: number): string {
 export function labelOf(across: Across, value: number): string {
   if (across === "step") return String(Math.round(value));
   if (across === "time") return spanOfTime(value);
-  if (Math.abs(value) >= 10_000 && Math.abs(value) < 1e15) return COMPACT.format(value).replace("-", "−");
+  if (Math.abs(value) >= 10_000 && Math.abs(value) < 1e15) return compact(value, 3).replace("-", "−");
   if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e15))
     return value.toExponential(1).replaceAll("-", "−").replace("+", "");
   return String(Number(value.toPrecision(4))).replace("-", "−");

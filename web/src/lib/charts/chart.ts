@@ -59,6 +59,14 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
 export const plain = ({ kind, name, source, stat, options }: Chart): Chart =>
   chart(kind, name, { source, stat, options });
 
+/** A name as words: `response_tokens` is `Response tokens`. */
+export const inWords = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
+
+/** What to call a chart where the run's own titles are not at hand. */
+export function nameOf({ kind, name, source, title }: Chart): string {
+  return title || (kind === "trainer" || kind === "token" ? name : inWords(name)) || source;
+}
+
 /** The longest title that a person may give. */
 export const TITLE_CHARS = 100;
 

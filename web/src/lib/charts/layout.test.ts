@@ -113,12 +113,16 @@ describe("a chart of several curves", () => {
 });
 
 describe("a second chart of a curve", () => {
-  it("has a look of its own, and a number that no other has", () => {
-    const two = duplicated(placedOf([REWARD, KL], CATALOGUE), 0, { ema: "0" });
-    expect(two).toEqual([REWARD, { ...REWARD, look: { ema: "0" }, copy: "2" }, KL]);
-    const three = duplicated(placedOf(two, CATALOGUE), 0, {});
+  it("is as the first one and follows the page, and has a number that no other has", () => {
+    const two = duplicated(placedOf([{ ...REWARD, look: { band: "2" } }, KL], CATALOGUE), 0);
+    expect(two.map(({ look, copy }) => [look, copy])).toEqual([
+      [{ band: "2" }, ""],
+      [{ band: "2" }, "2"],
+      [{}, ""],
+    ]);
+    const three = duplicated(placedOf(two, CATALOGUE), 0);
     expect(new Set(three.map(idOf)).size).toBe(4);
-    expect(altered(placedOf(two, CATALOGUE), 1, { ema: "", log: "1" })[1]?.look).toEqual({ log: "1" });
+    expect(altered(placedOf(two, CATALOGUE), 1, { band: "", log: "1" })[1]?.look).toEqual({ log: "1" });
   });
 });
 

@@ -113,13 +113,13 @@ export function altered(placed: readonly Placed[], at: number, change: Look): Ch
 
 const KIND = "rolloupe metrics layout";
 
-/** The charts with a second one of the same curve, which keeps the look that the first has now. */
-export function duplicated(placed: readonly Placed[], at: number, look: Look): Chart[] {
+/** The charts with a second one of the same curve, and of the same look until either has another. */
+export function duplicated(placed: readonly Placed[], at: number): Chart[] {
   const charts = placed.map((one) => one.chart);
   const own = charts[at];
   if (own === undefined) return charts;
   const copies = charts.filter((one) => keyOf(one) === keyOf(own)).map(({ copy }) => Number(copy || 1));
-  return charts.toSpliced(at + 1, 0, { ...own, look, copy: String(Math.max(...copies) + 1) });
+  return charts.toSpliced(at + 1, 0, { ...own, copy: String(Math.max(...copies) + 1) });
 }
 
 /** The charts with one more curve in one of them. */

@@ -87,8 +87,8 @@ const LINE_PX = 20;
 /** Letters are about this wide, relative to their size. */
 const LETTER = 0.58;
 const DOT_PX = 2.5;
-/** Of a broken line in the legend, which is short. */
-const KEY_DASH: Dash = [5, 2];
+/** A piece of a line in the legend, in which dashes differ. */
+const KEY_PX = 22;
 
 /** Where a number is on an axis, from 0 to 1. */
 function part(value: number, { low, high, isLog }: Axis): number {
@@ -146,16 +146,16 @@ function legendOf(of: Drawing, top: number): { words: Words[]; shapes: Shape[]; 
   let [x, y] = [LEFT_PX, top];
   for (const { name, ink, dash = [] } of of.legend) {
     const text = fitting(name, 12);
-    const width = 18 + widthOf(text, 12) + 20;
+    const width = KEY_PX + 6 + widthOf(text, 12) + 20;
     if (x > LEFT_PX && x + width > WIDTH_PX - MARGIN_PX) [x, y] = [LEFT_PX, y + LINE_PX];
     shapes.push({
-      path: `M${px(x)} ${y + 8}h12`,
+      path: `M${px(x)} ${y + 8}h${KEY_PX}`,
       ink,
       width: 2.5,
       isInside: false,
-      dash: dash.length === 0 ? [] : KEY_DASH,
+      dash,
     });
-    words.push({ text, x: x + 18, y: y + 12, anchor: "start", size: 12, isStrong: false, ink: of.inks.strong });
+    words.push({ text, x: x + KEY_PX + 6, y: y + 12, anchor: "start", size: 12, isStrong: false, ink: of.inks.strong });
     x += width;
   }
   return { words, shapes, rows: of.legend.length === 0 ? 0 : (y - top) / LINE_PX + 1 };

@@ -9,6 +9,8 @@ const RICH = [
   ...["all_best", "all_worst", "without_spread", "mixed"].map((name) => entry("group", name, "Groups")),
   ...["prompt_tokens", "response_tokens", "response_chars"].map((name) => entry("sample", name, "Length and status")),
   entry("share", "truncated", "Length and status"),
+  entry("share", "discarded", "Length and status"),
+  entry("share", "discarded", "Length and status", { reason: "max_async", title: "Discarded: max_async" }),
   ...["length_right", "length_wrong"].map((name) => entry("outcome", name, "Length and status")),
   ...["logprobs", "mismatch_kl", "kl"].map((name) => entry("token", name, "Tokens")),
   entry("sample", "derived.max_kl", "Tokens"),
@@ -31,6 +33,7 @@ describe("the charts of a run never seen", () => {
       ["Length and status", "response_tokens"],
       ["Length and status", "Length, right and wrong", "length_wrong"],
       ["Length and status", "truncated"],
+      ["Length and status", "discarded"],
       ["Evals", "score"],
     ]);
     expect(placed[1]?.chart.look).toEqual({ figure: "map" });

@@ -61,7 +61,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
       named("outcome", "length_right"),
       named("outcome", "length_wrong"),
     ]),
-    ...charts(LENGTH, named("share", "truncated")),
+    ...charts(LENGTH, named("share", "truncated"), named("share", "discarded")),
     ...(evals.length > 0 ? charts(EVALS, ...evals.slice(0, MOST_EVALS)) : ofTrainer(scored.slice(0, MOST_EVALS))),
   ];
   if (best.length >= LEAST) return best;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { barOf, filterOf, normalCurve, rangesOf, reachOf } from "./distribution";
+import { areAlike, barOf, filterOf, normalCurve, rangesOf, reachOf } from "./distribution";
 
 describe("distributions", () => {
   test("name the samples of a bin by a filter", () => {
@@ -23,5 +23,17 @@ describe("distributions", () => {
     expect(barOf(3, reach)).toEqual({ foot: 0.25, height: 0.75 });
     expect(barOf(-1, reach)).toEqual({ foot: 0, height: 0.25 });
     expect(reachOf([0, 0])).toEqual({ low: 0, high: 1 });
+  });
+
+  test("share an axis if they have one unit and are about as large", () => {
+    const of = (name: string, unit: string, min: number, max: number) => ({ name, unit, min, max });
+    const [reward, reference] = [of("reward", "", 0, 1), of("ref_reward", "", 40, 50)];
+    expect(areAlike(reward, reference), "those of the reference model always do").toBe(true);
+    expect(areAlike(reward, of("format", "", 0, 1))).toBe(true);
+    expect(areAlike(of("response_tokens", "tokens", 10, 900), of("prompt_tokens", "tokens", 100, 300))).toBe(true);
+    expect(areAlike(of("derived.mean_kl", "", 0, 0.1), of("response_tokens", "tokens", 0, 0.2))).toBe(false);
+    expect(areAlike(reward, of("tool_calls", "", 0, 40))).toBe(false);
+    expect(areAlike(reward, of("logprobs", "", -3, -0.5))).toBe(false);
+    expect(areAlike(reward, { ...reward, name: "none", min: null, max: null })).toBe(false);
   });
 });

@@ -1,7 +1,8 @@
 /** Distributions of a sample metric: ranges of values as filters and in words, heights of bars, the normal curve. */
 
+import type { WireNumber } from "../../api/types.gen";
 import { quoted } from "../list/filter";
-import { score } from "../numbers/numbers";
+import { finite, score } from "../numbers/numbers";
 
 /** The values from `low` up to, not including, `high`. */
 export interface Values {
@@ -51,3 +52,48 @@ export function barOf(value: number, { low, high }: Values): { foot: number; hei
   const place = (one: number): number => (one - low) / (high - low);
   return { foot: place(Math.min(0, value)), height: Math.abs(place(value) - place(0)) };
 }
+
+/** A metric with its unit and the ends of its values. */
+interface Extent {
+  name: string;
+  unit: string;
+  min: WireNumber;
+  max: WireNumber;
+}
+
+/** Values of one metric would be a line beside those of another one that is so many times as large. */
+const MOST_TIMES = 10;
+
+/**
+ * True for two metrics that share an axis: one is the reference model's of the other, or they have the same unit, and
+ * values that meet and are about as large.
+ */
+export function areAlike(one: Extent, other: Extent): boolean {
+  if (one.name === `ref_${other.name}` || other.name === `ref_${one.name}`) return true;
+  const [low, high, least, most] = [finite(one.min), finite(one.max), finite(other.min), finite(other.max)];
+  if (one.unit !== other.unit || low === null || high === null || least === null || most === null) return false;
+  const sizes = [Math.max(Math.abs(low), Math.abs(high)), Math.max(Math.abs(least), Math.abs(most))];
+  return low <= most && least <= high && Math.max(...sizes) <= MOST_TIMES * Math.min(...sizes);
+}
+
+/** Fewer bins fill all of a plot. */
+const LEAST_BINS = 3;
+const BINS_ASIDE = 4;
+
+/** The edges of bins, with empty ones on both sides of few: equal values are a line then, not a block. */
+export function paddedEdges(edges: readonly number[]): { edges: number[]; before: number; after: number } {
+  const bins = edges.length - 1;
+  const [low = 0, next = 0, high = next] = [edges[0], edges[1], edges.at(-1)];
+  if (bins < 1 || bins >= LEAST_BINS) return { edges: [...edges], before: 0, after: 0 };
+  const by = next - low;
+  const before = Array.from({ length: BINS_ASIDE }, (_, i) => Number((low - (BINS_ASIDE - i) * by).toPrecision(12)));
+  const after = Array.from({ length: BINS_ASIDE }, (_, i) => Number((high + (i + 1) * by).toPrecision(12)));
+  return { edges: [...before, ...edges, ...after], before: BINS_ASIDE, after: BINS_ASIDE };
+}
+
+/** Counts for the padded edges. */
+export const paddedCounts = (counts: readonly number[], before: number, after: number): number[] => [
+  ...Array.from({ length: before }, () => 0),
+  ...counts,
+  ...Array.from({ length: after }, () => 0),
+];

@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { DistributionReply } from "../../api/types.gen";
-import { cellAt, neighbourOf, shadeOf, shareAt, topOf, wordsAt } from "./heatMap";
+import {
+  between,
+  cellAt,
+  csvOf,
+  neighbourOf,
+  padded,
+  shadeOf,
+  shareAt,
+  topOf,
+  withoutOutliers,
+  wordsAt,
+} from "./heatMap";
 
 const MAP: DistributionReply = {
   run: "r",
@@ -24,6 +35,13 @@ describe("the heat map of a distribution", () => {
     expect(cellAt({ ...MAP, edges: [], counts: [] }, 0.5, 0.5)).toBeNull();
   });
 
+  test("has the columns of the chosen steps", () => {
+    const wide = { ...MAP, first_steps: [0, 4, 8], last_steps: [3, 7, 8], counts: [[1], [2], [3]] };
+    expect(between(wide, [3, 5])).toMatchObject({ first_steps: [0, 4], last_steps: [3, 7], counts: [[1], [2]] });
+    expect(between(wide, [7.5, 9])).toMatchObject({ first_steps: [8], last_steps: [8], counts: [[3]] });
+    for (const range of [null, [9, 12], [-3, -1]] as const) expect(between(wide, range)).toBe(wide);
+  });
+
   test("ends at the greatest value, not at the end of its bin", () => {
     expect([topOf(MAP, 0.9), topOf(MAP, null), topOf(MAP, 0.2), topOf(MAP, 1)]).toEqual([0.9, 1, 1, 1]);
   });
@@ -43,5 +61,45 @@ describe("the heat map of a distribution", () => {
   test("says the steps, the values and the samples of a cell", () => {
     expect(wordsAt(MAP, { column: 0, bin: 1 })).toBe("steps 0 to 3 · 0.500 to 1.00 · 1 of 4 samples");
     expect(wordsAt(MAP, { column: 1, bin: 1 })).toBe("step 4 · 0.500 to 1.00 · 8 of 8 samples");
+  });
+
+  test("leaves out the bins of outliers, and counts their samples", () => {
+    const edges = [0, 1, 2, 3, 4, 90, 91];
+    const far = {
+      ...MAP,
+      edges,
+      counts: [
+        [4, 6, 6, 4, 0, 1],
+        [4, 6, 6, 4, 0, 0],
+      ],
+    };
+    const { map, leftOut } = withoutOutliers(far, 1.5);
+    expect(leftOut).toBe(1);
+    expect(map.edges).toEqual([0, 1, 2, 3, 4]);
+    expect(map.counts).toEqual([
+      [4, 6, 6, 4],
+      [4, 6, 6, 4],
+    ]);
+    expect(withoutOutliers(far, 0)).toEqual({ map: far, leftOut: 0 });
+    const equal = {
+      ...MAP,
+      counts: [
+        [9, 1],
+        [9, 0],
+      ],
+    };
+    expect(withoutOutliers(equal, 1.5), "with equal quartiles all of it stays").toEqual({ map: equal, leftOut: 0 });
+  });
+
+  test("has a line of its file for each cell with samples", () => {
+    expect(csvOf(MAP)).toBe("first_step,last_step,from,to,samples\n0,3,0,0.5,3\n0,3,0.5,1,1\n4,4,0.5,1,8\n");
+  });
+
+  test("has empty bins around equal values, which are a line then", () => {
+    const equal = padded({ ...MAP, edges: [3, 3.5], counts: [[9], [8]] });
+    expect(equal.edges).toEqual([1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5]);
+    expect(equal.counts[1]).toEqual([0, 0, 0, 0, 8, 0, 0, 0, 0]);
+    const wide = { ...MAP, edges: [0, 1, 2, 3], counts: [[1, 0, 2]] };
+    expect(padded(wide)).toBe(wide);
   });
 });

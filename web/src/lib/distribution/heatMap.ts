@@ -2,12 +2,74 @@
 
 import type { DistributionReply } from "../../api/types.gen";
 import { count, figure } from "../numbers/numbers";
-import { rangesOf, wordsOf } from "./distribution";
+import { paddedCounts, paddedEdges, rangesOf, wordsOf } from "./distribution";
 
 /** A cell by its column, from the left, and its bin, from the foot. */
 export interface Cell {
   readonly column: number;
   readonly bin: number;
+}
+
+/** The columns of the steps between two; the whole map without a range, and without a column in it. */
+export function between(map: DistributionReply, range: readonly [low: number, high: number] | null): DistributionReply {
+  if (range === null) return map;
+  const first = map.last_steps.findIndex((step) => step >= range[0]);
+  const stop = map.first_steps.findLastIndex((step) => step <= range[1]) + 1;
+  if (first < 0 || stop <= first) return map;
+  const { first_steps, last_steps, counts } = map;
+  return {
+    ...map,
+    first_steps: first_steps.slice(first, stop),
+    last_steps: last_steps.slice(first, stop),
+    counts: counts.slice(first, stop),
+  };
+}
+
+/**
+ * The map without the bins beyond so many times the distance of the quartiles, as curves leave out their outliers, and
+ * how many samples were in them. A bin stays if any of its values may. With equal quartiles all of it stays.
+ */
+export function withoutOutliers(map: DistributionReply, factor: number): { map: DistributionReply; leftOut: number } {
+  const { edges, counts } = map;
+  const totals = edges.slice(1).map((_, bin) => counts.reduce((sum, own) => sum + (own[bin] ?? 0), 0));
+  const all = totals.reduce((sum, one) => sum + one, 0);
+  const [low, high] = [quartile(edges, totals, all, 0.25), quartile(edges, totals, all, 0.75)];
+  if (factor <= 0 || low.bin === high.bin) return { map, leftOut: 0 };
+  const by = factor * (high.value - low.value);
+  const isIn = totals.map(
+    (one, bin) => one > 0 && (edges[bin + 1] ?? 0) > low.value - by && (edges[bin] ?? 0) <= high.value + by,
+  );
+  const [first, stop] = [isIn.indexOf(true), isIn.lastIndexOf(true) + 1];
+  const kept = totals.slice(first, stop).reduce((sum, one) => sum + one, 0);
+  if (kept === all) return { map, leftOut: 0 };
+  const cut = { ...map, edges: edges.slice(first, stop + 1), counts: counts.map((own) => own.slice(first, stop)) };
+  return { map: cut, leftOut: all - kept };
+}
+
+/** Where so large a share of the samples is below: the middle of a bin. */
+function quartile(edges: readonly number[], totals: readonly number[], all: number, share: number) {
+  let below = 0;
+  const bin = totals.findIndex((one) => {
+    below += one;
+    return one > 0 && below >= share * all;
+  });
+  return { bin, value: ((edges[bin] ?? 0) + (edges[bin + 1] ?? 0)) / 2 };
+}
+
+/** The cells of a map as a file: a line for each that has samples. */
+export function csvOf({ first_steps: firsts, last_steps: lasts, edges, counts }: DistributionReply): string {
+  const lines = counts.flatMap((own, column) =>
+    own.flatMap((samples, bin) =>
+      samples === 0 ? [] : [[firsts[column], lasts[column], edges[bin], edges[bin + 1], samples].join(",")],
+    ),
+  );
+  return `${["first_step,last_step,from,to,samples", ...lines].join("\n")}\n`;
+}
+
+/** The map with empty bins around few ones. */
+export function padded(map: DistributionReply): DistributionReply {
+  const { edges, before, after } = paddedEdges(map.edges);
+  return before === 0 ? map : { ...map, edges, counts: map.counts.map((own) => paddedCounts(own, before, after)) };
 }
 
 /** The share of the samples of its column, from 0 to 1; a column may cover more samples than another. */

@@ -6,19 +6,32 @@ import { placeBetween } from "./numbers";
  * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3). The weight of
  * a value falls with its distance in steps, so that values ten steps apart are drawn as they are. Gaps stay gaps.
  */
-export function smoothed(
+export const smoothed = (
   steps: readonly number[],
   values: readonly (number | null)[],
   spanSteps: number,
-): (number | null)[] {
+): (number | null)[] =>
+  Array.from(
+    averages(
+      steps,
+      Float64Array.from(values, (value) => value ?? NaN),
+      spanSteps,
+    ),
+    (mean) => (Number.isNaN(mean) ? null : mean),
+  );
+
+/** The same of an array; NaN at a value that is not finite. */
+export function averages(steps: readonly number[], values: Float64Array, spanSteps: number): Float64Array {
   const keep = 1 - 2 / (spanSteps + 1);
   let mean = 0;
   let weight = 0;
   let last = 0;
   let [apart, fall] = [1, keep];
-  return values.map((value, i) => {
-    const step = steps[i] ?? 0;
-    if (value === null) return null;
+  const means = new Float64Array(values.length);
+  for (let i = 0; i < values.length; i += 1) {
+    const [step, value] = [steps[i] ?? 0, values[i] ?? NaN];
+    means[i] = NaN;
+    if (!Number.isFinite(value)) continue;
     if (step - last !== apart) {
       apart = step - last;
       fall = keep ** apart;
@@ -27,8 +40,20 @@ export function smoothed(
     weight = before + 1;
     mean = mean * (before / weight) + value / weight; // never beyond the values: a sum of large ones would be infinite
     last = step;
-    return mean;
-  });
+    means[i] = mean;
+  }
+  return means;
+}
+
+/** The place of the first of ascending numbers that is not less than another; their count without one. */
+export function placeOf(ascending: ArrayLike<number>, least: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The places of values without neighbours. Undefined values belong to steps of other runs, and break no line. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { compact } from "./compact";
 import { count, exact, figure, fine, finite, score, signed, size, toNumber, whole } from "./numbers";
 
 describe("numbers off the wire", () => {
@@ -51,5 +52,17 @@ describe("numbers for a person", () => {
     expect(count(1200, "step")).toBe("1,200 steps");
     expect(size(606)).toBe("606 B");
     expect(size(3_110_000)).toBe("3.11 MB");
+  });
+});
+
+describe("large numbers in little room", () => {
+  it("are written as the browser writes compact numbers", () => {
+    for (const digits of [2, 3]) {
+      const usual = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: digits });
+      for (let power = -3; power < 15; power += 1)
+        for (const first of [0, 1, 1.04, 1.2, 2.346, 9.4, 9.994, 9.996, -3.17])
+          expect(compact(first * 10 ** power, digits)).toBe(usual.format(first * 10 ** power));
+    }
+    expect(compact(123_456_789, 3)).toBe("123M");
   });
 });

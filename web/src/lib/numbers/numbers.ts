@@ -1,6 +1,7 @@
 /** Numbers as they cross the wire, and as people read them. */
 
 import type { WireNumber } from "../../api/types.gen";
+import { compact } from "./compact";
 
 const MINUS = "\u2212";
 const NON_FINITE: ReadonlyMap<string, number> = new Map([
@@ -106,13 +107,11 @@ function minus(text: string): string {
   return text.replaceAll("-", MINUS);
 }
 
-const BRIEF = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });
-
 /** Two significant figures, for narrow places: `1.2K`. */
 export function brief(value: number): string {
   const far = Math.abs(value);
   if (value !== 0 && (far < 1e-3 || far >= 1e15)) return minus(value.toExponential(0).replace("+", ""));
-  return minus(BRIEF.format(value));
+  return minus(compact(value, 2));
 }
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];

@@ -22,6 +22,8 @@ function keep(setting: Record<string, unknown>): StateItem {
     name: "reading",
     version: (item?.version ?? 0) + 1,
     changed_s: 0,
+    by: "",
+    shared: false,
     run_mark: null,
     sample_mark: null,
     setting,
@@ -37,6 +39,9 @@ async function change(body: Pick<StateChange, "seen"> & Partial<StateChange>): P
 vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({
   version: item?.version ?? 0,
   more: false,
+  shared: [],
+  user: "",
+  role: "admin",
   items: item === null ? [] : [item],
   owners: [],
   place: "",

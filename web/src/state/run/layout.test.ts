@@ -22,7 +22,16 @@ let item: StateItem | null = null;
 
 function kept(setting: unknown): StateItem {
   const version = (item?.version ?? 0) + 1;
-  const fixed = { kind: "layout", owner: "o", name: "metrics", changed_s: 0, run_mark: null, sample_mark: null };
+  const fixed = {
+    kind: "layout",
+    owner: "o",
+    name: "metrics",
+    changed_s: 0,
+    run_mark: null,
+    sample_mark: null,
+    by: "",
+    shared: false,
+  };
   item = { ...fixed, version, setting };
   return item;
 }
@@ -45,6 +54,9 @@ beforeEach(() => {
   vi.mocked(api.getState).mockImplementation(async () => ({
     version: item?.version ?? 0,
     more: false,
+    shared: [],
+    user: "",
+    role: "admin",
     items: item === null ? [] : [item],
     owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
     place: "",
@@ -156,4 +168,27 @@ it("asks which of two stays where another browser was first", async () => {
   await resolve("mine");
   await settled();
   expect([item?.setting, shown(), inAddress()]).toEqual([{ charts: [KL] }, [KL], [KL]]);
+});
+
+it("shows a curve that an alarm is about without keeping it, until a person does", async () => {
+  kept({ charts: [REWARD] });
+  await opened(null);
+  session.layout.look("KL", charts(REWARD, KL));
+  await settled();
+  expect([shown(), session.layout.preview.value?.title, item?.setting]).toEqual([
+    [REWARD, KL],
+    "KL",
+    { charts: [REWARD] },
+  ]);
+  session.layout.endLook();
+  await settled();
+  expect([shown(), session.layout.preview.value]).toEqual([[REWARD], null]);
+  session.layout.look("KL", charts(REWARD, KL));
+  session.layout.keep(charts(REWARD, KL));
+  await settled();
+  expect([shown(), session.layout.preview.value, item?.setting]).toEqual([
+    [REWARD, KL],
+    null,
+    { charts: [REWARD, KL] },
+  ]);
 });

@@ -73,6 +73,28 @@ export class LayoutStore extends Store {
     this.change(charts);
   }
 
+  readonly #preview = signal<(Taken & { run: string | null; after: string }) | null>(null);
+
+  /** Charts that are shown and not kept, by the title of the one that a person looks at; null for none. */
+  readonly preview = computed<Taken | null>(() => {
+    const { run, charts } = this.session.place.now.value;
+    const preview = this.#preview.value;
+    return preview?.run === run && preview.after === wordsOf(charts) && this.isOfLink.value ? preview : null;
+  });
+
+  /** Show charts, one of them for the first time, without keeping them: as a link does. */
+  look(title: string, charts: readonly Chart[]): void {
+    const { run, charts: before } = this.session.place.now.peek();
+    this.#preview.value = { title, before, run, after: wordsOf(charts) };
+    this.session.place.go({ charts }, "replace");
+  }
+
+  endLook(): void {
+    const preview = this.preview.peek();
+    if (preview !== null) this.session.place.go({ charts: preview.before }, "replace");
+    this.#preview.value = null;
+  }
+
   bringBack(): void {
     const taken = this.taken.peek();
     if (taken !== null) this.change(taken.before);

@@ -21,6 +21,7 @@ it("shows the last answer about the same until the next is here, and none about 
   };
   expect(host.textContent).toBe("nothing");
   answer("first");
+  await settled();
   expect(await show("2", "a")).toBe("first");
   refuse(new ApiError(500, "broken", ""));
   expect(await show("2", "a")).toBe("first broken");

@@ -1,6 +1,6 @@
 /** The answer to a request, loaded when the component appears and again when its key changes. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { ApiError } from "../../api";
 import { asApiError } from "../../state/browser/login";
 
@@ -23,7 +23,8 @@ export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = ke
     error: ApiError | null;
   } | null>(null);
   const [round, setRound] = useState(0);
-  useEffect(() => {
+  // An effect would come after the frame that shows that the answer is on its way.
+  useLayoutEffect(() => {
     if (key === null) return undefined;
     let isCurrent = true;
     load().then(

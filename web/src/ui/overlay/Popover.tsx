@@ -19,9 +19,11 @@ interface Props {
   /** Drawn while open; calls `close` after a choice. */
   children: (close: () => void) => ComponentChildren;
   align?: "left" | "right";
+  /** A selector of what is around the button: the card opens at its side, if it has room. */
+  beside?: string;
 }
 
-export function Popover({ label, title, button, buttonClass, children, align = "left" }: Props) {
+export function Popover({ label, title, button, buttonClass, children, align = "left", beside = "" }: Props) {
   const [isOpen, open] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -56,7 +58,9 @@ export function Popover({ label, title, button, buttonClass, children, align = "
         const { left, width } = panel.getBoundingClientRect();
         const plain = left - (Number.parseFloat(panel.style.translate) || 0);
         const [low, high] = [(pane?.left ?? 0) + EDGE_PX, (pane?.right ?? innerWidth) - EDGE_PX - width];
-        panel.style.translate = `${Math.max(low, Math.min(high, plain)) - plain}px`;
+        const around = beside === "" ? undefined : own.closest(beside)?.getBoundingClientRect();
+        const wanted = around === undefined ? plain : placeBeside(around, width, low, high, plain);
+        panel.style.translate = `${Math.max(low, Math.min(high, wanted)) - plain}px`;
         return;
       }
       const { top, height } = panel.getBoundingClientRect();
@@ -65,7 +69,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
     });
     observer.observe(panel);
     return () => observer.disconnect();
-  }, [isOpen]);
+  }, [isOpen, beside]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!isOpen || event.key !== "Escape") return;
@@ -95,4 +99,17 @@ export function Popover({ label, title, button, buttonClass, children, align = "
       )}
     </div>
   );
+}
+
+/** Where a card of this width begins beside a box, at its right or else at its left; where it was without room. */
+export function placeBeside(
+  { left, right }: { left: number; right: number },
+  width: number,
+  low: number,
+  high: number,
+  plain: number,
+): number {
+  const [before, after] = [left - GAP_PX - width, right + GAP_PX];
+  if (after <= high) return after;
+  return before >= low ? before : plain;
 }

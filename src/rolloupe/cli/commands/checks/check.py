@@ -1,5 +1,6 @@
 """`rolloupe check`: list what looks wrong in the curves of a run."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,17 @@ from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run
+    from rolloupe.api import Run, Runs
+    from rolloupe.api.checks import RunCheck
     from rolloupe.insight import Alarm, Raised
 
 EXAMPLES = (
     Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
     Example("rolloupe check RUN_DIR --without length_explosion", "Without a rule that does not fit"),
     Example("rolloupe check RUN_DIR --off kl_spike --because 'a new reference'", "Never again for this run"),
-    Example("rolloupe check RUN_DIR --json | jq -r .title", "For a program; in CI, exit code 1 means an error"),
+    Example(
+        "rolloupe check RUN_DIR --json | jq -r '.title // empty'", "For a program; in CI, exit code 1 means an error"
+    ),
     Example("rolloupe check --rules", "What each rule looks for"),
 )
 
@@ -28,7 +32,7 @@ EXAMPLES = (
 @options.paths
 @options.one_run
 @click.option("--without", multiple=True, metavar="RULE", help="Leave this rule out. Repeatable.")
-@click.option("--off", metavar="RULE", help="Switch this rule off for the run, and remember it.")
+@click.option("--off", metavar="RULE", help="Switch this rule off for the run, and remember it; needs --because.")
 @click.option("--because", default="", metavar="REASON", help="Why it is switched off.")
 @click.option("--on", metavar="RULE", help="Switch this rule on again.")
 @options.state
@@ -48,12 +52,15 @@ def check(
 ) -> int:
     """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
 
-    Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise.
+    Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise. Rules that
+    could not be checked, as in a run of few steps, are listed with the reason.
 
-    --off switches a rule off for these runs until --on, with the reason in --because; the page shows both, too.
+    --off switches a rule off until --on, with the reason in --because; the page shows both, too. Both act only on runs
+    that you name: with --run, or each by its path. --without leaves a rule out once.
 
     With --json, each object has run, rule, severity (error or hint), title, text, first_step, last_step, split, where
-    and sort (for `rolloupe query`), and words, which say when the rule raises an alarm.
+    and sort (for `rolloupe query`), and words, which say when the rule raises an alarm; one for a rule that the run has
+    too little for has run, rule and unchecked, the reason.
     """
     from rolloupe.insight import RULES
 
@@ -64,29 +71,67 @@ def check(
         for rule in RULES.values():
             tell(f"{rule.name} ({rule.severity}): {rule.words}")
         return OK
-    with options.opened(options.place_of(**place), run_id=run_id, texts=True, state_dir=state_dir) as runs:
+    if bool(off) != bool(because.strip()):
+        missing = "--off needs --because REASON" if off else "--because says why --off RULE switches a rule off"
+        raise click.UsageError(f"{missing}: the reason is kept with the rule.", click.get_current_context())
+    paths = options.place_of(**place)
+    with options.opened(paths, run_id=run_id, texts=True, state_dir=state_dir) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING
-        for run in options.chosen(runs, run_id):
+        for run in _named(runs, paths, run_id) if off or on else ():
             if off:
                 run.switch_rule(off, off=because)
             if on:
                 run.switch_rule(on, off=None)
-        found = [(run, raised) for run in options.chosen(runs, run_id) for raised in run.check(without)]
-        for run, raised in found:
+        found = [(run, run.check(without)) for run in options.chosen(runs, run_id)]
+        for run, answer in found:
             if as_json:
-                tell(dumps(_object(run, raised)))
+                _print_json(run, answer)
             else:
-                shares_path = sum(one.path == run.path for one in runs) > 1
-                _print(run, raised, names_run=len(runs) > 1, shares_path=shares_path)
-        for run in options.chosen(runs, run_id):
+                shares_path = run_id is not None or sum(one.path == run.path for one in runs) > 1
+                for raised in answer:
+                    _print(run, raised, names_run=len(found) > 1, shares_path=shares_path)
+                _print_checked(run, answer, names_run=len(found) > 1)
+        for run, _ in found:
             for name, reason in run.rules_off().items():
                 complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
-        if not found and not as_json:
-            looked = [{*RULES} - {*without} - {*run.rules_off()} for run in options.chosen(runs, run_id)]
-            tell(f"Nothing stands out: {len(set().union(*looked))} rules looked at the curves.")
-        return NOTHING if any(raised.rule.severity == "error" for _, raised in found) else OK
+        is_wrong = any(raised.rule.severity == "error" for _, answer in found for raised in answer)
+        return NOTHING if is_wrong else OK
+
+
+def _named(runs: "Runs", place: options.RunPaths, run_id: str | None) -> "list[Run]":
+    """Return the runs that the command line names, each by its path or by `--run`. A usage error for any other."""
+    chosen = options.chosen(runs, run_id)
+    paths = {os.path.realpath(os.path.expanduser(path)) for path in place.paths}
+    others = [run.id for run in chosen if len(chosen) > len(paths) or os.path.realpath(run.path) not in paths]
+    if len(chosen) > 1 and others:
+        raise click.UsageError(
+            f"{len(chosen)} runs are there: --off and --on act on runs that you name. Name one with --run, or each by "
+            f"its path; they are {', '.join(run.id for run in chosen[:20])}.",
+            click.get_current_context(),
+        )
+    return chosen
+
+
+def _print_json(run: "Run", answer: "RunCheck") -> None:
+    for raised in answer:
+        tell(dumps(_object(run, raised)))
+    for one in answer.unchecked:
+        tell(dumps({"run": run.id, "rule": one.rule, "unchecked": one.reason}))
+
+
+def _print_checked(run: "Run", answer: "RunCheck", *, names_run: bool) -> None:
+    """Say how many rules looked; for one run, why the others could not."""
+    name = f"{run.id}: " if names_run else ""
+    count, left = len(answer.checked), len(answer.unchecked)
+    verdict = "" if answer or not count else "nothing stands out: "
+    looked = f"{count} rule{'' if count == 1 else 's'} looked at the curves" if count else "no rule could be checked"
+    others = f"; {left} could not" if left and count else ""
+    text = f"{verdict}{looked}{others}"
+    tell(f"{name}{text if name else text[:1].upper() + text[1:]}{':' if left and not names_run else '.'}")
+    for one in answer.unchecked if not names_run else ():
+        output().print(line(f"  {one.rule}: {one.reason}", "dim"), soft_wrap=True)
 
 
 def _object(run: "Run", raised: "Raised") -> dict[str, Any]:

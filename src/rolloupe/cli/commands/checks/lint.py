@@ -42,7 +42,8 @@ def lint(
     """List what is wrong with the samples of a run, then what is worth a look, with samples that show it.
 
     A rule is certain if it needs no threshold, such as an advantage that is NaN: the exit code is 1 if one is broken, 0
-    otherwise. Rules that could not be checked are listed with the reason. `rolloupe check` looks at curves instead.
+    otherwise. Rules that need the arrays or the texts of samples read some of them whole, spread evenly over the steps.
+    Rules that could not be checked are listed with the reason. `rolloupe check` looks at curves instead.
 
     With --json, each object has run, rule, certain, text, count (how many samples break it) and samples (the ids of
     some); one for a rule that could not be checked has run, rule and unchecked, the reason.
@@ -83,7 +84,9 @@ def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
         _print_rule(run, one, names_run=names_run)
     name = f"{run.id}: " if names_run else ""
     many = "rule" if len(answer.checked) == 1 else "rules"
-    tell(f"{name}Checked {answer.samples:,} samples by {len(answer.checked)} {many}; {len(answer.broken)} broken.")
+    read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
+    rules = f"{len(answer.checked)} {many}; {len(answer.broken)} broken"
+    tell(f"{name}Checked {answer.samples:,} samples{read} by {rules}.")
     for rule in answer.unchecked:
         complain(f"{name}Not checked: {rule.rule}, for {rule.reason}.")
 

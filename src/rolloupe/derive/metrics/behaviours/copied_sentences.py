@@ -19,5 +19,5 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 METRIC = DerivedMetric(
     "copied_sentences", 1, "Sentences of the prompt", unit="sentences", of_batch=_of_batch,
-    behaviour="sentences of the prompt in the response",
+    behaviour="copying sentences of the prompt",
 )  # fmt: skip

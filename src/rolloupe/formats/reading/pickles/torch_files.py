@@ -6,12 +6,11 @@ read block by block, a storage only as far as somebody asks for its values.
 
 import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8
 import io
-import os
 import struct
 import zipfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from rolloupe.formats.reading.pickles.constructors import storage_type
 from rolloupe.formats.reading.pickles.machine import interpret
@@ -20,7 +19,7 @@ from rolloupe.formats.reading.pickles.values import Order, StorageRef
 from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, open_state
 
 MAX_MEMBERS = 2**17
 MAX_DIRECTORY_BYTES = 2**25
@@ -71,7 +70,7 @@ def torch_file(location: Location) -> TorchFile:
         reader = _FileReader(location, stamp)
         start = file.read(len(LEGACY))
         if start.startswith(ZIP):
-            root, kept_bytes = _from_archive(file, reader)
+            root, kept_bytes = _from_archive(location, reader)
         elif start == LEGACY:
             root, kept_bytes = _from_sequence(reader), stamp[1] // TREE_SHARE
         else:
@@ -83,7 +82,7 @@ def torch_file(location: Location) -> TorchFile:
 
 def stamp_of(file: BinaryIO) -> Stamp:
     """Return what changes when a file is written."""
-    state = os.fstat(file.fileno())
+    state = open_state(file)
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -129,9 +128,9 @@ class _Frugal(io.BufferedReader):
         return data
 
 
-def _from_archive(file: BinaryIO, reader: _FileReader) -> tuple[Any, int]:
+def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
     """What an archive describes, and the memory that this takes, about. Raises `UnreadablePickle`."""
-    members = _members(file)
+    members = _members(location)
     pickle = next((name for name in members if name == "data.pkl" or name.endswith("/data.pkl")), None)
     if pickle is None:
         raise UnreadablePickle("an archive without data.pkl, so not one that PyTorch wrote")
@@ -151,10 +150,10 @@ def _from_archive(file: BinaryIO, reader: _FileReader) -> tuple[Any, int]:
     return root, BYTES_OF_MEMBER * len(members) + member.size // TREE_SHARE
 
 
-def _members(file: BinaryIO) -> dict[str, _Member]:
+def _members(location: Location) -> dict[str, _Member]:
     """The members of an archive by name: where the header of each is, and its size."""
     try:
-        with _Frugal(io.FileIO(os.dup(file.fileno()))) as sparing, zipfile.ZipFile(sparing) as archive:
+        with _Frugal(cast("io.RawIOBase", open_file(location, 0))) as sparing, zipfile.ZipFile(sparing) as archive:
             listed = archive.infolist()
     except _BAD_ARCHIVE as error:
         raise UnreadablePickle(f"cut off, still being written, or damaged ({error})") from None

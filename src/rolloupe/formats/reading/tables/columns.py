@@ -20,8 +20,15 @@ def sample_count(record: Record, column: str) -> int:
 
 
 def row_at(record: Record, number: int, count: int) -> Record:
-    """Return the values of all lists of `count` members at one place; other members are left out."""
-    return {key: value[number] for key, value in record.items() if isinstance(value, list) and len(value) == count}
+    """Return the values of all lists of `count` members at one place; what is no list belongs to all samples.
+
+    Lists of other lengths are left out.
+    """
+    return {
+        key: value[number] if isinstance(value, list) else value
+        for key, value in record.items()
+        if not isinstance(value, list) or len(value) == count
+    }
 
 
 def unpacked(value: object) -> Any:

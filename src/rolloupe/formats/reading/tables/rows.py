@@ -32,11 +32,11 @@ def _values(column: pa.Array) -> list[Any]:
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
-        values = [_readable(value) for value in column]
+        values = [readable(value) for value in column]
     return values if _is_plain(column.type) else [_as_json(value) for value in values]
 
 
-def _readable(value: pa.Scalar) -> Any:
+def readable(value: pa.Scalar) -> Any:
     """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None."""
     try:
         return value.as_py()

@@ -14,7 +14,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, Any, BinaryIO, TypeVar
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.model import Location
-from rolloupe.storage import open_descriptor
+from rolloupe.storage import open_file
 
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
@@ -69,9 +69,11 @@ class Unreadable(Exception):
 class Tables:
     """The tables of one archive, each read on first use. Thread-safe."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, state: object = None) -> None:
         """Read the directory of an archive. Raises `Unreadable`."""
         self.location = location
+        self.state = state
+        """Of the file, just before its directory was read."""
         self.trouble: dict[str, str] = {}
         """Reasons for unreadable members."""
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
@@ -170,7 +172,7 @@ class _Sparing(io.BufferedReader):
 
 def opened_archive(location: Location, most_bytes: int = MAX_DIRECTORY_BYTES) -> BinaryIO:
     """Open an archive for `zipfile`, which reads a directory of at most so many bytes."""
-    file = _Sparing(io.FileIO(open_descriptor(location), "rb"))
+    file = _Sparing(cast("io.RawIOBase", open_file(location, 0)))
     file.most = most_bytes
     return file
 

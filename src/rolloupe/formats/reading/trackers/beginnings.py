@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers import swanlab, tables, trackio, wandb
+from rolloupe.formats.reading.trackers import csv_tables, swanlab, tables, trackio, wandb
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
@@ -74,7 +74,10 @@ def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns:
         return Beginning("", [], fits=EVENTS in head)
     if kind == "CSV":
         whole = head if size <= HEAD_BYTES else head[: head.rfind(b"\n") + 1]
-        return _of_rows(tables.read_csv(whole).rows)
+        try:
+            return _of_rows(csv_tables.read_csv(whole).rows)
+        except ValueError:
+            return _NOTHING
     if kind == "trainer state":
         return Beginning("", [], fits=b'"log_history"' in head and b'"global_step"' in head)
     try:

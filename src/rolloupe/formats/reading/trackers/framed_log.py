@@ -23,10 +23,18 @@ def framed_records(data: bytes, start: int, gaps: list[int]) -> Iterator[bytes]:
 
     Where that happens goes into `gaps`. A record that the writer has not finished is left out.
     """
+    return (record for record, _ in records_from(data, start, gaps) if record is not None)
+
+
+def records_from(data: bytes, start: int, gaps: list[int], before: int = 0) -> Iterator[tuple[bytes | None, int]]:
+    """Yield the whole records from `start` of `data` on, and where each ends; None for what is damaged.
+
+    `before` bytes of the file precede `data`; they end where a record did.
+    """
     at, size = start, 0
     parts: list[bytes] = []
     while at + HEADER.size <= len(data):
-        room = BLOCK_BYTES - at % BLOCK_BYTES
+        room = BLOCK_BYTES - (before + at) % BLOCK_BYTES
         if room < HEADER.size:
             at += room
             continue
@@ -35,8 +43,10 @@ def framed_records(data: bytes, start: int, gaps: list[int]) -> Iterator[bytes]:
         piece = data[at + HEADER.size : stop]
         if length + HEADER.size > room or stop > len(data) or zlib.crc32(bytes([kind]) + piece) != checksum:
             if stop <= len(data):
-                gaps.append(at)
+                gaps.append(before + at)
             at, parts, size = at + room, [], 0
+            if at <= len(data):
+                yield None, at
             continue
         at = stop
         if kind in (FULL, FIRST):
@@ -46,6 +56,6 @@ def framed_records(data: bytes, start: int, gaps: list[int]) -> Iterator[bytes]:
         parts.append(piece)
         size += length
         if kind in (FULL, LAST) and size <= MAX_RECORD_BYTES:
-            yield b"".join(parts)
+            yield b"".join(parts), at
         if kind in (FULL, LAST) or size > MAX_RECORD_BYTES:
             parts, size = [], 0

@@ -1,10 +1,9 @@
 """Files that somebody appends to: what they hold is read once, and later from where the last look ended."""
 
-import os
 from collections.abc import Callable
 
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, open_state
 
 MAX_BYTES = 512 * 2**20
 """The most that is read of one file."""
@@ -28,7 +27,7 @@ class ReadSoFar:
         Returns False, and hands over nothing, for a file that shrank or was replaced. Raises OSError.
         """
         with open_file(location, buffering=0) as file:
-            state = os.fstat(file.fileno())
+            state = open_state(file)
             if self._stop:
                 file.seek(self._stop - len(self._last))
                 same = (state.st_dev, state.st_ino) == self._inode and file.read(len(self._last)) == self._last

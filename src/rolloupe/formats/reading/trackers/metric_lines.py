@@ -1,21 +1,21 @@
-"""Metrics in a file of JSON lines that a trainer appends to: of a file that grows, only what is new is read.
+"""Metrics in lines of JSON that a trainer appends to, compressed or not: of a file that grows, what is new is read.
 
 A file that was read once is read whole again when it has changed; from then on its rows stay in memory. Runs that have
 ended take none.
 """
 
 import io
-import os
 import threading
 from typing import NamedTuple
 
 from rolloupe.formats.reading.access_points import read_at
 from rolloupe.formats.reading.jsonl import BLANK, Line, lines, parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.stream import is_decoded, open_binary
+from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trainer_files import MAX_BYTES, MergedMetrics
 from rolloupe.lru import Lru
 from rolloupe.model import Location, MetricRow
+from rolloupe.storage import expect, open_state
 
 KEPT_VALUES = 3_000_000
 """How many numbers of such files stay in memory."""
@@ -57,7 +57,7 @@ class MetricLines:
         with self._lock:
             try:
                 with open_binary(location) as file:
-                    if is_decoded(file) or not self._grew(file):
+                    if not self._grew(file):
                         self._begin()
                     self._read_on(file)
             except OSError:
@@ -72,7 +72,8 @@ class MetricLines:
         )
 
     def _read_on(self, file: io.BufferedReader) -> None:
-        is_done = not is_decoded(file)
+        is_done = True
+        expect(file, [(self._stop, open_state(file).st_size)])
         for line in lines(file, self._stop, MAX_BYTES):
             is_taken = self._took(line)
             if line.ended:
@@ -95,7 +96,7 @@ class MetricLines:
 
 
 def _inode(file: io.BufferedReader) -> tuple[int, int]:
-    state = os.fstat(file.fileno())
+    state = open_state(file)
     return state.st_dev, state.st_ino
 
 

@@ -1,11 +1,7 @@
-"""Curves in plain files: CSV with a header, JSON lines, and the `trainer_state.json` of Hugging Face's trainers."""
+"""Curves in plain files: JSON lines, and the `trainer_state.json` of Hugging Face's trainers."""
 
 import codecs
-import csv
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO, TextIOWrapper
-from itertools import chain, islice
 from typing import Any
 
 from rolloupe.formats.reading import fields
@@ -20,71 +16,6 @@ STEPS = ("step", "_step", "Step", "global_step", "iteration", "iter")
 EARLIEST_S = 1e9
 """Smaller numbers are no such times: September 2001."""
 MAX_ROWS = 5_000_000
-MOST_COLUMNS = 200_000
-MOST_CELL_CHARS = 131_072
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def read_csv(data: bytes) -> LoggedRun:
-    """Read a table whose first row has the names of its columns. Cells that are no numbers are left out.
-
-    Raises `ValueError` for too many names.
-    """
-    lines = TextIOWrapper(BytesIO(data), "utf-16" if data.startswith(_UTF16) else "utf-8-sig", "replace", newline="")
-    left_out: Counter[str] = Counter()
-    table = _cells(lines, left_out)
-    names, first = next(table, []), next(table, None)
-    cells = table if first is None else chain([first], table)
-    rows = [*rows_of(dict(zip(names, row, strict=False)) for row in cells)]
-    notes = [f"rows left out: {count:,} ({reason})" for reason, count in left_out.items()]
-    if next(lines, None) is not None:
-        notes.append(f"only its first {MAX_ROWS:,} lines are read")
-    if first is not None and not rows:
-        notes.append("no row holds a metric (commas separate its cells)")
-    return LoggedRun("", rows, damage="; ".join(notes))
-
-
-def _cells(lines: Iterable[str], left_out: Counter[str]) -> Iterator[list[str]]:
-    """Yield the rows that are not blank, and count the others by the reason."""
-    reader = csv.reader(_whole_rows(_short_lines(lines, left_out), left_out))
-    while True:
-        try:
-            for row in reader:
-                if row:
-                    yield row
-        except csv.Error as error:  # the next line begins a new row
-            left_out[str(error)] += 1
-        else:
-            return
-
-
-def _whole_rows(lines: Iterable[str], left_out: Counter[str]) -> Iterator[str]:
-    """Yield the lines of each row: a cell in quotes may have several, but not without end."""
-    begun: list[str] = []
-    size = quotes = 0
-    for line in lines:
-        begun.append(line)
-        size += len(line)
-        quotes += line.count('"')
-        is_whole = quotes % 2 == 0
-        if size > MOST_CELL_CHARS and not (is_whole and max(map(len, line.split(","))) <= MOST_CELL_CHARS):
-            left_out[f"a cell of more than {MOST_CELL_CHARS:,} characters"] += 1
-        elif is_whole:
-            yield "".join(begun)
-        else:
-            continue
-        begun, size, quotes = [], 0, 0
-    yield from begun
-
-
-def _short_lines(lines: Iterable[str], left_out: Counter[str]) -> Iterator[str]:
-    for number, line in enumerate(islice(lines, MAX_ROWS)):
-        if line.count(",") < MOST_COLUMNS:
-            yield line.replace("\0", "")
-            continue
-        if not number:
-            raise ValueError(f"it has more than {MOST_COLUMNS:,} columns")
-        left_out[f"more than {MOST_COLUMNS:,} columns"] += 1
 
 
 class JsonLines:

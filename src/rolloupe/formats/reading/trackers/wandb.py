@@ -16,7 +16,9 @@ from rolloupe.formats.reading.trackers.curves import (
     number_of,
     parsed,
 )
-from rolloupe.formats.reading.trackers.framed_log import damage_of, framed_records
+from rolloupe.formats.reading.trackers.framed_log import damage_of, records_from
+from rolloupe.formats.reading.trackers.growth import ReadSoFar
+from rolloupe.model import Location
 from rolloupe.protobuf import BadMessage, fields
 
 MAGIC = b":W&B\xe1\xbe\x00"
@@ -31,33 +33,88 @@ MOST_FIELDS = 1_000_000
 MOST_BEFORE = 16
 """Among how many calls before a table the last with numbers is looked for."""
 OF_EVAL = "eval/"
+_OTHER = "it is no run of Weights & Biases"
 
 
 def read_wandb(data: bytes) -> LoggedRun:
     """Read a run; what is damaged is left out. Raises `ValueError` for another file."""
-    if not data.startswith(MAGIC):
-        raise ValueError("it is no run of Weights & Biases")
-    rows: list[LoggedRow] = []
-    tables: dict[str, LoggedTable] = {}
-    config: dict[str, Any] = {}
-    name = damage = ""
-    gaps: list[int] = []
-    for record in framed_records(data, len(MAGIC), gaps):
+    run = _RunSoFar()
+    if not run.take(data):
+        raise ValueError(_OTHER)
+    return run.run()
+
+
+class WandbLog:
+    """A log of the client, which is read on where it grows."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._file, self._run = ReadSoFar(), _RunSoFar()
+
+    def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
+        """Read what was written since. Raises `ValueError` for another file, and OSError."""
+        try:
+            if not self._file.read_on(locations[0], self._run.take):
+                self._begin()
+                self._file.read_on(locations[0], self._run.take)
+        except BaseException:
+            self._begin()
+            raise
+        return [self._run.run()]
+
+
+class _RunSoFar:
+    """What the records of a log say, as far as they were taken."""
+
+    def __init__(self) -> None:
+        self._rows: list[LoggedRow] = []
+        self._tables: dict[str, LoggedTable] = {}
+        self._config: dict[str, Any] = {}
+        self._name = self._damage = ""
+        self._gaps: list[int] = []
+        self._last_gaps: list[int] = []
+        """Those behind what was taken, which the next look meets again."""
+        self._taken = 0
+
+    def take(self, data: bytes) -> int:
+        """Take the whole records at the beginning of `data`, which follows what was taken."""
+        start = 0 if self._taken else len(MAGIC)
+        if start and not data.startswith(MAGIC):
+            if MAGIC.startswith(data):  # the writer has only begun
+                return 0
+            raise ValueError(_OTHER)
+        done = start
+        self._last_gaps = []
+        for record, done in records_from(data, start, self._last_gaps, self._taken):  # noqa: B007 - where the last ends
+            self._gaps += self._last_gaps
+            self._last_gaps.clear()
+            if record is not None:
+                self._add(record)
+        self._taken += done
+        return done
+
+    def _add(self, record: bytes) -> None:
         try:
             for field, value in fields(record, MOST_FIELDS):
                 if field == HISTORY and isinstance(value, bytes):
                     items = dict(_items(value))
-                    tables.update(_tables(items, rows))
-                    rows.append(_row(items))
+                    self._tables.update(_tables(items, self._rows))
+                    self._rows.append(_row(items))
                 elif field == CONFIG and isinstance(value, bytes):
-                    config.update(_items(value))
+                    self._config.update(_items(value))
                 elif field == RUN and isinstance(value, bytes):
-                    more, name = _run(value)
-                    config.update(more)
+                    more, self._name = _run(value)
+                    self._config.update(more)
         except BadMessage as error:
-            damage = str(error)
-    config.pop("_wandb", None)
-    return LoggedRun(name, rows, config, tables=tables, damage=damage or damage_of(gaps))
+            self._damage = str(error)
+
+    def run(self) -> LoggedRun:
+        """The run so far; whoever gets it may keep it."""
+        config = {key: value for key, value in self._config.items() if key != "_wandb"}
+        damage = self._damage or damage_of([*self._gaps, *self._last_gaps])
+        return LoggedRun(self._name, [*self._rows], config, tables=dict(self._tables), damage=damage)
 
 
 def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[str, LoggedTable]]:

@@ -15,8 +15,9 @@ def look(data: LintData) -> Breach | Unknown | None:
     paid = truncated & (data.reward > 0)
     middle = paid & (data.reward >= group_medians(data.grouping, data.reward, paid))
     count, of_all = int(paid.sum()), int(truncated.sum())
-    text = f"{counted(count, 'truncated sample')} {'was' if count == 1 else 'were'} rewarded, of {of_all:,}"
-    return breach(paid, f"{text}; {int(middle.sum()):,} got the median of the group or more.") if middle.any() else None
+    text = f"{count:,} of {counted(of_all, 'truncated sample')} {'was' if count == 1 else 'were'} rewarded"
+    least = f"{int(middle.sum()):,} of them got at least the median of the group"
+    return breach(paid, f"{text}; {least}.") if middle.any() else None
 
 
 RULE = LintRule(

@@ -28,7 +28,7 @@ async def curve_csv(request: Request) -> Response:
         body = msgspec.json.decode(request.query_params.get("ask", ""), type=wire.CurvesRequest)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadQuery(f"`ask` is not a CurvesRequest: {error}") from None
-    library = await context.library()
+    library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     if len(body.curves) > MAX_CURVES:
         raise BadQuery(f"a file has at most {MAX_CURVES} curves; {len(body.curves)} were requested")

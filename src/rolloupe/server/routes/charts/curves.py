@@ -74,18 +74,20 @@ async def alarms(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
 
     def make() -> wire.AlarmsReply:
-        raised = insight.check(insight.RunCurves(run))
+        raised, unchecked, _ = insight.check(insight.RunCurves(run))
         found = [
             wire.AlarmItem(
                 rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
                 split=alarm.split, first_step=alarm.first_step, last_step=alarm.last_step, where=alarm.where,
-                sort=alarm.sort, descending=alarm.descending,
+                sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
                 curves=[wire.AlarmCurve(kind=one.kind, name=one.name, source=one.source) for one in alarm.curves],
             )
             for rule, alarm in raised[:MAX_ALARMS]
         ]  # fmt: skip
         left_out = max(0, len(raised) - MAX_ALARMS)
-        return wire.AlarmsReply(run=run.id, rules=len(insight.RULES), alarms=found, left_out=left_out)
+        without = [wire.UncheckedItem(rule=one.rule, reason=one.reason) for one in unchecked]
+        rules = len(insight.RULES)
+        return wire.AlarmsReply(run=run.id, rules=rules, alarms=found, left_out=left_out, unchecked=without)
 
     version = await context.in_thread(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -110,7 +112,7 @@ async def landmarks(request: Request) -> Response:
 async def curves(request: Request) -> Response:
     """`POST /api/curves`."""
     context, body = context_of(request), await body_of(request, wire.CurvesRequest)
-    library = await context.library()
+    library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     queries = checked(body, len(runs))
 
@@ -225,6 +227,8 @@ def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: wire.
             x=None,
             without_x=0,
             x_start_s=None,
+            with_value=None,
+            samples=None,
             error=str(error),
         )
     return curve_data(run.id, place, found)
@@ -254,5 +258,7 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         x=None if curve.x is None else curve.x.tolist(),
         without_x=curve.without_x,
         x_start_s=curve.x_start_s,
+        with_value=None if curve.with_value is None else curve.with_value.tolist(),
+        samples=None if curve.samples is None else curve.samples.tolist(),
         error="",
     )

@@ -60,6 +60,8 @@ class FindingsReply(Struct, kw_only=True):
 
     run: str
     findings: list[FindingItem]
+    meanings: dict[str, str]
+    """What each class means, in a few words."""
     split: str
     env: str | None
     step_min: int | None

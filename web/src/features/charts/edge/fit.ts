@@ -7,8 +7,9 @@
  * A curve with equal quartiles keeps all points: its few other values are all that it shows.
  */
 
+import { extent } from "../../../lib/numbers/curves";
 import { count, finite, score } from "../../../lib/numbers/numbers";
-import { bandOf, type Bounds, type Curve, hasRaw, NO_BOUNDS } from "../curvesOf";
+import { bandOf, type Bounds, type Curve, hasRaw } from "../curvesOf";
 
 /** In a smaller part of the height, the rest is flat. */
 const FLAT = 1 / 3;
@@ -33,8 +34,8 @@ interface Point {
 }
 
 interface Strip {
-  /** The range of the points without far ones. */
-  rest: Ends | null;
+  /** The range of the points without far ones, which takes an order of them. */
+  rest: () => Ends | null;
   /** The firm line. */
   line: Ends | null;
   /** Everything that is drawn. */
@@ -47,8 +48,13 @@ export function fitOf(curve: Curve, others: readonly (Curve | null)[], bounds: B
     one === null ? [] : [stripOf(one, i === 0, others, bounds, isLog)],
   );
   const whole = union(strips.map((one) => one.whole));
-  const rest = union(strips.map((one) => one.rest));
-  if (whole === null || rest === null || height(rest) === 0 || height(rest) > FLAT * height(whole)) return null;
+  if (whole === null) return null;
+  let rest: Ends | null = null;
+  for (const one of strips) {
+    rest = union([rest, one.rest()]);
+    if (rest !== null && height(rest) > FLAT * height(whole)) return null; // whatever the others are
+  }
+  if (rest === null || height(rest) === 0) return null;
   const lines = union([rest, ...strips.map(({ line }) => line)]) ?? rest;
   const [low, high] = height(rest) < FLAT * height(lines) ? rest : lines;
   return isLog ? [10 ** low, 10 ** high] : [low, high];
@@ -61,20 +67,26 @@ function stripOf(
   bounds: Bounds,
   isLog: boolean,
 ): Strip {
-  const withBand = isFirst || curve.hasBand === true;
-  const { points, rest } = withBand ? measured(pointsOf(curve, true, bounds, isLog)) : unbanded(curve, isLog);
   const line = lineOf(curve, isLog);
-  const rows = withBand || hasRaw(others) ? points.map(({ row }) => row) : [];
-  return { line, rest, whole: union([line, ...rows]) };
+  if (!isFirst && curve.hasBand !== true) {
+    const whole = hasRaw(others) ? union([line, unbanded(curve, isLog).whole]) : line;
+    return { line, rest: () => unbanded(curve, isLog).rest, whole };
+  }
+  const points = pointsOf(curve, true, bounds, isLog);
+  const rows = points.map(({ row }) => row);
+  return {
+    line,
+    rest: () =>
+      restOf(
+        points.map(({ value }) => value),
+        rows,
+      ),
+    whole: union([line, ...rows]),
+  };
 }
 
-/** The points of a curve, and their range without far ones. */
-interface Measured {
-  points: Point[];
-  rest: Ends | null;
-}
-
-const measured = (points: Point[]): Measured => ({ points, rest: restOf(points) });
+/** The range of some points, and the same without far ones. */
+type Measured = Record<"rest" | "whole", Ends | null>;
 
 /** What is known of values without a band: they stay while a person moves the slider of the average. */
 const known = [new WeakMap<Curve["mean"], Measured>(), new WeakMap<Curve["mean"], Measured>()] as const;
@@ -83,7 +95,8 @@ function unbanded(curve: Curve, isLog: boolean): Measured {
   const of = known[isLog ? 1 : 0];
   const before = of.get(curve.mean);
   if (before !== undefined) return before;
-  const found = measured(pointsOf(curve, false, NO_BOUNDS, isLog));
+  const values = curve.mean.map((mean) => scaled(finite(mean), isLog) ?? NaN).filter((value) => !Number.isNaN(value));
+  const found = { rest: restOf(values, null), whole: extent(values) };
   of.set(curve.mean, found);
   return found;
 }
@@ -110,24 +123,25 @@ function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolea
   });
 }
 
-/** The range of a curve without the far points and the far ends of bands that it may lack. */
-function restOf(points: readonly Point[]): Ends | null {
-  const sorted = Float64Array.from(points, ({ value }) => value).toSorted();
+/** The range of a curve without the far points and the far ends of bands that it may lack; null for no bands. */
+function restOf(values: readonly number[], bands: readonly Ends[] | null): Ends | null {
+  const sorted = Float64Array.from(values).toSorted();
   const [quarter = 0, median = 0, third = 0] = [1, 2, 3].map((part) => sorted[Math.floor((sorted.length * part) / 4)]);
-  const rows = points.map(({ row }) => row);
-  const last = points.at(-1)?.value;
-  if (last === undefined || quarter === third) return union(rows);
-  const values = points.map(({ value }): Ends => [value, value]);
+  const [least, most, last] = [sorted[0], sorted.at(-1), values.at(-1)];
+  if (least === undefined || most === undefined || last === undefined) return null;
+  if (quarter === third) return bands === null ? [least, most] : union(bands);
   const end = Math.max(1, Math.floor(sorted.length * SURE));
   const middle = [sorted[end] ?? last, sorted[sorted.length - 1 - end] ?? last];
   const kept = [Math.min(last, ...middle), Math.max(last, ...middle)] as const;
-  return nearer(rows, nearer(values, kept, median, MOST_LEFT_OUT), median, MOST_BANDS);
+  if (bands === null && height(kept) > FLAT * (most - least)) return [least, most]; // most curves
+  const rows = values.map((value): Ends => [value, value]);
+  return nearer(bands ?? rows, nearer(rows, kept, median, MOST_LEFT_OUT), median, MOST_BANDS);
 }
 
 /** The range of all rows but the farthest of them, as few as it takes, if the others are flat with these. */
 function nearer(rows: readonly Ends[], kept: Ends, median: number, share: number): Ends {
   const whole = union([kept, ...rows]) ?? kept;
-  if (height(kept) > FLAT * height(whole)) return whole; // most curves, which need no order
+  if (height(kept) > FLAT * height(whole)) return whole; // which needs no order
   const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * share));
   const far = ([low, high]: Ends): number => Math.max(high - median, median - low);
   const order = rows.toSorted((a, b) => far(b) - far(a));
@@ -164,8 +178,7 @@ export function beyondOf(
   const all = [curve, ...others].flatMap((one, i) => {
     if (one === null) return [];
     const hasBand = i === 0 || one.hasBand === true;
-    const points = hasBand ? pointsOf(one, true, bounds, false) : unbanded(one, false).points;
-    return points.map(({ x, value, row }) => ({ x, value, row, curve: i }));
+    return pointsOf(one, hasBand, bounds, false).map(({ x, value, row }) => ({ x, value, row, curve: i }));
   });
   return [true, false].flatMap((isAbove) => {
     const end = isAbove ? 1 : 0;

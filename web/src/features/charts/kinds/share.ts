@@ -1,10 +1,10 @@
 /** Shares of the samples of a step: discarded ones, those with a status, those without an advantage. */
 
-import type { Chart } from "../../../lib/charts/chart";
+import { type Chart, inWords } from "../../../lib/charts/chart";
 import type { ChartKind } from "./kind";
 
 const wordsOf = ({ name, options }: Chart): string => {
-  const words = name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  const words = inWords(name);
   return options?.reason === undefined || options.reason === "" ? words : `${words}: ${options.reason}`;
 };
 

@@ -31,7 +31,7 @@ function Reason({ run, rule }: { run: string; rule: string }) {
       class={style["reason"]}
       onSubmit={(event) => {
         event.preventDefault();
-        switchRule(run, rule, reason.trim());
+        if (reason.trim() !== "") switchRule(run, rule, reason.trim());
       }}
     >
       <p>
@@ -46,7 +46,7 @@ function Reason({ run, rule }: { run: string; rule: string }) {
         ref={focused}
         onInput={(event) => write(event.currentTarget.value)}
       />
-      <button type="submit" class="button">
+      <button type="submit" class="button" disabled={reason.trim() === ""}>
         Switch off
       </button>
     </form>

@@ -7,10 +7,17 @@ import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { FilterInput } from "../../list";
 import type { Change } from "../choice";
-import { splitOf, wholeSteps } from "./filter";
+import { splitOf, troubleOf, wholeSteps } from "./filter";
 import style from "../Metrics.module.css";
 
-export function FilterFields({ placed, alter }: { placed: Placed; alter: Change }) {
+interface Props {
+  placed: Placed;
+  alter: Change;
+  /** Why the chart has no curve. */
+  error: string;
+}
+
+export function FilterFields({ placed, alter, error }: Props) {
   const { run, place } = useSession();
   const id = useId();
   const { look } = placed.chart;
@@ -33,7 +40,7 @@ export function FilterFields({ placed, alter }: { placed: Placed; alter: Change 
         apply={(text) => alter({ where: text })}
         leaving={(apply) => apply}
         isInMenu
-        error={null}
+        error={troubleOf(where, error)}
       />
       {placed.kind !== "eval" && all.length > 1 && (
         <label>

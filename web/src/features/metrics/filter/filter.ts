@@ -19,3 +19,15 @@ export const whereOf = ({ where = "" }: Asked): string => where.trim();
 
 /** The split that a chart counts, and that of the page where it has none of its own. */
 export const splitOf = ({ split = "" }: Asked, ofPage: string): string => split || ofPage;
+
+/** An error of the server without the list of everything that it knows. */
+export const brief = (error: string): string => error.replace(/;? there are: .*$/su, "");
+
+/** The error of a filter, and where in its text it is: the server says so, or quotes the name that it does not know. */
+export function troubleOf(where: string, error: string): { place: number; message: string } | null {
+  if (where === "" || error === "") return null;
+  const [, character] = /at character (\d+)/u.exec(error) ?? [];
+  const [, name = ""] = /^no \w+ '([^']*)'/u.exec(error) ?? [];
+  const place = character === undefined ? where.indexOf(name) : Number(character) - 1;
+  return { place: Math.max(0, place), message: brief(error) };
+}

@@ -14,6 +14,7 @@ const ALARM: AlarmItem = {
   where: "",
   sort: "",
   descending: false,
+  discarded: false,
   curves: [],
 };
 const FRAME = { left: 48, width: 300, low: 0, high: 99, bottom: 0, top: 1 };

@@ -6,14 +6,14 @@ import { MAX_SERIES } from "../../../lib/charts/chart";
 import type { Placed } from "../../../lib/charts/layout";
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
-import { save } from "../../../ui/controls/save";
-import { type Charted, pictureOfChart, pngBlob, svgBlob } from "../../charts";
+import type { Charted, MapCharted } from "../../charts";
 import type { ChartTools } from "../ChartTitle";
 import { CurveSelect } from "./CurveSelect";
 import { FigureSelect } from "../figure/FigureSelect";
 import { FilterFields } from "../filter/FilterFields";
 import { OwnSettings } from "./OwnSettings";
 import { RangeFields } from "./RangeFields";
+import { Saves } from "./Saves";
 import { XSelect } from "./XSelect";
 import style from "../Metrics.module.css";
 
@@ -21,17 +21,18 @@ interface Props {
   title: string;
   csv: string;
   /** Null for a chart that draws nothing. */
-  drawn: Charted | null;
+  drawn: Charted | MapCharted | null;
   entries: readonly CatalogueEntry[];
   placed: Placed;
+  /** Why it has no curve; empty if it has one. */
+  error: string;
   tools: ChartTools;
 }
 
-export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) {
+export function ChartMenu({ title, csv, drawn, entries, placed, error, tools }: Props) {
   const session = useSession();
   const { chart } = placed;
   const { alter } = tools;
-  const name = title.replaceAll(/[^\p{L}\p{N}@._-]+/gu, "-");
   return (
     <Popover
       label={`Menu of ${title}`}
@@ -39,10 +40,11 @@ export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) 
       button="⋯"
       buttonClass={`action ${style["tool"]}`}
       align="right"
+      beside="section"
     >
       {(close) => (
         <div class={style["menu"]}>
-          <FilterFields placed={placed} alter={alter} />
+          <FilterFields placed={placed} alter={alter} error={error} />
           <FigureSelect chart={chart} alter={alter} />
           <div class={style["x"]}>
             x
@@ -73,34 +75,7 @@ export function ChartMenu({ title, csv, drawn, entries, placed, tools }: Props) 
               Duplicate
             </button>
           )}
-          <a class="action" href={csv} download onClick={() => setTimeout(close)}>
-            Data as CSV
-          </a>
-          {drawn !== null && (
-            <>
-              <button
-                type="button"
-                class="action"
-                onClick={(event) => {
-                  const picture = pictureOfChart(event.currentTarget, drawn);
-                  close();
-                  void pngBlob(picture).then((blob) => save(blob, `${name}.png`));
-                }}
-              >
-                Picture as PNG
-              </button>
-              <button
-                type="button"
-                class="action"
-                onClick={(event) => {
-                  save(svgBlob(pictureOfChart(event.currentTarget, drawn)), `${name}.svg`);
-                  close();
-                }}
-              >
-                Picture as SVG
-              </button>
-            </>
-          )}
+          <Saves title={title} csv={csv} drawn={drawn} close={close} />
         </div>
       )}
     </Popover>

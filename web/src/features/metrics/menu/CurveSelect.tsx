@@ -1,14 +1,18 @@
-/** Adds a curve of the catalogue to a chart. */
+/** Adds a curve of the catalogue to a chart: words find it among all, each with its source. */
 
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { CatalogueEntry } from "../../../api/types.gen";
-import { chartOfEntry, sectionsOf } from "../../../lib/charts/catalogue";
+import { chartOfEntry } from "../../../lib/charts/catalogue";
 import { plain, textOf } from "../../../lib/charts/chart";
 import type { Placed } from "../../../lib/charts/layout";
-import { harmless } from "../../../lib/text/invisible";
+import { foundIn, sourceOf } from "../../../lib/charts/words/sources";
+import { figure } from "../../../lib/numbers/numbers";
+import { Finder, rowId } from "../../../ui/controls/Finder";
+import { Text } from "../../../ui/text/Text";
+import style from "./CurveSelect.module.css";
 
-/** More options take long to draw. */
-const MOST_OPTIONS = 1000;
+/** Nobody reads more; words find the others. */
+const MOST_ROWS = 60;
 
 interface Props {
   placed: Placed;
@@ -17,32 +21,79 @@ interface Props {
 }
 
 export function CurveSelect({ placed, entries, join }: Props) {
-  const [isNear, setNear] = useState(false);
+  const [isOpen, open] = useState(false);
+  const [words, type] = useState("");
+  const [marked, mark] = useState(0);
+  const list = useId();
+  if (!isOpen)
+    return (
+      <button type="button" class="action" onClick={() => open(true)}>
+        Add a curve …
+      </button>
+    );
   const known = new Set([textOf(plain(placed.chart)), ...placed.chart.more]);
-  const further = entries.filter((one) => !known.has(textOf(chartOfEntry(one)))).slice(0, MOST_OPTIONS);
+  const found = foundIn(
+    entries.filter((one) => !known.has(textOf(chartOfEntry(one)))),
+    words,
+  );
+  const rows = found.slice(0, MOST_ROWS);
+  const here = Math.min(marked, rows.length - 1);
+  const choose = (row: number): void => {
+    const entry = rows[row];
+    if (entry === undefined) return;
+    type("");
+    mark(0);
+    join(textOf(chartOfEntry(entry)));
+  };
   return (
-    <select
-      class="field"
-      aria-label="Add a curve to this chart"
-      value=""
-      onPointerEnter={() => setNear(true)}
-      onFocus={() => setNear(true)}
-      onChange={({ currentTarget }) => {
-        join(currentTarget.value);
-        currentTarget.value = "";
-      }}
-    >
-      <option value="">Add a curve …</option>
-      {isNear &&
-        sectionsOf(further).map(({ name, entries: all }) => (
-          <optgroup key={name} label={harmless(name)}>
-            {all.map((entry) => (
-              <option key={textOf(chartOfEntry(entry))} value={textOf(chartOfEntry(entry))}>
-                {harmless(entry.title)}
-              </option>
-            ))}
-          </optgroup>
+    <div class={style["adding"]}>
+      <Finder
+        label="Add a curve to this chart"
+        placeholder="Find a curve: entropy trainer"
+        class={style["find"]}
+        text={words}
+        setText={type}
+        list={list}
+        count={rows.length}
+        marked={here}
+        mark={mark}
+        choose={choose}
+      />
+      <div
+        id={list}
+        role="listbox"
+        aria-label="Curves to add"
+        class={style["rows"]}
+        tabIndex={-1}
+        onMouseDown={(event) => event.preventDefault()} // the field keeps the focus
+      >
+        {rows.map((entry, row) => (
+          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the focus and the keys
+          <div
+            key={textOf(chartOfEntry(entry))}
+            id={rowId(list, row)}
+            role="option"
+            tabIndex={-1}
+            aria-selected={row === here}
+            class={style["row"]}
+            ref={(element) => {
+              if (row === here) element?.scrollIntoView({ block: "nearest" });
+            }}
+            onClick={() => choose(row)}
+          >
+            <span class="clip">
+              <Text text={entry.title} />
+            </span>
+            <span class={`clip ${style["source"]}`}>
+              <Text text={sourceOf(entry)} />
+            </span>
+          </div>
         ))}
-    </select>
+      </div>
+      <p role="status" class={style["count"]}>
+        {rows.length === 0 && "No curve has these words"}
+        {found.length > rows.length && `${figure(rows.length)} of ${figure(found.length)}`}
+      </p>
+    </div>
   );
 }

@@ -6,7 +6,7 @@ import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { Text } from "../../../ui/text/Text";
-import type { Charted } from "../../charts";
+import type { Charted, MapCharted } from "../../charts";
 import { type ChartTools, ChartTitle } from "../ChartTitle";
 import { askedOf } from "../choice";
 import { whereOf } from "../filter/filter";
@@ -25,8 +25,10 @@ interface Props {
   /** The moving average at it, in words; empty without one. */
   average: string;
   csv: string;
-  charted: Charted | null;
+  charted: Charted | MapCharted | null;
   hasRollouts: boolean;
+  /** Why it has no curve; empty if it has one. */
+  error: string;
   tools: ChartTools;
 }
 
@@ -41,6 +43,7 @@ export function ChartHead({
   csv,
   charted,
   hasRollouts,
+  error,
   tools,
 }: Props) {
   const session = useSession();
@@ -52,7 +55,7 @@ export function ChartHead({
     <>
       <h3>
         <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
-        <small title={figures}>{pointed === null ? figures : `step ${figure(pointed)}`}</small>
+        <small title={figures}>{pointed === null ? figures : `step ${figure(step ?? pointed)}`}</small>
         {step === undefined || !hasRollouts ? (
           <b>{step === undefined ? "" : value}</b>
         ) : (
@@ -66,7 +69,15 @@ export function ChartHead({
             {value}
           </a>
         )}
-        <ChartMenu title={title} csv={csv} drawn={charted} entries={entries} placed={entry} tools={tools} />
+        <ChartMenu
+          title={title}
+          csv={csv}
+          drawn={charted}
+          entries={entries}
+          placed={entry}
+          error={error}
+          tools={tools}
+        />
         <button
           type="button"
           class={`action ${style["tool"]} ${style["away"]}`}

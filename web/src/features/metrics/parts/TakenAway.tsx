@@ -1,4 +1,7 @@
-/** Brings the chart back that was taken away last, with its settings and in its place. */
+/**
+ * Brings the chart back that was taken away last, with its settings and in its place; keeps a chart that an alarm
+ * showed, or takes it away.
+ */
 
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
@@ -7,6 +10,8 @@ import style from "./Parts.module.css";
 export function TakenAway() {
   const { layout } = useSession();
   const taken = layout.taken.value;
+  const preview = layout.preview.value;
+  const charts = layout.charts.value;
   return (
     <div role="status" class={style["taken"]}>
       {taken !== null && (
@@ -14,6 +19,17 @@ export function TakenAway() {
           <span class="clip">{harmless(taken.title)} is taken away.</span>
           <button type="button" class="action" onClick={() => layout.bringBack()}>
             Undo
+          </button>
+        </p>
+      )}
+      {taken === null && preview !== null && (
+        <p>
+          <span class="clip">{harmless(preview.title)} is not in your layout.</span>
+          <button type="button" class="action" onClick={() => layout.keep(charts)}>
+            Keep
+          </button>
+          <button type="button" class="action" onClick={() => layout.endLook()}>
+            Take away
           </button>
         </p>
       )}

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { CurveData } from "../../../api/types.gen";
 import { chart } from "../../../lib/charts/chart";
@@ -6,7 +7,8 @@ import { catalogueEntry as entry } from "../../../testing/catalogue";
 import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
-import { drawnOf, reachOf, rowsOf, valueOf } from "./lines";
+import { basesOf } from "./notes";
+import { COLOURS, drawnOf, endOf, reachOf, rowsOf, valueOf, wordsOfValue } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
@@ -17,7 +19,7 @@ function drawn(values: number[]) {
     run: "a", curve: 0, steps: values.map((_, i) => i), values, spread: null,
   low: null,
   high: null, smooth: null, points: values.length,
-    left_out: 0, reach: null, x: null, without_x: 0, x_start_s: null, error: "",
+    left_out: 0, reach: null, x: null, without_x: 0, x_start_s: null, with_value: null, samples: null, error: "",
   }; // prettier-ignore
   return { data, curve: curveOf(data), x: "" };
 }
@@ -38,16 +40,43 @@ it("are told apart by the colour of the run, or by that of the curve where a cha
     ["kl", "trainer.kl"],
     ["loss", "trainer.loss"],
   ]);
-  expect(rows.flatMap(({ lines }) => lines.map(({ name, dash }) => [name, dash.length > 0]))).toEqual([
-    ["kl", false],
-    ["kl · b", true],
-    ["loss", false],
-    ["loss · b", true],
+  expect(rows.flatMap(({ lines }) => lines.map(({ name, colour, dash }) => [name, colour, dash.length > 0]))).toEqual([
+    ["kl · a", RUNS[0]?.colour, false],
+    ["kl · b", RUNS[1]?.colour, false],
+    ["loss · a", RUNS[0]?.colour, true],
+    ["loss · b", RUNS[1]?.colour, true],
   ]);
+  expect(rows.map(({ colour }) => colour)).toEqual([null, null]);
   const [own] = RUNS.map(({ colour }) => colour);
   expect(only?.colour).toBe(own);
-  expect(new Set([own, ...rows.map(({ colour }) => colour)]).size, "none has the colour of the run").toBe(3);
-  expect(rows.every(({ colour, lines }) => lines.every((line) => line.colour === colour))).toBe(true);
+  const ofOne = rowsOf(both, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
+  expect(new Set([own, ...ofOne.map(({ colour }) => colour)]).size, "none has the colour of the run").toBe(3);
+  expect(ofOne.every(({ colour, lines }) => lines.every((line) => line.colour === colour))).toBe(true);
+});
+
+it("name the step of the last value of a run that ended before another", () => {
+  const [alone] = placedOf([chart("trainer", "kl")], CATALOGUE);
+  if (alone === undefined) throw new Error("no chart");
+  const [row] = rowsOf(alone, [[drawn([1, 2, 3]), drawn([4, 5])]], RUNS);
+  const lines = row?.lines ?? [];
+  expect(lines.map((line) => endOf(line, lines))).toEqual([null, 1]);
+  expect(lines.map((line) => wordsOfValue(line, lines, null))).toEqual(["3.00", "5.00 at 1"]);
+  expect(lines.map((line) => wordsOfValue(line, lines, 2))).toEqual(["3.00", "5.00 at 1"]);
+});
+
+it("have colours of which the first are far apart, in both themes", () => {
+  const tokens = readFileSync("src/styles/tokens.css", "utf8");
+  const themes = [0, 1].map((theme) =>
+    COLOURS.slice(0, 5).map((one) => {
+      const line = new RegExp(String.raw`--run-${one}: light-dark\((.*)\);`).exec(tokens)?.[1] ?? "";
+      const [l = 0, c = 0, h = 0] = (line.match(/[\d.]+ [\d.]+ [\d.]+/g)?.[theme] ?? "").split(" ").map(Number);
+      return [l, c * Math.cos((h * Math.PI) / 180), c * Math.sin((h * Math.PI) / 180)];
+    }),
+  );
+  for (const colours of themes)
+    for (const [i, one] of colours.entries())
+      for (const other of colours.slice(i + 1))
+        expect(Math.hypot(...one.map((part, at) => part - (other[at] ?? 0)))).toBeGreaterThan(0.11);
 });
 
 it("keep their places while one is hidden", () => {
@@ -86,4 +115,25 @@ it("have the value of the last step or of the pointed one, never an average", ()
   const averaged = { ...curve, smooth: [1, 1.5, 4] };
   expect([valueOf(averaged, null), valueOf(averaged, 2), valueOf(averaged, 1)]).toEqual([9, 9, 2]);
   expect(valueOf(null, null)).toBeUndefined();
+  const every10 = { ...curve, steps: [0, 10, 20] };
+  expect(
+    [3, 7, 99].map((step) => valueOf(every10, step)),
+    "between two steps it is that of the dot",
+  ).toEqual([1, 2, 9]);
+});
+
+it("say of how many samples each curve has values, where some have none", () => {
+  const [alone, both] = placedOf(
+    [chart("trainer", "kl"), chart("trainer", "kl", { copy: "2", more: ["trainer.loss"] })],
+    CATALOGUE,
+  );
+  if (alone === undefined || both === undefined) throw new Error("no charts");
+  const { data, ...rest } = drawn([1, 2]);
+  const some = { ...rest, data: { ...data, with_value: [8, 9], samples: [64, 64] } };
+  const curves = [[some], [drawn([5, 6])]];
+  const bases = (of: typeof both, pointed: number | null) =>
+    basesOf(rowsOf(of, curves, RUNS.slice(0, 1)), curves, pointed);
+  expect(bases(alone, 0)).toEqual(["over 8 of 64 samples"]);
+  expect(bases(alone, null)).toEqual(["over 9 of 64 samples"]);
+  expect(bases(both, 0)).toEqual(["kl over 8 of 64 samples"]);
 });

@@ -5,21 +5,24 @@ import { plain, textOf } from "../../../lib/charts/chart";
 import type { Dash } from "../../../lib/charts/picture";
 import type { Placed } from "../../../lib/charts/layout";
 import { extent } from "../../../lib/numbers/curves";
-import { finite } from "../../../lib/numbers/numbers";
+import { nearest } from "../../../lib/numbers/nearest";
+import { figure, finite, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { banded, type Curve, type Range } from "../../charts";
 import type { Source } from "../groups/sources";
 import type { Drawn } from "../useCurves";
 
 /** The colours that runs have too, the least alike first: lines on each other must differ. */
-const COLOURS = [1, 2, 4, 7, 3, 6, 5, 8, 9, 10] as const;
-/** Of another run than the page's, in a chart of several curves: their colours tell the curves apart. */
-const OF_OTHER_RUN: Dash = [4, 3];
+export const COLOURS = [1, 2, 9, 4, 5, 6, 7, 3, 8, 10] as const;
+/** Of the curves of a chart with several runs: there colours tell the runs apart, as on the rest of the page. */
+const OF_CURVES: readonly Dash[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4], [14, 4], [2, 6], [10, 3, 2, 3, 2, 3]];
 const WHOLE: Dash = [];
 
 export interface Line {
   curve: Curve | null;
   name: string;
+  /** The run, or the group of runs. */
+  source: string;
   colour: number;
   dash: Dash;
 }
@@ -30,14 +33,16 @@ export interface Row {
   text: string;
   entry: CatalogueEntry;
   title: string;
-  colour: number;
+  /** Null where its lines have the colours of their runs. */
+  colour: number | null;
   dash: Dash;
   lines: readonly Line[];
 }
 
 /**
- * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Of several curves none has
- * the colour of the run, and those with `dashes` are broken.
+ * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Several curves of one run
+ * have colours of their own, none that of the run, and those with `dashes` are broken. Of several runs each line has
+ * the colour of its run, and the dash of its curve.
  */
 export function rowsOf(
   placed: Placed,
@@ -48,17 +53,27 @@ export function rowsOf(
   const own = sources[0]?.colour ?? 1;
   const colours = COLOURS.filter((one) => one !== own);
   const all = [placed, ...placed.series];
+  const areMany = all.length > 1;
+  const areRuns = sources.length > 1;
   return all.map((entry, i) => {
-    const colour = all.length > 1 ? (colours[i] ?? 1) : own;
-    const dash = dashes[i] ?? WHOLE;
-    const title = harmless(i === 0 && all.length > 1 ? placed.curve : entry.title);
+    const colour = areMany ? (colours[i] ?? 1) : own;
+    const dash = (areMany && areRuns ? OF_CURVES : dashes)[i] ?? WHOLE;
+    const title = harmless(i === 0 && areMany ? placed.curve : entry.title);
     const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
-      name: [...(all.length > 1 ? [title] : []), ...(at > 0 || all.length === 1 ? [source.name] : [])].join(" · "),
-      colour: all.length > 1 ? colour : source.colour,
-      dash: all.length > 1 && at > 0 ? OF_OTHER_RUN : dash,
+      name: [...(areMany ? [title] : []), ...(areRuns || !areMany ? [source.name] : [])].join(" · "),
+      source: source.name,
+      colour: areMany && !areRuns ? colour : source.colour,
+      dash,
     }));
-    return { text: textOf(plain(entry.chart)), entry, title, colour, dash, lines };
+    return {
+      text: textOf(plain(entry.chart)),
+      entry,
+      title,
+      colour: areMany && areRuns ? null : colour,
+      dash,
+      lines,
+    };
   });
 }
 
@@ -96,12 +111,29 @@ export function reachOf(curves: readonly (readonly Drawn[])[] | undefined): Rang
   return curves?.flat().some(({ data }) => data.reach !== null) === true ? extent(all) : null;
 }
 
-/** The place of the pointed step, else of the last value; -1 for none. */
+/** The place of the step that is nearest to the pointed one, where the dot is; else of the last value; -1 for none. */
 export function placeOf(curve: Curve | null, pointed: number | null): number {
   if (curve === null) return -1;
-  return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : curve.steps.indexOf(pointed);
+  return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : nearest(curve.steps, pointed);
 }
 
-/** The value of the pointed step, else the last one: of the step alone, however much the page smooths. */
+/** The value of that step: of the step alone, however much the page smooths. */
 export const valueOf = (curve: Curve | null, pointed: number | null): WireNumber | undefined =>
   curve?.mean[placeOf(curve, pointed)];
+
+/** The last step of a line that ended before another of the chart; null for all others. */
+export function endOf({ curve }: Line, lines: readonly Line[]): number | null {
+  const last = curve?.steps.at(-1);
+  return last === undefined || lines.every((one) => (one.curve?.steps.at(-1) ?? last) <= last) ? null : last;
+}
+
+/** The lines that have the curve: a run without it has no value to name. */
+export const linesOf = (rows: readonly Row[]): readonly Line[] =>
+  rows.flatMap(({ lines }) => lines.filter(({ curve }) => curve !== null));
+
+/** The value at the pointed step, else the last one, with its step where that is another one. */
+export function wordsOfValue(line: Line, lines: readonly Line[], pointed: number | null): string {
+  const step = pointed === null ? endOf(line, lines) : (line.curve?.steps[placeOf(line.curve, pointed)] ?? pointed);
+  const words = score(valueOf(line.curve, pointed), "–");
+  return step === null || step === pointed ? words : `${words} at ${figure(step)}`;
+}

@@ -73,13 +73,13 @@ export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
         />
         Ignore the first step
       </label>
-      <label title="Subtract the first value, so that each curve begins at zero">
+      <label title="Numbers are then the change since the first value of each curve">
         <input
           type="checkbox"
           checked={from_zero}
           onChange={(event) => set({ zero: event.currentTarget.checked ? "1" : "0" })}
         />
-        Begin at zero
+        Shift curves to begin at zero
       </label>
       <label>
         Last step

@@ -7,7 +7,7 @@ it("says which points are left out, and nothing of all points as they are", () =
     "without outliers",
     "without the first step",
     "up to step 1,200",
-    "from zero",
+    "shifted to begin at zero",
   ]);
 });
 

@@ -34,5 +34,5 @@ export const wordsOf = ({ outliers, skip_first, from_zero, last }: Points): stri
   ...(outliers > 0 ? ["without outliers"] : []),
   ...(skip_first ? ["without the first step"] : []),
   ...(last === null ? [] : [`up to step ${figure(last)}`]),
-  ...(from_zero ? ["from zero"] : []),
+  ...(from_zero ? ["shifted to begin at zero"] : []),
 ];

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { SPAN } from "../../../lib/charts/chart";
 import { useSession } from "../../../state/useSession";
 import { MOST_SPAN, pageAsked, setOption, spanOf } from "../choice";
-import { draggedSpan, isAtSlider } from "./slider";
+import { draggedSpan, visit, visits } from "./slider";
 import style from "../Metrics.module.css";
 
 export function Smoothing() {
@@ -13,13 +13,10 @@ export function Smoothing() {
   useEffect(
     () => () => {
       draggedSpan.value = null;
-      isAtSlider.value = false;
+      visits.value = 0;
     },
     [],
   );
-  const come = (): void => {
-    isAtSlider.value = true;
-  };
   return (
     <label title="Moving average over so many steps; the thin line is the value of each step">
       Smoothing
@@ -29,14 +26,8 @@ export function Smoothing() {
         max={MOST_SPAN}
         value={now}
         aria-valuetext={now === 0 ? "off" : `EMA over ${now} steps`}
-        onPointerEnter={come}
-        onFocus={come}
-        onPointerLeave={(event) => {
-          isAtSlider.value = event.currentTarget === document.activeElement;
-        }}
-        onBlur={() => {
-          isAtSlider.value = false;
-        }}
+        onPointerEnter={visit}
+        onFocus={visit}
         onInput={(event) => {
           draggedSpan.value = Number(event.currentTarget.value);
         }}

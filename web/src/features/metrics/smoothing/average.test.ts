@@ -3,20 +3,34 @@ import { describe, expect, it } from "vitest";
 import { type CurveData, type WireNumber } from "../../../api/types.gen";
 import { recordOf, chart } from "../../../lib/charts/chart";
 import { finite } from "../../../lib/numbers/numbers";
-import { averaged, pointsIn, wholeOf } from "./average";
+import { averaged, meansOf, pointsIn, wholeOf } from "./average";
+import { cutOf } from "./cut";
 
 interface Golden {
   steps: number[];
   values: WireNumber[];
+  spread: number[];
   shown: number[];
+  banded: Record<string, number[]>;
   means: Record<string, WireNumber[]>;
 }
 
 /** Made by tests/query/curves/test_decimation.py; tests run in `web`. */
 const golden: Golden = JSON.parse(readFileSync("../tests/data/wire/averages.json", "utf8"));
 
-const NOTHING = { spread: null, low: null, high: null, smooth: null, reach: null, x: null, x_start_s: null, error: "" };
-const data = ({ steps, values }: { steps: number[]; values: WireNumber[] }): CurveData => ({
+const NOTHING = {
+  spread: null,
+  low: null,
+  high: null,
+  smooth: null,
+  reach: null,
+  x: null,
+  x_start_s: null,
+  with_value: null,
+  samples: null,
+  error: "",
+};
+const data = ({ steps, values }: Pick<Golden, "steps" | "values">): CurveData => ({
   ...NOTHING,
   run: "a",
   curve: 0,
@@ -40,11 +54,11 @@ describe("the average of the shown points", () => {
       expect(found?.smooth.length).toBe(golden.shown.length);
       found?.smooth.forEach((mean, i) => {
         const expected = finite(means[shown[i]?.at ?? -1]);
-        if (expected === null || typeof mean !== "number") expect(mean).toBe(expected);
+        if (expected === null || typeof mean !== "number") expect(mean).toBeNaN();
         else expect(Math.abs(mean - expected)).toBeLessThanOrEqual(1e-12 * Math.max(1, Math.abs(expected)));
       });
     }
-    expect(all && averaged(curve, all, 0)?.smooth).toEqual(curve.mean.map(finite));
+    expect((all && averaged(curve, all, 0))?.smooth.map(finite)).toEqual(curve.mean.map(finite));
   });
   it("waits for the server where points are missing", () => {
     const { steps, values } = golden;
@@ -53,7 +67,7 @@ describe("the average of the shown points", () => {
     const all = pointsIn(data({ steps: steps.slice(0, -1), values: values.slice(0, -1) }));
     expect(all && averaged(curve, all, 10)).toBeNull();
   });
-  it("needs the values alone, of the same samples, from the first step on", () => {
+  it("needs what is drawn, of the same samples, from the first step on", () => {
     const options = { where: "reward > 0", last_step: 9, band: "p5-p95", x_min: 2, x_max: 3 };
     const asked = recordOf(chart("sample", "reward", { options }), "train", {
       kind: "elapsed",
@@ -65,7 +79,32 @@ describe("the average of the shown points", () => {
       name: "reward",
       source: "train",
       x: null,
-      options: { where: "reward > 0", last_step: 9, smooth: 0, spread: false, band: "", x_min: null, x_max: null },
+      options: { where: "reward > 0", last_step: 9, smooth: 0, band: "p5-p95", x_min: null, x_max: null },
     });
+  });
+});
+
+describe("the points between two ends", () => {
+  const all = pointsIn({ ...data(golden), spread: golden.spread });
+  it("are those that the server keeps of the values and of the band", () => {
+    expect(all && cutOf({ ...all, data: data(golden) }, null, 60, 0).values).toEqual(shown.map(({ value }) => value));
+    for (const [most, places] of Object.entries(golden.banded)) {
+      const found = all && cutOf(all, null, Number(most), 10);
+      expect(found?.steps).toEqual(places.map((at) => golden.steps[at]));
+      expect(found?.spread).toEqual(places.map((at) => golden.spread[at]));
+      expect(found?.smooth).toEqual(places.map((at) => (all && meansOf(all, 10))?.[at]));
+      expect(found?.points).toBe(600);
+    }
+  });
+  it("have a neighbour on both sides", () => {
+    const [steps, values] = [golden.steps.slice(0, 6), golden.values.slice(0, 6)];
+    expect(steps).toEqual([360, 362, 369, 769, 771, 778]);
+    const own = pointsIn(data({ steps, values }));
+    const cut = (from: number, to: number): number[] | null => own && cutOf(own, [from, to], 60, 0).steps;
+    expect(cut(362, 769)).toEqual([360, 362, 369, 769, 771]);
+    expect(cut(370, 380)).toEqual([369, 769]);
+    expect(cut(0, 10)).toEqual([360]);
+    expect(cut(800, 900)).toEqual([778]);
+    expect(own && cutOf(own, [0, 900], 60, 0).steps).toBe(own && cutOf(own, [0, 900], 60, 10).steps);
   });
 });

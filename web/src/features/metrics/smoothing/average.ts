@@ -1,37 +1,60 @@
 /** The moving average of the shown points of a curve: of all its points, as the server computes it. */
 
-import type { CurveData, CurveRecord } from "../../../api/types.gen";
-import { smoothed } from "../../../lib/numbers/curves";
-import { finite } from "../../../lib/numbers/numbers";
+import type { CurveData, CurveRecord, WireNumber } from "../../../api/types.gen";
+import { averages, placeOf } from "../../../lib/numbers/curves";
+import { toNumber } from "../../../lib/numbers/numbers";
 import type { Curve } from "../../charts";
 
 /** Every point of a curve, in ascending order of step. */
 export interface AllPoints {
-  steps: readonly number[];
-  values: readonly (number | null)[];
+  data: CurveData;
+  values: Float64Array;
 }
 
 /** The points of an answer; null if the server left some out. */
-export const pointsIn = ({ steps, values, points, without_x }: CurveData): AllPoints | null =>
-  steps.length === points && without_x === 0 ? { steps, values: values.map(finite) } : null;
+export const pointsIn = (data: CurveData): AllPoints | null =>
+  data.steps.length === data.points && data.without_x === 0 ? { data, values: arrayOf(data.values) } : null;
+
+/** Numbers off the wire, NaN for none. */
+export function arrayOf(values: readonly WireNumber[]): Float64Array {
+  const array = new Float64Array(values.length); // a function for each of them would take some times as long
+  for (let at = 0; at < array.length; at += 1) {
+    const value = values[at];
+    array[at] = typeof value === "number" ? value : (toNumber(value) ?? NaN);
+  }
+  return array;
+}
 
 /** What asks for every point of a curve. */
 export const wholeOf = (record: CurveRecord): CurveRecord => ({
   ...record,
   x: null,
-  options:
-    record.options === null
-      ? null
-      : { ...record.options, smooth: 0, spread: false, band: "", x_min: null, x_max: null },
+  options: record.options === null ? null : { ...record.options, smooth: 0, x_min: null, x_max: null },
 });
 
+const known = new WeakMap<AllPoints, { spanSteps: number; means: Float64Array }>();
+
+/** The average at every point; the same array for the same span. */
+export function meansOf(points: AllPoints, spanSteps: number): Float64Array {
+  if (spanSteps === 0) return points.values;
+  const before = known.get(points);
+  if (before?.spanSteps === spanSteps) return before.means;
+  const means = averages(points.data.steps, points.values, spanSteps);
+  known.set(points, { spanSteps, means });
+  return means;
+}
+
 /** The curve with an average over another span; null if one of its steps is not among all points. */
-export function averaged(curve: Curve, { steps, values }: AllPoints, spanSteps: number): Curve | null {
-  const means = spanSteps === 0 ? values : smoothed(steps, values, spanSteps);
-  let at = -1;
-  const smooth = curve.steps.map((step) => {
-    at = steps.indexOf(step, at + 1);
-    return at < 0 ? undefined : means[at];
-  });
-  return smooth.every((mean) => mean !== undefined) ? { ...curve, smooth } : null;
+export function averaged(curve: Curve, points: AllPoints, spanSteps: number): Curve | null {
+  const { steps } = points.data;
+  const means = meansOf(points, spanSteps);
+  const smooth: number[] = [];
+  let at = placeOf(steps, curve.steps[0] ?? 0);
+  for (const step of curve.steps) {
+    while (at < steps.length && steps[at] !== step) at += 1;
+    const mean = means[at];
+    if (mean === undefined) return null;
+    smooth.push(mean);
+  }
+  return { ...curve, smooth };
 }

@@ -5,5 +5,9 @@ import { signal } from "@preact/signals";
 /** The chosen span; null while nobody moves it. */
 export const draggedSpan = signal<number | null>(null);
 
-/** True while a person points at it, or it has the focus: another average may be wanted soon. */
-export const isAtSlider = signal(false);
+/** How often a person came to the slider or to the charts: another average or range may be wanted soon. */
+export const visits = signal(0);
+
+export const visit = (): void => {
+  visits.value += 1;
+};

@@ -1,10 +1,10 @@
-/** Every point of the shown curves, from which the page averages them while a person moves the slider. */
+/** Every point of the shown curves, from which the page averages and cuts them while a person looks around. */
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { CurveData } from "../../../api/types.gen";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { type AllPoints, pointsIn } from "./average";
-import { isAtSlider } from "./slider";
+import { visits } from "./slider";
 
 /** More points are not loaded: so many take some megabytes, and are averaged within a frame. */
 const MOST_AVERAGED = 300_000;
@@ -17,9 +17,17 @@ interface Answer {
   curves: CurveData[][];
 }
 
+export interface Wholes {
+  ofWholes: string;
+  /** By curve and run; null for a curve of which points are missing. */
+  points: readonly (readonly (AllPoints | null)[])[];
+  /** True if the runs have no further points. */
+  isCurrent: boolean;
+}
+
 /**
- * Every point of the curves of an answer: those that it has itself, else once a person comes to the slider; null for
- * too many, and until they are there. `of` is null where only the server can average the curves.
+ * Every point of the curves of an answer: those that it has itself, else as they are when a person comes to the charts
+ * or to the slider; null for too many, and until they are there. `of` is null where only the server knows them.
  */
 export function useAllPoints(
   answer: Answer | null,
@@ -27,19 +35,23 @@ export function useAllPoints(
   ofWholes: string,
   versions: string,
   load: () => Promise<CurveData[][]>,
-): (AllPoints | null)[][] | null {
+): Wholes | null {
   const own = useMemo(() => (answer?.hasAll === true ? allIn(answer.curves) : null), [answer]);
   const isWhole = own?.flat().every((points) => points !== null) === true;
   const count = (answer?.curves ?? []).flat().reduce((sum, { points }) => sum + points, 0);
-  const isWanted = isAtSlider.value && answer !== null && !isWhole && count <= MOST_AVERAGED;
+  const seen = useRef({ visit: 0, versions });
+  if (visits.value !== seen.current.visit) seen.current = { visit: visits.value, versions };
+  const isWanted = visits.value > 0 && answer !== null && !isWhole && count <= MOST_AVERAGED;
+  const asked = seen.current.versions;
   const loaded = useFollowed(
     isWanted ? of : null,
-    versions,
-    async () => ({ ofWholes, points: allIn(await load()) }),
+    asked,
+    async () => ({ ofWholes, versions: asked, points: allIn(await load()) }),
     ofWholes,
-  );
+  ).value;
   if (answer?.ofWholes !== ofWholes) return null;
-  return isWhole ? own : loaded.value?.ofWholes === ofWholes ? loaded.value.points : null;
+  if (isWhole && own !== null) return { ofWholes, points: own, isCurrent: true };
+  return loaded?.ofWholes === ofWholes ? { ...loaded, isCurrent: loaded.versions === versions } : null;
 }
 
 const allIn = (curves: CurveData[][]): (AllPoints | null)[][] => curves.map((each) => each.map(pointsIn));

@@ -3,15 +3,15 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RunItem, RunMarkView } from "../../../api/types.gen";
 import { changeRun, changeText, colourOf, ofRun, runMark, storageProblem } from "../../../state/marks";
+import { mayWrite } from "../../../state/team/people";
 import { Icon } from "../../../ui/controls/Icon";
+import { SharedNotes, ShareButton } from "../../marks";
 import style from "./RunEditor.module.css";
 
 const COLOURS = Array.from({ length: 10 }, (_, i) => i + 1);
 const WORDS = ["blue", "orange", "green", "pink", "cyan", "violet", "yellow", "red", "moss", "grey"];
 
 export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
-  const { name, colour, hidden, note } = runMark(item.id);
-  const set = (change: Partial<RunMarkView>): void => void changeRun(item.id, change);
   return (
     <div class={style["editor"]}>
       <p class={style["head"]}>
@@ -22,6 +22,17 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
           {item.path}
         </span>
       </p>
+      {mayWrite.value ? <Own item={item} /> : <p class="quiet">Your role on this server is reader.</p>}
+      <SharedNotes subject={ofRun(item.id)} />
+    </div>
+  );
+}
+
+function Own({ item }: { item: RunItem }) {
+  const { name, colour, hidden, note } = runMark(item.id);
+  const set = (change: Partial<RunMarkView>): void => void changeRun(item.id, change);
+  return (
+    <>
       <Field
         label="Name"
         text={name}
@@ -59,8 +70,9 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
         <input type="checkbox" checked={hidden} onChange={(event) => set({ hidden: event.currentTarget.checked })} />
         Hide in the list of runs
       </label>
+      {(name !== "" || note !== "") && <ShareButton subject={ofRun(item.id)} />}
       {storageProblem.value !== "" && <p class={style["trouble"]}>Cannot be saved: see Settings.</p>}
-    </div>
+    </>
   );
 }
 

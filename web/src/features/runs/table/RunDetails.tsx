@@ -6,9 +6,10 @@
 import { useSession } from "../../../state/useSession";
 import type { RunItem } from "../../../api/types.gen";
 import { count, figure, size } from "../../../lib/numbers/numbers";
-import { runMark } from "../../../state/marks";
+import { runMark, ofRun } from "../../../state/marks";
 import { Copy } from "../../../ui/controls/Copy";
 import { Text } from "../../../ui/text/Text";
+import { SharedNotes } from "../../marks";
 import style from "./RunDetails.module.css";
 
 interface Props {
@@ -31,6 +32,7 @@ export function RunDetails({ item, keys, values }: Props) {
           <Text text={note} />
         </p>
       )}
+      <SharedNotes subject={ofRun(item.id)} />
       <dl class={style["facts"]}>
         {item.splits.map((split) => {
           const to = { page: "rollouts", run: item.id, split: split.name } as const;

@@ -46,6 +46,9 @@ export const NAME_PX = 220;
 export const NARROW_PX = 640;
 const MAX_CONFIG = 6;
 const CONFIG_PX = 96;
+/** A column is as wide as its name in the heading, up to this. */
+const MOST_CONFIG_PX = 150;
+const LETTER_PX = 7.5;
 /** Responses without token counts follow those with: characters are another measure. */
 const CHARS_AFTER = 1e15;
 const DOING = { running: 0, stalled: 1, ended: 2, unknown: null };
@@ -153,15 +156,18 @@ function lengthOf(item: RunItem): number | null {
   return chars === null ? null : chars - CHARS_AFTER;
 }
 
-export const configColumn = (name: string, differing: Differing): Column => ({
-  key: `config:${name}`,
-  label: name.split(".").at(-1) ?? name,
-  title: `${name}, of the configuration`,
-  px: CONFIG_PX,
-  isNumber: false,
-  startsDown: false,
-  value: (item) => comparable(differing.get(item.id)?.get(name)),
-});
+export function configColumn(name: string, differing: Differing): Column {
+  const label = name.split(".").at(-1) ?? name;
+  return {
+    key: `config:${name}`,
+    label,
+    title: `${name}, of the configuration`,
+    px: Math.max(CONFIG_PX, Math.min(MOST_CONFIG_PX, 24 + label.length * LETTER_PX)),
+    isNumber: false,
+    startsDown: false,
+    value: (item) => comparable(differing.get(item.id)?.get(name)),
+  };
+}
 
 function comparable(text: string | undefined): number | string | null {
   if (text === undefined) return null;
@@ -201,9 +207,9 @@ export function fitting(
   for (const key of LAST_TO_FIRST)
     if (sum() + (SPARED.has(key) ? wanted : 0) > room) columns = columns.filter((column) => column.key !== key);
   room -= sum();
-  const config = keys
-    .slice(0, Math.max(0, Math.min(MAX_CONFIG, Math.floor(room / CONFIG_PX))))
-    .map((name) => configColumn(name, differing));
+  const config = keys.slice(0, MAX_CONFIG).map((name) => configColumn(name, differing));
+  const fit = config.findIndex(({ px }) => (room -= px) < 0);
+  if (fit >= 0) config.length = fit;
   const at = columns.findIndex(({ key }) => key === "status" || key === "changed");
   return at < 0 ? [...columns, ...config] : [...columns.slice(0, at), ...config, ...columns.slice(at)];
 }

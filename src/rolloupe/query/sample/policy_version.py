@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 from rolloupe.model import Sample
 
-VERSIONS = ("policy_version", "weight_version", "weight_versions", "weights_version", "model_version", "policy_step")
+POLICY_VERSIONS = (
+    "policy_version", "weight_version", "weight_versions", "weights_version", "model_version", "policy_step",
+)  # fmt: skip
 LAGS = ("lag", "policy_lag", "version_lag", "staleness", "off_policy_steps", "async_level", "off_policyness")
 _MAX = 120
 
@@ -18,7 +20,7 @@ class Policy(NamedTuple):
 
 def policy(sample: Sample) -> Policy:
     """Find version and lag among metrics, tags and other fields."""
-    version = next((word for name in VERSIONS if (word := _word(_value(sample, name)))), "")
+    version = next((word for name in POLICY_VERSIONS if (word := _word(_value(sample, name)))), "")
     lag = next((found for name in LAGS if (found := sample.row.metrics.get(name)) is not None), None)
     return Policy(version, lag)
 

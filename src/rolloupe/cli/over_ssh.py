@@ -1,0 +1,202 @@
+"""Runs on another machine: a command whose PATH is `host:path` runs there over SSH, and answers here.
+
+No file of a run is copied: Rolloupe reads it where it is, with the index there, and answers travel. `ssh` itself knows
+about users, keys, jump hosts and `~/.ssh/config`.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import click
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.server.process.over_ssh import PORT_TAKEN, READY
+
+PATH = re.compile(r"(?P<host>(?:[\w.+-]+@)?[A-Za-z0-9_][\w.-]*):(?!//)(?P<path>.*)", re.ASCII | re.DOTALL)
+"""As `scp` writes it. A drive of Windows has one letter, an address has two slashes."""
+
+COMMAND = "ROLLOUPE_REMOTE_COMMAND"
+"""The environment variable that names Rolloupe on the other machine, where it is not found by itself."""
+
+MISSING = (
+    "Rolloupe is not installed there. Next: install it there, or set ROLLOUPE_REMOTE_COMMAND here to the command that "
+    "starts it there, such as venv/bin/rolloupe"
+)
+FIND = f"""
+PATH="$HOME/.local/bin:$PATH"
+if command -v rolloupe >/dev/null 2>&1; then exec rolloupe "$@"; fi
+if python3 -c "import rolloupe" 2>/dev/null; then exec python3 -m rolloupe "$@"; fi
+if command -v uvx >/dev/null 2>&1; then exec uvx --from "rolloupe[tui]" rolloupe "$@"; fi
+echo {shlex.quote(MISSING)} >&2
+exit 127
+"""
+"""Starts Rolloupe on the other machine; the shell of SSH has none of what a login sets up."""
+
+SSH_FAILED = 255
+FAR_PORTS = range(20_000, 32_000)
+"""Below the ports that systems give to outgoing connections."""
+
+PORTS_TRIED = 5
+ENDING_S = 3.0
+"""Time for the viewer on the other machine to end."""
+
+OWN = {"paths", "words", "data_dirs"}
+LOCAL = {"host", "port", "no_browser", "token", "no_token", "rotate_token", "in_terminal"}
+"""What `view` decides here."""
+
+
+class FarCommand(NamedTuple):
+    """A command to run on another machine."""
+
+    host: str
+    command: click.Command
+    words: list[str]
+    values: Mapping[str, Any]
+    """The options as they were written."""
+
+
+def far_command(command: click.Command, ctx: click.Context, args: Sequence[str]) -> FarCommand | None:
+    """Return what to run elsewhere, or None for runs on this machine. A usage error for runs on two machines."""
+    if not any(PATH.fullmatch(word.partition("=")[2] if word.startswith("--") else word) for word in args):
+        return None
+    values, _, _ = command.make_parser(ctx).parse_args(list(args))
+    words = [*(values.get("data_dirs") or ()), *(values.get("paths") or values.get("words") or ())]
+    asks_for_help = (option := command.get_help_option(ctx)) is not None and option.name in values
+    if not words or asks_for_help or (first := _far(words[0])) is None:
+        return None
+    host = first["host"]
+    here = [found["path"] or "." if (found := _far(word)) and found["host"] == host else word for word in words]
+    if other := next((word for word in words[1:] if "/" in word and (one := _far(word)) and one["host"] != host), None):
+        raise click.UsageError(f"{words[0]} and {other} are on two machines; start a command for each.", ctx)
+    return FarCommand(host, command, here, values)
+
+
+def _far(word: str) -> "re.Match[str] | None":
+    """Take a word apart that names a place on another machine. A path that exists here is one of this machine."""
+    found = PATH.fullmatch(word)
+    return None if found is None or (len(found["host"]) == 1 and os.name == "nt") or os.path.lexists(word) else found
+
+
+def run(far: FarCommand) -> int:
+    """Run the command and return its exit code. Raises `UnreadablePath` where SSH itself fails."""
+    if far.command.name != "view":
+        return _answered(far, written(far), has_terminal=far.command.name == "tui")
+    if far.values.get("in_terminal"):
+        return _answered(far, ["tui", *written(far)[1:]], has_terminal=True)
+    if far.values.get("host"):
+        raise BadQuery("--host is for runs on this machine; the page of a run elsewhere is for this machine alone")
+    for _ in range(PORTS_TRIED):
+        code = _viewed(far)
+        if code != PORT_TAKEN:
+            break
+    return code
+
+
+def written(far: FarCommand) -> list[str]:
+    """Write the command line for the other machine: its name, its options and its words."""
+    words = [far.command.name or ""]
+    for option in far.command.params:
+        value = far.values.get(option.name or "")
+        if not isinstance(option, click.Option) or value in (None, ()) or option.name in OWN | LOCAL:
+            continue
+        name = max(option.opts, key=len)
+        if option.is_flag:
+            words.append(name if value else max(option.secondary_opts, key=len))
+            continue
+        for one in value if option.multiple else [value]:
+            words += [name, *([one] if option.nargs == 1 else one)]
+    return [*words, "--", *far.words]
+
+
+def line_of(words: Sequence[str]) -> str:
+    """Return the line that the shell on the other machine gets."""
+    if chosen := os.environ.get(COMMAND):
+        return f"{chosen} {shlex.join(words)}"
+    return shlex.join(["sh", "-c", FIND, "rolloupe", *words])
+
+
+def _answered(far: FarCommand, words: Sequence[str], *, has_terminal: bool) -> int:
+    """Run a command whose output comes here as it is."""
+    line = ["ssh", "-t" if has_terminal else "-T", far.host, line_of(words)]
+    return _checked(far.host, _started(line, stdin=None if has_terminal else subprocess.DEVNULL).wait())
+
+
+def _viewed(far: FarCommand) -> int:
+    """Show the page until interrupted: the viewer runs there, and a port of this machine leads to it."""
+    from rolloupe.server.process.browser import open_page
+    from rolloupe.server.process.console import say, tell
+    from rolloupe.server.process.socket import listening
+
+    port = far.values.get("port")
+    if port is not None and not port.isdecimal():
+        raise BadQuery(f"{port!r} is not a port; leave --port out to get a free one")
+    with listening("127.0.0.1", None if port is None else int(port)) as listener:
+        local_port = listener.getsockname()[1]
+    far_port = secrets.choice(FAR_PORTS)
+    token = "" if far.values.get("no_token") else far.values.get("token") or secrets.token_urlsafe(32)
+    words = written(far)
+    words[1:1] = ["--over-ssh", "--no-browser", "--port", str(far_port), *([] if token else ["--no-token"])]
+    forward = ["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"]
+    forward += ["-L", f"127.0.0.1:{local_port}:127.0.0.1:{far_port}"]
+    ssh = _started(
+        ["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    ended = threading.Event()
+
+    def end(*_: object) -> None:
+        ended.set()
+        _let_go(ssh)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    assert ssh.stdin is not None
+    assert ssh.stdout is not None
+    with contextlib.suppress(OSError):  # SSH has ended, and said why
+        ssh.stdin.write(f"{token}\n")
+        ssh.stdin.flush()
+    for line in ssh.stdout:
+        if line.strip() != READY:
+            tell(line.rstrip("\n"))
+            continue
+        prefix = str(far.values.get("base_path") or "").strip("/")
+        address = f"http://127.0.0.1:{local_port}/{prefix and prefix + '/'}"
+        address += f"#token={quote(token, safe='')}" if token else ""
+        tell(f"Rolloupe is at {address}  (Ctrl-C ends it)")
+        say(f"It runs on {far.host}, which reads the runs where they are.")
+        if not far.values.get("no_browser"):
+            open_page(address)
+    code = ssh.wait()
+    return 0 if ended.is_set() else _checked(far.host, code)
+
+
+def _let_go(ssh: "subprocess.Popen[str]") -> None:
+    """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
+    with contextlib.suppress(OSError, ValueError):
+        ssh.stdin.close()  # type: ignore[union-attr]
+    timer = threading.Timer(ENDING_S, ssh.terminate)
+    timer.daemon = True
+    timer.start()
+
+
+def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[Any]":
+    sys.stdout.flush()
+    try:
+        return subprocess.Popen(line, **streams)
+    except FileNotFoundError:
+        raise UnreadablePath("the command `ssh` is missing here. Next: install OpenSSH's client") from None
+
+
+def _checked(host: str, code: int) -> int:
+    if code == SSH_FAILED:
+        raise UnreadablePath(f"SSH to {host} failed. Next: try  ssh {host} true")
+    return code

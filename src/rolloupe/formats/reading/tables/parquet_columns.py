@@ -1,0 +1,116 @@
+"""Questions about columns of a Parquet file as a whole: their types, and which values repeat.
+
+An unreadable file has no answer.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.tables.parquet_files import (
+    BATCH_BYTES,
+    KEPT_FOOTERS,
+    UNREADABLE,
+    PlacedGroup,
+    Stamp,
+    batches_of,
+    first_batch,
+    groups_of,
+    stamp_of,
+)
+from rolloupe.formats.reading.tables.rows import python_rows, readable
+from rolloupe.model import Location
+
+LEADING_ROWS = 64
+"""How many rows at the beginning of a file tell how large its groups are."""
+
+MANY_ROWS = 2**12
+MANY_BYTES = 4 * BATCH_BYTES
+"""Of a row group of at most this size so many rows are decoded at once, if each of their texts is in memory once."""
+
+
+def column_types(location: Location) -> dict[str, str]:
+    """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
+    try:
+        return _column_types(location, stamp_of(location))
+    except UNREADABLE:
+        return {}
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
+    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
+    schema = first_batch(location, groups[0], 1).schema if groups else pa.schema([])
+    return {field.name: str(field.type) for field in schema}
+
+
+def repeats(location: Location, column: str) -> tuple[int, ...]:
+    """Return for each row how often its value in a column came up before the rows with it that lie together here."""
+    try:
+        return _repeats(location, stamp_of(location), column)
+    except UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _repeats(location: Location, stamp: Stamp, column: str) -> tuple[int, ...]:
+    found: list[int] = []
+    times: Counter[str] = Counter()
+    last = None
+    for group in groups_of(location, stamp):
+        for values in _digests(location, group, column):
+            for value, rows in values:
+                times[value] += value != last
+                last = value
+                found += [times[value] - 1] * rows
+    return tuple(found)
+
+
+def _digests(location: Location, group: PlacedGroup, column: str) -> Iterator[list[tuple[str, int]]]:
+    """The hashes of a column's values in batches, each with how many rows in a row have it.
+
+    A column of texts is read as numbers of different texts: however often one comes up, it is in memory once.
+    """
+    texts = _texts(location, group, column)
+    for batch in batches_of(location, group, [column], MANY_ROWS if texts else 0, texts):
+        values = batch.column(0)
+        if not pa.types.is_dictionary(values.type):
+            yield [(fields.digest(fields.joined(one.get(column))), 1) for one in python_rows(batch, lambda _: False)]
+            continue
+        numbers = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2))
+        lengths = np.diff(starts, append=len(numbers))
+        used = {number: _digest_at(values.dictionary, number) for number in set(numbers[starts].tolist())}
+        yield [(used[number], rows) for number, rows in zip(numbers[starts].tolist(), lengths.tolist(), strict=True)]
+
+
+def _digest_at(texts: pa.Array, number: int) -> str:
+    return fields.digest("" if number < 0 else fields.joined(readable(texts[number])))
+
+
+def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:
+    """The column itself if it holds texts, and the row group is not too large; else nothing."""
+    is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
+    kinds = _column_types(location, stamp_of(location)) if is_small else {}
+    return [column] if kinds.get(column) in ("string", "large_string") else []
+
+
+def leading_texts(location: Location, column: str) -> tuple[str, ...]:
+    """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
+    try:
+        return _leading_texts(location, stamp_of(location), column)
+    except UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, ...]:
+    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
+    if not groups:
+        return ()
+    rows = python_rows(first_batch(location, groups[0], LEADING_ROWS, [column]), lambda _: False)
+    return tuple(fields.digest(fields.joined(record.get(column))) for record in rows)

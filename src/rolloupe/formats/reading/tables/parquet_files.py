@@ -1,0 +1,107 @@
+"""Parquet files: where their row groups lie, and their rows in batches of bounded size.
+
+A file without a footer is being written. The claims of a footer are checked before pyarrow sees them.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
+from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
+from rolloupe.model import Location
+from rolloupe.storage import open_file, path_state
+
+MAX_COLUMNS = 4096
+FREE_ROWS = 2**14
+"""A file must pay for its rows: it may have this many, and one more for each byte."""
+
+BATCH_ROWS = 256
+FEW_ROWS = 8
+BATCH_BYTES = 32 * 2**20
+"""How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
+
+BUFFER_BYTES = 2**20
+KEPT_FOOTERS = 64
+
+UNREADABLE = (OSError, pa.ArrowException, ValueError, MemoryError)
+"""What reading a damaged or changing file may raise."""
+
+Stamp = tuple[int, int, int]
+
+
+class PlacedGroup(NamedTuple):
+    """A row group, its number in the file, and the number of its first row."""
+
+    facts: RowGroup
+    number: int
+    first_row: int
+
+    @property
+    def batch_rows(self) -> int:
+        """Number of rows to decode at a time."""
+        largest = max(self.facts.size_bytes, self.facts.largest_dictionary, 1)
+        return min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
+
+
+def stamp_of(location: Location) -> Stamp:
+    """What changes with a file; whoever then reads it checks where it lies."""
+    state = path_state(location.path)
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:  # noqa: ARG001
+    """The row groups of a file. Raises OSError, and ValueError for a missing footer or excessive claims."""
+    with open_file(location) as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        groups = row_groups(file)
+    found, rows = [], 0
+    for number, one in enumerate(groups):
+        found.append(PlacedGroup(one, number, rows))
+        rows += one.rows
+    if rows > FREE_ROWS + size_bytes:
+        raise ValueError("more rows than the file has bytes: not read")
+    if sum(one.size_bytes for one in groups) > max(FREE_BYTES, MAX_RATIO * size_bytes):
+        raise ValueError(f"expands more than {MAX_RATIO}-fold: not read")
+    if any(one.columns > MAX_COLUMNS for one in groups):
+        raise ValueError(f"more than {MAX_COLUMNS:,} columns: not read")
+    return tuple(found)
+
+
+def batches_of(
+    location: Location,
+    group: PlacedGroup,
+    columns: Sequence[str] | None = None,
+    rows: int = 0,
+    numbered: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
+    """Decode a row group in batches; columns of texts in `numbered` are numbers of different texts."""
+    options: dict[str, Any] = {"buffer_size": BUFFER_BYTES, "pre_buffer": False, "read_dictionary": list(numbered)}
+    with open_file(location) as opened, pq.ParquetFile(opened, **options) as file:
+        yield from file.iter_batches(rows or group.batch_rows, [group.number], columns, use_threads=False)
+
+
+def first_batch(
+    location: Location, group: PlacedGroup, rows: int, columns: Sequence[str] | None = None
+) -> pa.RecordBatch:
+    """Return the first rows of a row group. Raises ValueError without any: the file is not the one of the footer."""
+    return first_of(batches_of(location, group, columns, rows))
+
+
+def first_of(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
+    """The first of some batches. Raises ValueError without one: the file is not the one of the footer."""
+    for batch in batches:
+        return batch
+    raise ValueError("fewer rows than its footer says")
+
+
+def reason_of(error: BaseException) -> str:
+    """Say why a file could not be read, in a line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"could not be read: {error.strerror}"
+    return f"could not be read: {next(iter(str(error).splitlines()), type(error).__name__)[:200]}"

@@ -1,0 +1,166 @@
+"""Performs jobs as tasks of a Ray cluster, on all of its nodes.
+
+Only a job and its reply travel, a kilobyte each; rows go from the file of the run into the index folder, which all
+nodes share with this machine. Ray starts a task again when its worker or its node dies, and jobs write the same files
+each time. This joins a cluster that runs: Ray's daemons listen on every interface, so Rolloupe never starts them.
+"""
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rolloupe._version import __version__
+from rolloupe.errors import BadQuery, UnreadablePath, words_of
+from rolloupe.index.execution.jobs import BackfillJob, Job, JobReply, PackJob, ScanJob, perform
+from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.index.execution.processes import ATTEMPTS
+from rolloupe.index.fingerprint import size_of, state_of_source
+from rolloupe.index.segments.segment import SegmentMeta, numbers_of
+from rolloupe.storage import printable
+
+MISSING = "this needs Ray. Next: pip install 'rolloupe[ray]', or in a clone: pip install '.[ray]'"
+
+AHEAD = 2
+"""So many jobs for each core are submitted: no core waits for this machine, and an autoscaler sees the demand."""
+
+COUNT_S = 2.0
+"""How long the number of cores counts as known: nodes come and go."""
+
+
+SHARE = "Next: keep the run and --index-dir on a file system that all nodes mount at the same path"
+
+
+class NodeReply(Struct):
+    """The reply to a job, and the node that gave it."""
+
+    node: str
+    reply: JobReply
+    missing: str = ""
+    """A file of the job that the node does not see."""
+
+
+def perform_encoded(version: str, encoded: bytes) -> bytes:
+    """Perform an encoded job on a node of the cluster, and encode the reply. Raises where another version is there."""
+    node = socket.gethostname()
+    if version != __version__:
+        raise RuntimeError(f"{node} has Rolloupe {__version__}, not {version}. Next: install the same on each node")
+    keep_pandas_out()
+    job = msgspec.msgpack.decode(encoded, type=Job)
+    missing = _missing(job)
+    return msgspec.msgpack.encode(NodeReply(node, JobReply() if missing else perform(job), missing))
+
+
+def _missing(job: Job) -> str:
+    """A file without which a job cannot be done, and which is not here; empty if all are."""
+    if not isinstance(job, PackJob) and state_of_source(job.source) is None:
+        return job.source.path
+    if isinstance(job, BackfillJob) and not os.path.exists(path := numbers_of(Path(job.folder), job.meta)):
+        return str(path)
+    return ""
+
+
+class RayExecutor:
+    """Performs jobs in a Ray cluster: the one that this machine is part of, or that of a `ray://` address.
+
+    See `Executor`. Raises `BadQuery` without Ray, and `UnreadablePath` without such a cluster.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._ray = _joined(address)
+        options = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS, scheduling_strategy="SPREAD")
+        self._task = options(perform_encoded)
+        self._lock = threading.Lock()
+        self._waiting: dict[Future[JobReply], Any] = {}
+        """The references to running and waiting tasks."""
+        self._closed = False
+        self._count, self._counted_s = 1, float("-inf")
+
+    @property
+    def count(self) -> int:
+        """The number of jobs that the cluster has at the same time."""
+        if time.monotonic() - self._counted_s > COUNT_S:
+            with contextlib.suppress(Exception):  # the head may be away for a moment
+                self._count = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self._counted_s = time.monotonic()
+        return AHEAD * self._count
+
+    def submit(self, job: Job) -> "Future[JobReply]":
+        """Submit a job: see `Executor`."""
+        future = Future[JobReply]()
+        try:
+            reference = self._task.remote(__version__, msgspec.msgpack.encode(job))
+        except Exception as error:  # closed, or the cluster is gone
+            self._finish(future, JobReply() if self._closed else JobReply(error=_lost(error)))
+            return future
+        with self._lock:
+            self._waiting[future] = reference
+        reference.future().add_done_callback(lambda done: self._finish(future, _reply_of(job, done)))
+        if self._closed:
+            self._finish(future, JobReply())
+        return future
+
+    def close(self) -> None:
+        """Give up running and waiting jobs, and leave the cluster."""
+        with self._lock:
+            self._closed = True
+            waiting = dict(self._waiting)
+        for future, reference in waiting.items():
+            self._finish(future, JobReply())
+            with contextlib.suppress(Exception):
+                self._ray.cancel(reference)
+        self._ray.shutdown()
+
+    def _finish(self, future: "Future[JobReply]", reply: JobReply) -> None:
+        with self._lock:
+            self._waiting.pop(future, None)
+            if not future.done():
+                future.set_result(reply)
+
+
+def _joined(address: str) -> Any:
+    """Join a cluster; returns the module that stands for it."""
+    try:
+        import ray
+    except ImportError:
+        raise BadQuery(f"--on {address}: {MISSING}") from None
+    name = address if address.startswith("ray://") else os.environ.get("RAY_ADDRESS", "auto")
+    try:
+        ray.init(address=name, namespace="rolloupe", log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:
+        words = " ".join(str(error).split())
+        next_ = "start one with `ray start --head`, run this on one of its nodes, or name it: --on ray://HOST:10001"
+        where = "" if name == "auto" else f" at {name}"
+        raise UnreadablePath(f"no Ray cluster can be joined{where}: {words}. Next: {next_}") from None
+    return ray
+
+
+def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
+    """Decode the reply to a job. It is an error if the node and this machine do not see the same files."""
+    try:
+        answer = msgspec.msgpack.decode(done.result(), type=NodeReply)
+    except Exception as error:
+        return JobReply(error=_lost(error))
+    reply = answer.reply
+    if answer.missing and answer.missing != _missing(job):
+        return JobReply(error=f"{answer.node} does not see {printable(answer.missing)}. {SHARE}")
+    if isinstance(job, ScanJob) and reply.meta is not None and not _is_here(job, reply.meta):
+        return JobReply(error=f"{answer.node} wrote to another {printable(job.folder)} than there is here. {SHARE}")
+    return reply
+
+
+def _is_here(job: ScanJob, meta: SegmentMeta) -> bool:
+    return size_of(numbers_of(Path(job.folder), meta)) == meta.scalar_bytes
+
+
+def _lost(error: Exception) -> str:
+    cause = getattr(error, "cause", None) or error
+    return f"no node of the cluster could do it: {words_of(cause)}"

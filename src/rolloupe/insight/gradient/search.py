@@ -1,0 +1,93 @@
+"""Where the gradient of a run came from: a sample pulls by the square of its advantage."""
+
+import numpy as np
+
+from rolloupe import query
+from rolloupe.errors import NotFound
+from rolloupe.features import Floats, Places
+from rolloupe.index import OpenRun
+from rolloupe.insight.findings.correctness import correctness_of, metrics_of
+from rolloupe.insight.findings.search import WHOLE_RUN, FindingQuery
+from rolloupe.insight.gradient.cuts import by_env, by_length, by_outcome
+from rolloupe.insight.gradient.pulls import Mask, Pulls
+from rolloupe.insight.gradient.records import PromptCounts, RunGradient, StepGroups
+from rolloupe.query import SampleQuery
+
+MOST_SAMPLES = 3
+TOLERANCE = 1e-9
+
+
+TRAIN = "train"
+"""Only its samples are trained on."""
+
+
+def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
+    """Add up what the trained samples of a window pull. Raises `NotFound` without any, `BadQuery` as `findings`."""
+    if asked.split not in ("", TRAIN):
+        raise NotFound(f"{asked.split[:80]} was not trained on, so that it has no gradient")
+    correct = correctness_of(run, metrics_of(run.snapshot(), TRAIN), asked.correct)
+    scope = SampleQuery(splits=(TRAIN,), step_min=asked.step_min, step_max=asked.step_max)
+    pulls = Pulls(run, scope, asked.env, correct)
+    if not pulls.trained.any():
+        raise NotFound("no trained sample there has a reward")
+    is_right, bar = _right(run, pulls, correct)
+    right = pulls.sums(pulls.trained if is_right is None else is_right & pulls.trained)
+    is_known = (pulls.sizes > 0) & bool(correct)
+    all_right, all_wrong = is_known & (right == pulls.sizes), is_known & (right == 0)
+    weights = pulls.sums(pulls.on_rewards)
+    shaped = weights * (all_right | all_wrong)
+    return RunGradient(
+        step_min=asked.step_min, step_max=asked.step_max, env=asked.env,
+        samples=int(pulls.trained.sum()), groups=len(pulls.grouping), dead=int(pulls.is_dead.sum()),
+        single=int((pulls.grouping.sizes == 1).sum()),
+        effective=float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0,
+        by_step=_by_step(pulls), correct=correct, all_right=int(all_right.sum()), all_wrong=int(all_wrong.sum()),
+        shaping=pulls.share("shaping", pulls.spread(shaped) > 0) if correct else None,
+        shaping_samples=pulls.ids(_most(shaped)),
+        dead_samples=pulls.ids(_latest(pulls)),
+        by_env=by_env(pulls), by_length=by_length(pulls), by_outcome=by_outcome(pulls, correct, is_right, bar),
+        prompts=_prompts(run, asked, correct),
+    )  # fmt: skip
+
+
+def _right(run: OpenRun, pulls: Pulls, correct: str) -> tuple[Mask | None, str]:
+    """Which samples are right, None if nothing says so; and the condition, as a filter words it."""
+    if not correct:
+        return None, ""
+    bar = query.evals_bar(run, correct, None)
+    values = pulls.numbers(correct) * (-1 if bar.falls else 1)
+    least = -bar.value if bar.falls else bar.value
+    is_right: Mask = values >= least - TOLERANCE * max(1.0, abs(least))
+    return is_right, f"{'<=' if bar.falls else '>='} {bar.value:g}"
+
+
+def _by_step(pulls: Pulls) -> list[StepGroups]:
+    steps, number = np.unique(_steps(pulls), return_inverse=True)
+    counts, dead = np.bincount(number), np.bincount(number[pulls.is_dead], minlength=len(steps))
+    return [StepGroups(*row) for row in zip(steps.tolist(), counts.tolist(), dead.tolist(), strict=True)]
+
+
+def _steps(pulls: Pulls) -> Places:
+    """The step of each group."""
+    return pulls.numbers("step")[pulls.grouping.starts].astype(np.int64)
+
+
+def _most(weights: Floats) -> Places:
+    """The groups of the largest weights, if these are more than 0."""
+    largest = np.argsort(-weights, kind="stable")[:MOST_SAMPLES]
+    return largest[weights[largest] > 0]
+
+
+def _latest(pulls: Pulls) -> Places:
+    """The latest dead groups."""
+    dead = np.flatnonzero(pulls.is_dead)
+    return dead[np.argsort(-_steps(pulls)[dead], kind="stable")][:MOST_SAMPLES]
+
+
+def _prompts(run: OpenRun, asked: FindingQuery, correct: str) -> PromptCounts | None:
+    """How prompts fared; None for one environment alone, as prompts are counted over all."""
+    if asked.env is not None:
+        return None
+    found = query.grid(run, TRAIN, correct, step_min=asked.step_min, step_max=asked.step_max, limit=0)
+    own = {name: count for name, count in found.counts.items() if name != "unbeaten"}
+    return PromptCounts(metric=found.metric, once=found.once, **own)

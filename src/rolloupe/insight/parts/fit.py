@@ -1,0 +1,144 @@
+"""Fits a part of the reward among siblings: forward selection of features, each in the form that fits best.
+
+Terms are chosen in one half of the groups, and R² is measured in the other, so that chance choices explain nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.features import Floats, Grouping, divided
+
+Mask = NDArray[np.bool_]
+
+MAX_TERMS = 3
+MIN_SHARE = 0.01
+"""The least share of the variance that a further term explains."""
+
+SIMPLER = 0.003
+"""A simpler form, or a shorter phrase, wins over so little more."""
+
+MOST_ALIKE = 8
+
+COLLINEAR = 0.02
+"""A column that the terms make up to all but this share has nothing left to say."""
+
+CAPS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
+
+
+class Form(NamedTuple):
+    """A function of the count or value of a feature."""
+
+    name: str
+    of: Callable[[Floats], Floats]
+
+
+FORMS = (
+    Form("has", lambda values: (values > 0).astype(np.float64)),
+    Form("uses", lambda values: values),
+    *(Form(f"{cap}", lambda values, cap=cap: np.minimum(values, cap)) for cap in CAPS),  # type: ignore[misc]
+    Form("log", lambda values: np.log2(1 + values)),
+)
+"""The simplest first."""
+
+_FIRST = (FORMS[0], FORMS[1], FORMS[-1])
+
+
+class Term(NamedTuple):
+    """A feature in a form."""
+
+    feature: int
+    form: Form
+    share: float
+    """Of the variance, beside the terms before it."""
+
+
+class Fit(NamedTuple):
+    """A sum of terms."""
+
+    terms: Sequence[Term]
+    weights: Floats
+    """In all groups, one a term."""
+    r2: float
+    """In the groups that the terms were not chosen on."""
+
+
+class Features:
+    """The features of the samples of two halves of the groups: `chosen` is true for the half to choose terms on."""
+
+    def __init__(self, counts: Sequence[Floats], chosen: Mask, grouping: Grouping) -> None:
+        self.counts, self.chosen, self.grouping = counts, chosen, grouping
+        size = (int(chosen.sum()), len(_FIRST) * len(counts))
+        self.columns = np.empty(size, np.float32)
+        """Of the half, each feature in the first forms, centred within groups."""
+        for number, values in enumerate(counts):
+            for nth, form in enumerate(_FIRST):
+                self.columns[:, len(_FIRST) * number + nth] = grouping.centred(form.of(values))[chosen]
+        self.squares = np.einsum("ij,ij->j", self.columns, self.columns).astype(np.float64)
+        self.freedom = float(size[0] - len(np.unique(grouping.numbers[chosen])))
+
+    def column(self, number: int, form: Form) -> Floats:
+        """A feature in a form for all samples, centred within groups."""
+        return self.grouping.centred(form.of(self.counts[number]))
+
+
+def fit_of(features: Features, part: Floats, least_z: float, shortest: Callable[[Sequence[int]], int]) -> Fit:
+    """Fit a part, centred within groups, with at most `MAX_TERMS` features.
+
+    `shortest` chooses among features that fit alike.
+    """
+    own = features.chosen
+    y = part[own]
+    total = float(y @ y)
+    basis: list[Floats] = []
+    terms: list[Term] = []
+    fitted: list[Floats] = []
+    squares, explained = features.squares.copy(), 0.0
+    while len(terms) < MAX_TERMS and total:
+        products = (features.columns.T @ y.astype(np.float32)).astype(np.float64)
+        is_left = squares > COLLINEAR * features.squares
+        shares = divided(products**2, np.where(is_left, squares, 0)) / total
+        for term in terms:
+            shares[len(_FIRST) * term.feature :][: len(_FIRST)] = 0
+        best = float(shares.max(initial=0))
+        if best < MIN_SHARE or best * features.freedom < least_z**2 * max(1e-9, 1 - explained - best):
+            break
+        ranked = np.argsort(-shares, kind="stable")
+        alike = list(dict.fromkeys((ranked[shares[ranked] >= best - SIMPLER] // len(_FIRST)).tolist()))[:MOST_ALIKE]
+        column, term = _in_best_form(features, shortest(alike) if len(alike) > 1 else alike[0], basis, y, total)
+        terms.append(term)
+        fitted.append(column)
+        explained += term.share
+        direction = _beside(column[own], basis)
+        basis.append(direction / max(float(np.sqrt(direction @ direction)), 1e-12))
+        squares -= (features.columns.T @ basis[-1].astype(np.float32)).astype(np.float64) ** 2
+        y = _beside(y, basis)
+    if not terms:
+        return Fit((), np.zeros(0), 0.0)
+    x = np.stack(fitted, axis=1)
+    weights = np.linalg.lstsq(x[own], part[own], rcond=None)[0]
+    others = part[~own]
+    missed = others - x[~own] @ weights
+    r2 = 1 - float(missed @ missed) / float(others @ others) if others.any() else 0.0
+    weights = np.linalg.lstsq(x, part, rcond=None)[0]
+    return Fit(terms, weights.astype(np.float64), max(0.0, r2))
+
+
+def _beside(values: Floats, basis: Sequence[Floats]) -> Floats:
+    """What is left of values beside some directions."""
+    for one in basis:
+        values = values - one * float(one @ values)
+    return values
+
+
+def _in_best_form(
+    features: Features, feature: int, basis: Sequence[Floats], y: Floats, total: float
+) -> tuple[Floats, Term]:
+    """The simplest form of a feature that explains nearly as much as any, beside the columns before, and its term."""
+    columns = [features.column(feature, form) for form in FORMS]
+    left = [_beside(one[features.chosen], basis) for one in columns]
+    shares = [float((one @ y) ** 2 / max(float(one @ one), 1e-12)) / total for one in left]
+    number = next(number for number, share in enumerate(shares) if share >= max(shares) - SIMPLER)
+    return columns[number], Term(feature, FORMS[number], shares[number])

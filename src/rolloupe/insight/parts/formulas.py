@@ -1,0 +1,172 @@
+"""Makes formulas of the parts of the reward of some samples."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from rolloupe import query
+from rolloupe.derive import METRICS, PREFIX
+from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided, feature_rows
+from rolloupe.index import OpenRun
+from rolloupe.insight.findings.candidates import least_z
+from rolloupe.insight.findings.hits import phrase_matrix
+from rolloupe.insight.findings.phrase import pattern_of, wording_of
+from rolloupe.insight.parts.fit import Features, Mask, Term, fit_of
+from rolloupe.insight.parts.records import PartTerm, RewardPart
+from rolloupe.insight.parts.samples import PartValues, reward_of, values_of
+from rolloupe.insight.parts.words import REWARD, formula_of, sum_of, term_words, unexplained, unvaried
+from rolloupe.query import Hashes, SampleWords
+
+MOST_PHRASES = 60
+"""The most phrases to try for a part."""
+
+MIN_GROUPS = 20
+"""A part that varies in fewer groups of a half is not fitted."""
+
+MIN_R2 = 0.05
+"""A formula that explains less is not worth a line."""
+
+EXACT = 0.999
+"""Parts that explain this share of the reward's variance make the reward."""
+
+TINY_WEIGHT = 1e-3
+
+
+class PartFormulas:
+    """The parts of the reward of some samples: `names` are the metrics that may be parts."""
+
+    def __init__(self, run: OpenRun, of: SampleWords, names: Sequence[str]) -> None:
+        self._run, self._of = run, of
+        self.whole = ""
+        """Such as `reward = correct + format`; empty if the parts do not make the reward."""
+        every = [values_of(run, of, name) for name in names] if of.size else []
+        self._every = self._summands(every) or every or ([reward_of(of)] if of.size else [])
+        self.names = [one.name for one in every if any(one is other for other in self._every)]
+        self.copies = [one.name for one in self._every if one.name != REWARD and self._is_whole(one)]
+        """The names that are the reward as a whole."""
+
+    def _is_whole(self, part: PartValues) -> bool:
+        return bool(part.centred.any()) and bool(np.allclose(part.centred, self._of.rewards))
+
+    def _summands(self, every: Sequence[PartValues]) -> list[PartValues]:
+        """The parts that make the reward, and those that never vary; none if they do not make it."""
+        others = [one for one in every if not self._is_whole(one)]
+        varied = [one for one in others if one.known.all() and one.centred.any()]
+        rewards = self._of.rewards
+        if len(varied) < 2 or not rewards.any():
+            return []
+        x = np.stack([one.centred for one in varied], axis=1)
+        weights, _, rank, _ = np.linalg.lstsq(x, rewards, rcond=1e-9)
+        missed = rewards - x @ weights
+        if rank < len(varied) or missed @ missed > (1 - EXACT) * (rewards @ rewards):
+            return []
+        known = {one.name: weight for one, weight in zip(varied, weights.tolist(), strict=True)}
+        known = {name: weight for name, weight in known.items() if abs(weight) >= TINY_WEIGHT}
+        self.whole = sum_of(known)
+        return [one for one in others if one.name in known or not any(one is other for other in varied)]
+
+    def parts(self) -> list[RewardPart]:
+        """Each part with its formula, those best explained first; then those that have none."""
+        fitted = [one for one in self._every if self._is_enough(one)]
+        found = [self._fit(one) for one in fitted]
+        rest = [self._unvaried(one) for one in self._every if not any(one is other for other in fitted)]
+        return sorted(found, key=lambda one: -(one.r2 or 0)) + rest
+
+    def _is_enough(self, part: PartValues) -> bool:
+        varies = part.groups(self._of.grouping)
+        return bool(min(varies[::2].sum(), varies[1::2].sum()) >= MIN_GROUPS)
+
+    @cached_property
+    def _chosen(self) -> Mask:
+        """True for the samples of every second group."""
+        chosen: Mask = (np.arange(len(self._of.grouping)) % 2 == 0)[self._of.grouping.numbers]
+        return chosen
+
+    @cached_property
+    def _behaviours(self) -> dict[str, Floats]:
+        """The behaviours that some sample has, by their values."""
+        values = {name: np.nan_to_num(2**x - 1) for name, x in self._of.behaviours.items()}
+        return {name: one for name, one in values.items() if one.any()}
+
+    @cached_property
+    def _phrases(self) -> tuple[Hashes, int]:
+        """The phrases that go with a part in the half that terms are chosen on, and how many features were tested."""
+        of = self._of
+        own = self._chosen & (np.cumsum(self._chosen) <= BLOCK_SAMPLES)
+        number, words = np.cumsum(own) - 1, own[of.samples]
+        grouping = Grouping(of.grouping.numbers[own])
+        some = [one.centred[own] for one in self._every if self._is_enough(one)]
+        found, tested = [of.words[:0]], 0
+        for pair in (some[at : at + 2] for at in range(0, len(some), 2)):
+            rows = feature_rows(of.words[words], number[of.samples[words]], pair[0], pair[-1], grouping)
+            tested = max(tested, len(rows.hashes))
+            ranks = (np.argsort(-divided(sums**2, rows.d), kind="stable") for sums in (rows.s, rows.r))
+            found += [rows.hashes[rank[:MOST_PHRASES]] for rank in ranks]
+        return np.unique(np.concatenate(found)), tested + len(self._behaviours)
+
+    @cached_property
+    def _counts(self) -> Floats:
+        """How often each sample has each phrase, shape (C, N)."""
+        counts: Floats = 2 ** phrase_matrix(self._of, self._phrases[0]).astype(np.float64).T - 1
+        return counts
+
+    @cached_property
+    def _features(self) -> Features:
+        return Features([*self._counts, *self._behaviours.values()], self._chosen, self._of.grouping)
+
+    def _fit(self, part: PartValues) -> RewardPart:
+        hashes, tested = self._phrases
+        phrases: dict[int, str] = {}
+
+        def shortest(alike: Sequence[int]) -> int:
+            named = [number for number in alike if number >= len(hashes)]
+            if named:
+                return named[0]
+            phrases.update(self._worded(alike))
+            return min(alike, key=lambda one: (not _speaks(phrases[one]), len(phrases[one].split()), phrases[one]))
+
+        fit = fit_of(self._features, part.centred, least_z(tested), shortest)
+        spread, groups = float(part.centred.std()), int(part.groups(self._of.grouping).sum())
+        if not fit.terms or fit.r2 < MIN_R2:
+            text = unexplained(part.name, fit.r2)
+            return RewardPart(name=part.name, text=text, r2=fit.r2, spread=spread, groups=groups)
+        phrases |= self._worded([one.feature for one in fit.terms if one.feature < len(hashes)])
+        pairs = zip(fit.terms, fit.weights.tolist(), strict=True)
+        terms = [self._term(one, weight, phrases.get(one.feature, "")) for one, weight in pairs]
+        text = formula_of(part.name, terms, fit.r2)
+        return RewardPart(name=part.name, text=text, terms=terms, r2=fit.r2, spread=spread, groups=groups)
+
+    def _term(self, term: Term, weight: float, phrase: str) -> PartTerm:
+        behind = term.feature - len(self._phrases[0])
+        if behind < 0:
+            words = term_words(term.form.name, phrase=phrase)
+            return PartTerm(words=words, weight=weight, share=term.share, phrase=phrase, pattern=pattern_of([phrase]))
+        name = list(self._behaviours)[behind]
+        words = term_words(term.form.name, behaviour=METRICS[name].label)
+        column = f"{PREFIX}{name}"
+        return PartTerm(words=words, weight=weight, share=term.share, behaviour=column, where=f"{column} > 0")
+
+    def _worded(self, some: Sequence[int]) -> dict[int, str]:
+        """The phrases at some places, in the words of samples that have them."""
+        found: dict[int, str] = {}
+        left = list(some)
+        while left:
+            sample = int(np.argmax((self._counts[left] > 0).sum(axis=0)))
+            text = query.response_of(self._run, self._of, sample)
+            marks = {one: wording_of(text, self._phrases[0][[one]]).marks for one in left}
+            here = {one: words[0] for one, words in marks.items() if words}
+            found |= here or dict.fromkeys(left, "")
+            left = [one for one in left if one not in found]
+        return found
+
+    def _unvaried(self, part: PartValues) -> RewardPart:
+        """A part that has no formula, and why."""
+        groups = int(part.groups(self._of.grouping).sum())
+        text = unvaried(part.name, part.values[np.isfinite(part.values)], groups, self._of.grouping)
+        return RewardPart(name=part.name, text=text, spread=float(part.centred.std()), groups=groups)
+
+
+def _speaks(phrase: str) -> bool:
+    """True for a phrase with a letter or a digit."""
+    return any(one.isalnum() for one in phrase)

@@ -1,0 +1,63 @@
+"""The samples that parts of the reward are fitted to, and the values of a part."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import query
+from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping
+from rolloupe.index import OpenRun
+from rolloupe.insight.parts.words import REWARD
+from rolloupe.query import SampleWords
+
+MOST_SAMPLES = 2 * BLOCK_SAMPLES
+"""The most samples to fit, half of them for the choice of terms."""
+
+FLAT = 1e-9
+"""Less is a rounding error."""
+
+
+class PartValues(NamedTuple):
+    """A part of the reward for each sample: arrays of shape (N,)."""
+
+    name: str
+    values: Floats
+    """NaN for none."""
+    centred: Floats
+    """Less the mean of the group; 0 in groups where a sample has none."""
+    known: NDArray[np.bool_]
+    """True in groups where each sample has one."""
+
+    def groups(self, grouping: Grouping) -> NDArray[np.bool_]:
+        """True for the groups where it varies, shape (G,)."""
+        varies: NDArray[np.bool_] = grouping.sums(self.centred**2) > FLAT
+        return varies
+
+
+def some_groups(of: SampleWords) -> SampleWords:
+    """At most `MOST_SAMPLES` of the samples: whole groups, evenly over all of them."""
+    if of.size <= MOST_SAMPLES:
+        return of
+    stride = -(-of.size // MOST_SAMPLES)
+    kept = (np.arange(len(of.grouping)) % stride == 0)[of.grouping.numbers]
+    number = np.cumsum(kept) - 1
+    words = kept[of.samples]
+    return SampleWords(
+        of.pieces, of.piece[kept], of.row[kept], of.step[kept], Grouping(of.grouping.numbers[kept]),
+        of.advantages[kept], of.rewards[kept], of.words[words], number[of.samples[words]],
+        {name: values[kept] for name, values in of.behaviours.items()},
+    )  # fmt: skip
+
+
+def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
+    """A part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
+    values = query.sample_metric(run, run.snapshot(), of, name)
+    centred = of.grouping.centred(np.where(np.isfinite(values), values, np.nan))
+    known = np.isfinite(centred)
+    return PartValues(name, values, np.where(np.abs(centred) > FLAT, np.nan_to_num(centred), 0), known)
+
+
+def reward_of(of: SampleWords) -> PartValues:
+    """The reward as a whole; its values are known but for the mean of each group."""
+    return PartValues(REWARD, of.rewards, of.rewards, np.ones(of.size, np.bool_))

@@ -1,0 +1,185 @@
+"""Roles of people and access to runs, from one TOML file that is read again when it changes.
+
+A file that cannot be read or understood changes nothing: the last one that could be keeps its force, and the server
+says why.
+"""
+
+import enum
+import os
+import time
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.server.process.console import say
+
+MAX_BYTES = 2**20
+LOOK_S = 1.0
+"""The file is looked at no more often than this."""
+
+
+class Role(enum.IntEnum):
+    """What a person may do. Each role includes those below."""
+
+    NONE = 0
+    READER = 1
+    """Reads the runs, and what others share."""
+    WRITER = 2
+    """Adds bookmarks, notes, names and layouts, private and shared ones."""
+    ADMIN = 3
+    """Sees every run, removes what others share, and clears the cache."""
+
+
+ROLES = {role.name.lower(): role for role in Role}
+
+
+class RunRule(Struct, forbid_unknown_fields=True):
+    """Who may see the runs below a folder."""
+
+    path: str
+    people: list[str]
+
+
+class AccessText(Struct, forbid_unknown_fields=True):
+    """The contents of the file."""
+
+    everyone: str = "none"
+    people: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    runs: list[RunRule] = field(default_factory=list)
+
+
+class Access:
+    """The roles of people, and who may see which runs."""
+
+    def __init__(
+        self,
+        everyone: Role = Role.NONE,
+        people: Mapping[str, Role] | None = None,
+        rules: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self._everyone = everyone
+        self._people = dict(people or {})
+        self._rules = dict(rules or {})
+
+    @property
+    def has_rules(self) -> bool:
+        """True if some runs are not for everybody."""
+        return bool(self._rules)
+
+    def role(self, name: str) -> Role:
+        """Return the role of a person."""
+        return self._people.get(name, self._everyone)
+
+    def may_see(self, name: str, paths: Iterable[str]) -> bool:
+        """True if a person may see what lies at all of these places: for each, the nearest rule above it decides."""
+        role = self.role(name)
+        return role is Role.ADMIN or (role > Role.NONE and all(self._admits(name, path) for path in paths))
+
+    def _admits(self, name: str, path: str) -> bool:
+        place = os.path.normpath(path)
+        while True:
+            people = self._rules.get(place)
+            if people is not None:
+                return name in people
+            above = os.path.dirname(place)
+            if above == place:
+                return True
+            place = above
+
+
+def parsed(text: bytes) -> Access:
+    """Return what a file says. Raises `BadQuery` if it cannot be understood."""
+    try:
+        content = msgspec.convert(tomllib.loads(text.decode()), AccessText)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise BadQuery(str(error)) from None
+    people = {name: _role(role, f"people.{name}") for name, role in content.people.items()}
+    rules: dict[str, frozenset[str]] = {}
+    for rule in content.runs:
+        is_object = "://" in rule.path
+        if not (is_object or os.path.isabs(rule.path)):
+            raise BadQuery(f"runs.path {rule.path!r} must be a whole path, from the root of the file system")
+        names = frozenset(name for word in rule.people for name in _members(word, content.groups))
+        for place in {
+            os.path.normpath(rule.path),
+            os.path.normpath(rule.path if is_object else os.path.realpath(rule.path)),
+        }:
+            if place in rules:
+                raise BadQuery(f"two rules of runs name {place}; name its people in one")
+            rules[place] = names
+    return Access(_role(content.everyone, "everyone"), people, rules)
+
+
+def _role(word: str, place: str) -> Role:
+    if word not in ROLES:
+        raise BadQuery(f"{place} = {word!r} is no role; there are {', '.join(ROLES)}")
+    return ROLES[word]
+
+
+def _members(word: str, groups: Mapping[str, list[str]]) -> Iterable[str]:
+    if not word.startswith("@"):
+        return (word,)
+    if word[1:] not in groups:
+        raise BadQuery(f"runs.people names the group {word}, which is not among the groups")
+    return groups[word[1:]]
+
+
+class AccessFile:
+    """The file, as it was when it could last be understood. Without a file, everybody whom the proxy names reads."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._access = Access(Role.READER)
+        self._seen: Any = None
+        self._looked_s = 0.0
+        if path is not None:
+            self._access, self._seen = self._read(path)
+            self._looked_s = time.monotonic()
+
+    @property
+    def now(self) -> Access:
+        """What the file says now."""
+        moment = time.monotonic()
+        if self._path is not None and moment - self._looked_s >= LOOK_S:
+            self._looked_s = moment
+            self._look(self._path)
+        return self._access
+
+    def _look(self, path: Path) -> None:
+        try:
+            seen: Any = _state_of(os.stat(path))
+        except OSError as error:
+            seen = str(error)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            self._access, self._seen = self._read(path)
+        except (BadQuery, UnreadablePath) as error:
+            say(f"The file of --access is not used: {error}. Roles and runs stay as they were.")
+        else:
+            say(f"Roles and runs are now as {path} says.")
+
+    @staticmethod
+    def _read(path: Path) -> tuple[Access, Any]:
+        try:
+            with open(path, "rb") as file:
+                seen, text = _state_of(os.fstat(file.fileno())), file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise UnreadablePath(f"{path} cannot be read: {error.strerror or error}") from None
+        if len(text) > MAX_BYTES:
+            raise BadQuery(f"{path} is larger than {MAX_BYTES} bytes")
+        try:
+            return parsed(text), seen
+        except BadQuery as error:
+            raise BadQuery(f"{path}: {error}") from None
+
+
+def _state_of(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,0 +1,122 @@
+"""`rolloupe serve`: one server for a team, behind a proxy that knows who its people are."""
+
+import contextlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.model import AS_FOUND, Reading
+from rolloupe.server.process.console import say, tell
+from rolloupe.server.process.serve import check_places, opening, run
+from rolloupe.server.process.token_file import MIN_CHARS
+from rolloupe.server.settings import Settings, base_path_of, hosts_of, is_loopback
+from rolloupe.server.team.access import AccessFile
+from rolloupe.server.team.listen import Listening, listening_at
+from rolloupe.server.team.people import RATE, UNIX, Team, header_of, proxies_of
+from rolloupe.state import State
+
+PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/.*)?")
+
+
+def serve_team(
+    paths: Sequence[Path | str],
+    *,
+    listen: str = "127.0.0.1:8080",
+    users_from: str,
+    trusted_proxies: Sequence[str] = (),
+    access: Path | None = None,
+    public_url: str = "",
+    state_url: str = "",
+    rate: float = RATE,
+    metrics_token_file: Path | None = None,
+    cache_memory_mb: int = 64,
+    cache_entries: int = 1000,
+    index_dir: Path | str | None = None,
+    state_dir: str | None = None,
+    reading: Reading = AS_FOUND,
+    budget_bytes: int | None = None,
+) -> None:
+    """Serve the runs at some paths to a team until interrupted.
+
+    Raises `UnreadablePath` for a missing path or file, `BadQuery` for invalid options.
+    """
+    check_places(paths, reading)
+    header, proxies = header_of(users_from), proxies_of(trusted_proxies)
+    host, base_path = public_place(public_url)
+    people = AccessFile(access)
+    place = listening_at(listen)
+    if not place.host:
+        proxies = (*proxies, UNIX)
+    if not proxies:
+        place.socket.close()
+        raise BadQuery("name the proxy with --trusted-proxy ADDRESS: no one else may say who sends a request")
+    settings = Settings(
+        host=place.host or "127.0.0.1",
+        base_path=base_path,
+        token=None,
+        allow_hosts=hosts_of([host] if host else []),
+        state_dir=state_dir,
+        state_url=checked_database(state_url),
+        cache_memory_mb=cache_memory_mb,
+        cache_entries=cache_entries,
+        team=Team(header, proxies, people, rate=rate, metrics_token=metrics_token_of(metrics_token_file)),
+    )
+    allow_many_files()
+    announce(place, header, trusted_proxies, access)
+    with place.socket:
+        library = opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir)
+        run(library, settings, place.socket)
+
+
+def checked_database(state_url: str) -> str:
+    """Return the address of the database. Raises `BadQuery` if it is not one, `NotWritable` if it does not answer."""
+    if not state_url:
+        return ""
+    if not state_url.startswith(("postgresql://", "postgres://")):
+        raise BadQuery("--state-url is not an address such as postgresql://rolloupe@db.example.org/rolloupe")
+    with contextlib.closing(State.at(state_url)):
+        return state_url
+
+
+def metrics_token_of(place: Path | None) -> str:
+    """Return the token of `/metrics`; empty without a file. Raises `UnreadablePath`, and `BadQuery` for a short one."""
+    if place is None:
+        return ""
+    try:
+        token = place.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadablePath(f"{place} cannot be read: {error}") from None
+    if len(token) < MIN_CHARS:
+        raise BadQuery(f"the token in {place} must have at least {MIN_CHARS} characters")
+    return token
+
+
+def allow_many_files() -> None:
+    """Raise the number of files that this process may open as far as the system allows."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def public_place(public_url: str) -> tuple[str, str]:
+    """Return the host and the base path of `--public-url`. Raises `BadQuery`."""
+    if not public_url:
+        return "", ""
+    found = PUBLIC_URL.fullmatch(public_url)
+    if found is None:
+        raise BadQuery(f"--public-url {public_url!r} is not an address, such as https://rollouts.example.org")
+    return found["host"], base_path_of(found["path"] or "")
+
+
+def announce(place: Listening, header: str, proxies: Sequence[str], access: Path | None) -> None:
+    """Print where the server listens, and whom it believes."""
+    tell(f"Rolloupe serves a team at {place.name}  (Ctrl-C ends it)")
+    peers = ", ".join(proxies) or "whoever may open that socket"
+    say(f"People come from the header {header}, which {peers} may set.")
+    if access is None:
+        say("Everybody whom the proxy names may read every run. Name roles in a file with --access.")
+    if place.host and not is_loopback(place.host):
+        say("Warning: this address is not of this machine alone, and the server itself speaks no TLS.")

@@ -1,0 +1,85 @@
+"""The runs of a library that one person may see: to that person, there are no others."""
+
+import os
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from rolloupe.errors import NotFound
+from rolloupe.formats import Note
+from rolloupe.index import Library, OpenRun
+from rolloupe.lru import Lru
+
+if TYPE_CHECKING:
+    from rolloupe.server.team.people import Person
+
+MAX_PLACES = 100_000
+PLACES_S = 30.0
+"""For lists, the places of a run are looked up again after this time; to open a run, each time."""
+
+_places: Lru[tuple[str, ...], tuple[float, tuple[str, ...]]] = Lru(MAX_PLACES)
+
+
+class VisibleRuns:
+    """What a library holds for a person."""
+
+    def __init__(self, library: Library, person: "Person") -> None:
+        self._library, self._person = library, person
+
+    @cached_property
+    def runs(self) -> list[OpenRun]:
+        """The runs that the person may see."""
+        return [run for run in self._library.runs if may_see(self._person, run)]
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes about places that the person may see."""
+        return [note for note in self._library.notes if self._person.may_see(both_places(str(note.path)))]
+
+    @property
+    def index_dir(self) -> Path:
+        """The folder of the index."""
+        return self._library.index_dir
+
+    def run(self, run_id: str) -> OpenRun:
+        """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
+        for run in self._library.runs:
+            if run.id == run_id and may_see(self._person, run, is_fresh=True):
+                return run
+        ids = ", ".join(run.id for run in self.runs[:10]) or "none"
+        raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
+
+    def index_bytes(self) -> int:
+        """The size of the index on disk, of all runs."""
+        return self._library.index_bytes()
+
+
+Runs: TypeAlias = Library | VisibleRuns
+
+
+def may_see(person: "Person", run: OpenRun, *, is_fresh: bool = False) -> bool:
+    """True if a person may see a run: every place where it lies, by its name and behind links."""
+    if not person.access.now.has_rules:
+        return True
+    named = tuple(_named(run))
+    now = time.monotonic()
+    looked_s, places = _places.get(named) or (0.0, ())
+    if is_fresh or not places or now - looked_s > PLACES_S:
+        places = tuple(place for path in named for place in both_places(path))
+        _places.put(named, (now, places))
+    return person.may_see(places)
+
+
+def _named(run: OpenRun) -> Iterator[str]:
+    yield run.info.root
+    for part in run.info.parts:
+        yield part.path
+
+
+def both_places(path: str) -> tuple[str, str]:
+    """A path as it is named, and where it leads; the address of an object leads nowhere else."""
+    if "://" in path:
+        return path, path
+    return os.path.abspath(path), os.path.realpath(path)

@@ -1,0 +1,49 @@
+"""Addresses of runs in object stores, as paths: `s3://bucket/runs` lies at `/s3:/bucket/runs`.
+
+No disk has such a path, and it joins, splits and compares as every other one: whatever handles the paths of a run need
+not know where it lies. Only `storage` looks at the beginning; people see the address.
+"""
+
+import os
+import re
+from pathlib import Path
+
+SCHEMES = ("s3", "gs", "az", "https", "http", "hf")
+
+_ROOTS = tuple(f"/{scheme}:/" for scheme in SCHEMES)
+_OTHER_NAMES = {"s3a": "s3", "gcs": "gs", "azure": "az"}
+_ADDRESS = re.compile(rf"(?P<scheme>{'|'.join((*SCHEMES, *_OTHER_NAMES))}):/+(?P<rest>.*)", re.DOTALL)
+"""Also with one slash: `pathlib` makes one of two."""
+
+
+def is_remote(path: str | Path) -> bool:
+    """Tell whether a path is one of an object store or a web server."""
+    return os.fspath(path).startswith(_ROOTS)
+
+
+def place_of(path: str | Path) -> Path:
+    """Return the path of an address; any other path as it is."""
+    text = os.fspath(path)
+    match = _ADDRESS.fullmatch(text)
+    if match is None or os.path.lexists(text):
+        return Path(path)
+    scheme = _OTHER_NAMES.get(match["scheme"], match["scheme"])
+    return Path(f"/{scheme}:/{match['rest'].strip('/')}")
+
+
+def address_of(path: str | Path) -> str:
+    """Return a path as people write it: of an object store, its address."""
+    text = os.fspath(path)
+    if not text.startswith(_ROOTS):
+        text = os.fspath(place_of(text))
+        if not text.startswith(_ROOTS):
+            return text
+    scheme, _, rest = text[1:].partition(":/")
+    return f"{scheme}://{rest}"
+
+
+def parts_of(path: str) -> tuple[str, str, str]:
+    """Return the scheme of a remote path, the name of its bucket or host, and the key in it."""
+    scheme, _, rest = path[1:].partition(":/")
+    bucket, _, key = rest.partition("/")
+    return scheme, bucket, key

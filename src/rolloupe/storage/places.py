@@ -1,0 +1,155 @@
+"""Where files of a run lie, on a disk or in an object store: the same questions for both.
+
+Remote code is imported with the first remote path.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from rolloupe.model import Location
+from rolloupe.storage import local, notices
+from rolloupe.storage.address import is_remote, parts_of
+
+REMOTE_DEVICE = -2
+"""The device of all that lies in stores."""
+
+
+class Interrupted(OSError):
+    """Raised for what may go by: what was read until then is not all there is, and nothing may be kept of it."""
+
+
+class StorageEntry(Protocol):
+    """An entry of a listing: what of `os.DirEntry` does not need its path."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def is_dir(self) -> bool:
+        """Tell whether it is a folder."""
+
+    def is_file(self) -> bool:
+        """Tell whether it is a file."""
+
+    def is_symlink(self) -> bool:
+        """Tell whether it is a link."""
+
+    def inode(self) -> int:
+        """Return its number."""
+
+
+def open_file(location: Location, buffering: int = -1) -> BinaryIO:
+    """Open a regular file or an object for reading. Raises OSError, also if it is not below the root."""
+    if not is_remote(location.path):
+        return local.open_file(location, buffering)
+    from rolloupe.storage.remote import reader
+
+    _check_root(location)
+    raw = reader.opened(location.path)
+    if buffering == 0:
+        return cast("BinaryIO", raw)
+    return io.BufferedReader(raw, buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE)
+
+
+def open_state(file: Any) -> os.stat_result:
+    """Return the state of an open file: of the object that is read, whatever lies there by now."""
+    raw = getattr(file, "raw", file)
+    return raw.state() if hasattr(raw, "state") else os.fstat(file.fileno())
+
+
+def expect(file: Any, spans: Iterable[tuple[int, int]]) -> None:
+    """Say which ranges of an open file will be read, in which order: of a remote one they are fetched at once."""
+    raw = getattr(file, "raw", file)
+    if hasattr(raw, "expect"):
+        raw.expect(spans)
+
+
+def fetch_beginnings(locations: Iterable[Location], length: int) -> None:
+    """Fetch the beginnings of some files that will be read one after the other: remote ones in one round."""
+    if paths := [one.path for one in locations if is_remote(one.path)]:
+        from rolloupe.storage.remote import reader
+
+        reader.fetch_beginnings(paths, length)
+
+
+def copy_file(location: Location, target: Path) -> None:
+    """Copy a file. Raises OSError as `open_file` does."""
+    with open_file(location) as source, open(target, "wb") as copy:
+        expect(source, [(0, open_state(source).st_size)])
+        shutil.copyfileobj(source, copy)
+
+
+def file_state(location: Location) -> os.stat_result:
+    """Return the state of a regular file. Raises OSError as `open_file` does."""
+    if not is_remote(location.path):
+        return local.file_state(location)
+    from rolloupe.storage.remote import tree
+
+    _check_root(location)
+    return tree.stat_of(location.path, tree.object_state(location.path))
+
+
+def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
+    """Return the state of the file or folder at a path, of a link itself without `follow`. Raises OSError."""
+    if not is_remote(path):
+        return local.path_state(path, follow=follow)
+    from rolloupe.storage.remote import tree
+
+    return tree.path_state(os.fspath(path))
+
+
+def is_file(path: str | Path) -> bool:
+    """Tell whether a path leads to a regular file."""
+    return _is(path, stat.S_ISREG) if is_remote(path) else local.is_file(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Tell whether a path leads to a folder."""
+    return _is(path, stat.S_ISDIR) if is_remote(path) else local.is_folder(path)
+
+
+def _is(path: str | Path, kind: Any) -> bool:
+    try:
+        return bool(kind(path_state(path).st_mode))
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def folder_entries(location: Location) -> Iterator[Iterator[StorageEntry]]:
+    """List a folder; an entry knows its name and its kind, not its path. Raises OSError."""
+    if is_remote(location.path):
+        from rolloupe.storage.remote import tree
+
+        _check_root(location)
+        yield iter(tree.entries(location.path))
+        return
+    with local.folder_entries(location) as listing:
+        yield listing
+
+
+def real_path(path: str) -> str:
+    """Return a path without links, spelled as the file system spells it. Raises OSError for a missing file."""
+    if is_remote(path):
+        path_state(path)
+        return path
+    return local.real_path(path)
+
+
+def trouble_at(path: str) -> str:
+    """Return what a store does not do at this moment, for a person; empty if all is well, and for local files."""
+    if not is_remote(path):
+        return ""
+    scheme, bucket, _ = parts_of(path)
+    return notices.notice(f"{scheme}://{bucket}")
+
+
+def _check_root(location: Location) -> None:
+    if location.root != os.sep and not local.is_below(location.path, location.root):
+        raise PermissionError(13, "outside the root: not followed", location.path)

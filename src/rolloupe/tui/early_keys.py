@@ -1,0 +1,55 @@
+"""Keys that come before what they are for: until a run is open, and until a screen that was asked for is there."""
+
+from textual.events import Key
+from textual.screen import Screen
+
+from rolloupe.tui.draw.figures import count
+
+ALWAYS = ("ctrl+c", "ctrl+q")
+AT_ONCE = ("question_mark", "q", "T")
+"""Keys that need no run."""
+NOTHING_TO_DO = "There is no run yet: ? shows the keys, q quits."
+
+
+class EarlyKeys:
+    """Keeps keys in their order until the run can do what they ask for."""
+
+    def __init__(self) -> None:
+        self._kept: list[Key] = []
+        self.is_waiting = False
+        """True while there is no run at all, perhaps for hours: then no key is kept."""
+
+    def takes(self, event: Key, *, is_ready: bool, has_screen: bool) -> bool:
+        """Keep a key for later, or drop it. Returns False for one that can be acted upon."""
+        if event.key in ALWAYS or (is_ready and not self._kept):
+            return False
+        if not self._kept and event.key in AT_ONCE and has_screen:
+            return False
+        if event.key == "escape":
+            self._kept.clear()
+        elif not self.is_waiting:
+            self._kept.append(event)
+        return True
+
+    def message(self) -> str:
+        """Return what the foot says of them."""
+        if self.is_waiting:
+            return NOTHING_TO_DO
+        number = len(self._kept)
+        waiting = f"{count(number, 'key')} {'waits' if number == 1 else 'wait'} until the run is open"
+        return f"{waiting} · Esc: forget · Ctrl+C: quit" if number else ""
+
+    def take(self) -> list[Key]:
+        """Return the keys that were kept, and keep none."""
+        kept, self._kept = self._kept, []
+        return kept
+
+
+def aim(event: Key, screen: Screen[object]) -> None:
+    """Note which screen a person saw when pressing a key."""
+    vars(event)["aimed_at"] = screen
+
+
+def is_late(event: Key, screen: Screen[object]) -> bool:
+    """Return whether a screen that did nothing with a key has since been covered, or left."""
+    return vars(event).get("aimed_at", screen) is not screen

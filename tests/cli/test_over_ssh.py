@@ -1,0 +1,181 @@
+"""Runs of another machine: the command runs there, through a real server of SSH, and answers here."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from rolloupe.cli import main, over_ssh
+from tests import sshd
+from tests.cli.support import command, rolloupe
+from tests.thoroughness import slow_unless
+
+ADDRESS = re.compile(r"Rolloupe is at (http://127\.0\.0\.1:\d+/)#token=(\S+)")
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which `far` and `behind` are machines that SSH reaches."""
+    with sshd.serving(tmp_path_factory.mktemp("sshd")) as environment:
+        yield environment
+
+
+def taken(name: str, *words: str) -> over_ssh.FarCommand | None:
+    """What a command would run elsewhere."""
+    return over_ssh.far_command(main.commands[name], click.Context(main.commands[name]), words)
+
+
+def processes(word: str) -> dict[int, list[str]]:
+    """The command lines of the processes that have this word, by their ids."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = place.read_bytes().decode(errors="replace").split("\0")
+            if word in line:
+                found[int(place.parent.name)] = line
+    return found
+
+
+def viewers() -> dict[int, list[str]]:
+    """The viewers that were started over SSH."""
+    return processes("--over-ssh")
+
+
+def wait_until(is_so: object, timeout_s: float = 30.0) -> None:
+    """Wait until a function returns true."""
+    began = time.monotonic()
+    while not is_so():  # type: ignore[operator]
+        assert time.monotonic() - began < timeout_s
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("host", ["far", slow_unless(False, "behind")])
+def test_a_command_runs_there(run: Path, far: dict[str, str], host: str) -> None:
+    words = command("steps", f"{host}:{run}", "--split", "train", "--json")
+    there = subprocess.run(words, env=far, capture_output=True, text=True, check=True, timeout=60)
+    here = rolloupe("steps", run, "--split", "train", "--json")
+    assert there.stdout == here.out
+    assert json.loads(there.stdout.splitlines()[0])["samples"] == 4
+
+
+@pytest.mark.slow
+def test_its_exit_code_comes_here(tmp_path: Path, far: dict[str, str]) -> None:
+    done = subprocess.run(command("ls", f"far:{tmp_path}/no 'such' $run"), env=far, capture_output=True, check=False)
+    assert done.returncode == rolloupe("ls", tmp_path / "no").code
+    assert b"no 'such' $run does not exist" in done.stderr
+
+
+@pytest.mark.slow
+def test_where_rolloupe_is_missing(tmp_path: Path, far: dict[str, str]) -> None:
+    without = {**far, "ROLLOUPE_REMOTE_COMMAND": "no-such-command"}
+    done = subprocess.run(command("ls", f"far:{tmp_path}"), env=without, capture_output=True, check=False)
+    assert done.returncode == 127
+
+
+@pytest.mark.parametrize(
+    "ending", [signal.SIGINT, slow_unless(False, signal.SIGTERM), slow_unless(False, signal.SIGKILL)]
+)
+def test_the_page_of_a_run_there(run: Path, far: dict[str, str], ending: signal.Signals) -> None:
+    viewer = subprocess.Popen(
+        command("view", f"far:{run}"), env=far, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert viewer.stdout is not None
+        found = ADDRESS.match(viewer.stdout.readline())
+        assert found is not None
+        request = urllib.request.Request(f"{found[1]}api/runs", headers={"Authorization": f"Bearer {found[2]}"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert [one["format"] for one in json.load(answer)["runs"]] == ["relax"]
+        (line,) = viewers().values()
+        assert found[2] not in " ".join(line), "everybody on the machine could read the token"
+        if ending is signal.SIGINT:
+            os.killpg(viewer.pid, ending)  # as a terminal does
+        else:
+            viewer.send_signal(ending)
+        assert viewer.wait(timeout=30) == (-signal.SIGKILL if ending is signal.SIGKILL else 0)
+        wait_until(lambda: not viewers())
+    finally:
+        viewer.kill()
+        viewer.communicate()
+
+
+@pytest.mark.slow
+def test_a_lost_connection_ends_the_viewer_there(run: Path, far: dict[str, str]) -> None:
+    viewer = subprocess.Popen(command("view", f"far:{run}"), env=far, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert viewer.stdout is not None
+        assert b"Rolloupe is at" in viewer.stdout.readline()
+        (client,) = processes("ExitOnForwardFailure=yes")
+        os.kill(client, signal.SIGKILL)
+        wait_until(lambda: not viewers())
+        assert viewer.wait(timeout=30) != 0
+    finally:
+        viewer.kill()
+        viewer.communicate()
+
+
+def test_a_port_that_is_taken_there_is_drawn_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = iter([98, 98, 0])
+    monkeypatch.setattr(over_ssh, "_viewed", lambda _: next(codes))
+    assert rolloupe("view", f"far:{run}").code == 0
+    assert next(codes, None) is None
+
+
+def test_a_viewer_says_that_its_port_is_taken(run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        words = command("view", "--over-ssh", "--no-browser", "--port", str(port), run)
+        assert subprocess.run(words, input=b"long-enough-token\n", check=False, timeout=60).returncode == 98
+
+
+@pytest.mark.parametrize("word", ["user@gpu-box:/runs", "gpu-box:runs/today", "10.0.0.1:~/x", "h:", "a.b:x y"])
+def test_what_names_another_machine(word: str) -> None:
+    far = taken("ls", word)
+    assert far is not None
+    assert f"{far.host}:{far.words[0]}" == (word if word != "h:" else "h:.")
+
+
+@pytest.mark.parametrize(
+    "word", ["/a:b", "./gpu:x", "s3://bucket/run", "-oProxyCommand=x:y", "runs/x:1", "a b:c", ":x"]
+)
+def test_what_does_not(word: str) -> None:
+    assert over_ssh.PATH.fullmatch(word) is None
+
+
+def test_a_path_that_exists_here_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far:x").mkdir()
+    assert rolloupe("ls", "far:x").code != over_ssh.SSH_FAILED
+    assert taken("ls", "far:x") is None
+
+
+def test_options_go_along_as_written() -> None:
+    options = "--map there.toml --reward-range 0:1 --metrics x --metrics y --token secret"
+    far = taken("view", "far:a b", *options.split())
+    assert far is not None
+    line = over_ssh.written(far)
+    assert line[0] == "view"
+    assert line[-2:] == ["--", "a b"]
+    assert "--token" not in line
+    assert [line[line.index(name) + 1] for name in ("--map", "--reward-range")] == ["there.toml", "0:1"]
+    assert line.count("--metrics") == 2
+
+
+def test_two_machines_are_refused() -> None:
+    done = rolloupe("ls", "far:/a", "near:/b")
+    assert done.code == 2
+    assert "two machines" in done.err
+
+
+def test_the_help_needs_no_machine() -> None:
+    assert rolloupe("ls", "far:/a", "--help").code == 0

@@ -1,0 +1,237 @@
+"""The manifest: many publishers at once lose nothing, and the segments remain the truth."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rolloupe import query
+from rolloupe.index import catalog, manifest
+from rolloupe.index.catalog import Catalog
+from rolloupe.index.segments import segment as segment_files
+from tests.forks import program
+from tests.index.support import contents, lines, opened, relax_run, row, row_count
+from tests.thoroughness import amount
+
+RACES = amount(40, 1000)
+
+PUBLISHER = """
+import sys
+from pathlib import Path
+from rolloupe.index import manifest
+folder, name, races = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+numbers = []
+for race in range(races):
+    numbers.append(manifest.publish(folder, {f"{name}-{race}": name.encode() * race}, EVERY))
+print(*numbers)
+"""
+EVERY = """
+class Every:
+    def __contains__(self, name): return True
+EVERY = Every()
+"""
+
+
+def test_of_two_publishers_one_wins_each_number_and_no_segment_is_lost(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", EVERY + PUBLISHER, str(tmp_path)]
+    processes = [
+        subprocess.Popen([*line, name, str(RACES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    for process in processes:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    numbers = [[int(word) for word in process.communicate()[0].split()] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    number, entries = manifest.read(tmp_path)
+    assert entries == {f"{name}-{race}": name.encode() * race for name in ("a", "b") for race in range(RACES)}
+    assert all(one == sorted(one) for one in numbers)
+    assert number == 2 * RACES, "each entry has a manifest of its own"
+    assert len(list(tmp_path.iterdir())) == 2, "the last two are there, and nothing else"
+
+
+def test_a_publisher_that_was_overtaken_adds_its_entries_to_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = [f"{n}" for n in range(9)]
+    manifest.publish(tmp_path, {"0": b"0"}, everything)
+    encode = msgspec.msgpack.encode
+
+    def overtaken(entries: object) -> bytes:
+        monkeypatch.setattr(msgspec.msgpack, "encode", encode)
+        for n in range(1, 6):
+            manifest.publish(tmp_path, {f"{n}": b"x"}, everything)
+        return encode(entries)
+
+    monkeypatch.setattr(msgspec.msgpack, "encode", overtaken)
+    assert manifest.publish(tmp_path, {"8": b"8"}, everything) == 7
+    assert sorted(manifest.read(tmp_path)[1]) == ["0", "1", "2", "3", "4", "5", "8"]
+
+
+def test_a_file_system_without_links_has_manifests_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert [manifest.publish(tmp_path, {name: b"x"}, ["a", "b"]) for name in ("a", "b")] == [1, 2]
+    assert not manifest._write_next(tmp_path, 2, b"late")
+    assert manifest.read(tmp_path) == (2, {"a": b"x", "b": b"x"})
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_entries_without_files_leave_the_manifest_and_nothing_new_is_written_for_nothing_new(tmp_path: Path) -> None:
+    assert manifest.publish(tmp_path, {"a": b"1", "b": b"2"}, []) == 1
+    assert manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"]) == 2
+    assert manifest.read(tmp_path) == (2, {"a": b"1", "c": b"3"})
+    assert manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"]) == 2
+
+
+def test_a_damaged_manifest_costs_nothing_but_time(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=catalog.MANY)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    (path,) = (tmp_path / "index").rglob("manifest-*")
+    path.write_bytes(path.read_bytes()[:-9])
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 8 * catalog.MANY
+
+
+def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run", steps=catalog.MANY)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+        folder = library.runs[0].catalog.folder
+        before = {segment.path: segment.meta for segment in library.runs[0].catalog.segments()}
+    (tmp_path / "run/rollout_result/train/99.jsonl").write_bytes(lines([row(99, 0)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    assert len(manifest.read(folder)[1]) == catalog.MANY, "one more is not worth another manifest"
+    opened_files: list[str] = []
+    read = segment_files._contents_of
+
+    def noted(path: Path | str) -> bytes:
+        opened_files.append(str(path))
+        return read(path)
+
+    monkeypatch.setattr(segment_files, "_contents_of", noted)
+    again = Catalog(folder)
+    again.read("relax")
+    assert {segment.path: segment.meta for segment in again.segments()}.items() >= before.items()
+    assert len(again.segments()) == catalog.MANY + 1
+    assert len(opened_files) == 1, "the one that the manifest lacks"
+    segment = next(iter(before))
+    segment.unlink()
+    again = Catalog(folder)
+    again.read("relax")
+    assert segment not in {one.path for one in again.segments()}, "an entry without a file does not count"
+
+
+def test_a_file_that_was_touched_is_scanned_once(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=catalog.MANY)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    os.utime(train / "3.jsonl")
+    for _ in range(2):
+        with opened(tmp_path / "run", tmp_path / "index") as library:
+            assert library.runs[0].wait_all(60)
+    metas = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.meta")}
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.meta")} == metas
+    (number, entries) = manifest.read(next((tmp_path / "index").glob("v*/*")))
+    assert entries == {path.stem: path.read_bytes() for path in metas} and number == 2
+    assert msgspec.msgpack.decode(next(iter(entries.values())))["format"] == "relax"
+
+
+@pytest.mark.parametrize("length", ["same", "shorter"])
+def test_a_replaced_source_leaves_no_stale_segment_and_no_file_is_overwritten(tmp_path: Path, length: str) -> None:
+    train = relax_run(tmp_path / "run", steps=2)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as first:
+        before = {path: path.read_bytes() for path in (tmp_path / "index").rglob("*[0-9a-f].parquet")}
+        rows = [row(1, i, reward=float(1 - i % 2)) for i in range(8 if length == "same" else 5)]
+        (train / "1.jsonl").write_bytes(lines(rows))
+        with opened(tmp_path / "run", tmp_path / "index") as second:
+            assert second.runs[0].wait_all(60) and row_count(second.runs[0]) == 8 + len(rows)
+        assert {path: path.read_bytes() for path in before} == before, "another viewer may still read them"
+        assert first.runs[0].wait_all(60)
+    for _ in range(2):
+        stamps = {path: path.stat().st_mtime_ns for path in contents_of(tmp_path / "index")}
+        with opened(tmp_path / "run", tmp_path / "index") as library:
+            assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 8 + len(rows)
+            rewards = [item.reward for item in query.every(library.runs[0], query.SampleQuery(step_min=1))]
+            assert rewards == [one["reward"] for one in rows]
+        assert {path: path.stat().st_mtime_ns for path in contents_of(tmp_path / "index")} == stamps, "nothing again"
+
+
+def contents_of(index_dir: Path) -> list[Path]:
+    return [index_dir / name for name in contents(index_dir)]
+
+
+def test_what_was_superseded_goes_after_a_while(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=2)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    whole = relax_run(tmp_path / "other", steps=2)
+    for folder in (train, whole):
+        (folder / "1.jsonl").write_bytes(lines([row(1, i) for i in range(5)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    count = len(contents(tmp_path / "index"))
+    past = os.path.getmtime(train) - 2 * catalog.SUPERSEDED_S
+    for path in (tmp_path / "index").rglob("*.meta"):
+        os.utime(path, (past, past))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 13
+    with opened(tmp_path / "other", tmp_path / "clean") as library:
+        assert library.runs[0].wait_all(60)
+    assert len(contents(tmp_path / "clean")) == len(contents(tmp_path / "index")) < count
+
+
+SHARING = """
+import sys
+from rolloupe import query
+from rolloupe.index import Library
+path, index_dir, follows, rows = sys.argv[1:]
+with Library([path], index_dir=index_dir, follow=follows == "follow", processes=1) as library:
+    run = library.runs[0]
+    print("started", flush=True)
+    while follows == "follow" and sum(1 for _ in query.every(run, query.SampleQuery())) < int(rows):
+        run._stirred.wait(0.1)
+    assert run.wait_all(60)
+    print(sum(item.reward for item in query.every(run, query.SampleQuery())), run.failures(texts=True))
+"""
+
+
+def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path) -> None:
+    steps, viewers = amount(6, 40), amount(3, 10)
+    train = relax_run(tmp_path / "run", steps=steps)
+    place = str(tmp_path / "run"), str(tmp_path / "index")
+    rows = 8 * (steps + 2)
+    viewing = [program(SHARING, *place, "follow", str(rows)) for _ in range(viewers)]
+    for process in viewing:
+        assert process.stdout.readline() == b"started\n"
+    for step in (steps, steps + 1):
+        (train / f"{step}.jsonl").write_bytes(lines([row(step, i) for i in range(8)]))
+    indexing = [program(SHARING, *place, "once", str(rows)) for _ in range(2)]
+    for process in (*viewing, *indexing):
+        out, err = process.communicate()
+        assert process.wait() == 0, err
+        assert out.decode().splitlines()[-1] == f"{float(rows // 2)} []"
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+    with opened(tmp_path / "run", tmp_path / "whole") as library:
+        assert library.runs[0].wait_all(60)
+    shared, whole = (
+        {name for name in contents(tmp_path / folder) if "packs" not in name and "manifest" not in name}
+        for folder in ("index", "whole")
+    )
+    assert shared >= whole

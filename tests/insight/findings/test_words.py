@@ -1,0 +1,53 @@
+"""The words of findings: the same everywhere, and true of what they are about."""
+
+from pathlib import Path
+
+import pytest
+
+from rolloupe.cli import main
+from rolloupe.insight.findings import CLASSES, MEANINGS
+from rolloupe.insight.findings.trend import Trend
+from rolloupe.insight.findings.words import sentence_of
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_the_command_line_agents_and_documents_say_what_a_class_means_in_the_same_words() -> None:
+    pytest.importorskip("mcp")
+    from rolloupe.mcp.tools.findings import FINDINGS
+
+    about = " ".join((main.commands["findings"].help or "").split())
+    for name in CLASSES:
+        assert f"{name} ({MEANINGS[name]})" in FINDINGS.about and f"{name} ({MEANINGS[name]})" in about
+        assert f"| **{name}**: {MEANINGS[name]} |" in (DOCS / "findings.md").read_text(encoding="utf-8")
+
+
+def trend(first: float, last: float, early: float = 0, late: float = 0) -> Trend:
+    return Trend(9, 1, first, last, early, late)
+
+
+PHRASE, LENGTH = ("“a b”", ""), ("length", "characters")
+TYPICAL = "Length earns +0.3 a doubling over its siblings, typically 612 characters early, 1,804 late"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (sentence_of("suspect", *PHRASE, 0.123, trend(0.081, 0.94)),
+         "“a b” earns +0.12 over its siblings, in 8% of the responses early, 94% late; correctness does not follow."),
+        (sentence_of("watch", *PHRASE, 0.1, trend(0.001, 0.04)),
+         "“a b” earns +0.1 over its siblings, in under 1% of the responses early, 4% late; there is no clear rise."),
+        (sentence_of("watch", "refusing", "refusals", -0.1, trend(0.501, 0.502)),
+         "Refusing costs 0.1 against its siblings, in 50% of the responses; there is no clear rise."),
+        (sentence_of("watch", *LENGTH, 0.3, trend(1, 1, 612.4, 1804)),
+         f"{TYPICAL}; there is no clear rise."),
+        (sentence_of("earned", "“.”", "", 0.17, trend(0.999, 1, 5.24, 7)),
+         "“.” earns +0.17 over its siblings, typically 5.2 uses early, 7 late; correctness goes with it."),
+        (sentence_of("drift", *LENGTH, 0, trend(1, 1, 600, 720)),
+         "Length is on the rise, typically 600 characters early, 720 late; the reward does not pay for it."),
+        (sentence_of("earned", *PHRASE, 0.2, trend(0.996, 0.9)),
+         "“a b” earns +0.2 over its siblings, in over 99% of the responses early, 90% late; correctness goes with it."),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_true_of_its_numbers(sentence: str, expected: str) -> None:
+    assert sentence == expected

@@ -1,0 +1,128 @@
+"""The rules of lint that read samples whole, and those about versions and texts that come again."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe.insight.lint import LINT_RULES, RunLint
+from rolloupe.insight.lint.whole import MOST_READ
+
+SampleRecord = dict[str, Any]
+
+SOUND: SampleRecord = {
+    "prompt": "What is the name of the largest city of Canada?", "response": "It is Toronto.", "label": "Toronto",
+    "status": "completed", "reward": 1.0, "prompt_tokens": 2, "token_ids": [5, 6, 7, 8, 9, 2],
+    "tokens": ["It is ", "Toron", "to.", "<|im_end|>"], "metrics": {"policy_version": 1},
+    "series": {"logprobs": [-0.5, -0.25, -0.125, -0.5], "loss_mask": [0, 0, 1, 1, 1, 1]},
+}  # fmt: skip
+
+
+def linted(
+    folder: Path, change: Callable[[int, SampleRecord], Mapping[str, Any]], config: object = None, steps: int = 3
+) -> RunLint:
+    """Lint a run with 2 samples a step; `change` says what of one differs from the sound one."""
+    with rolloupe.Recorder(folder / "run", config=config) as recorder:
+        for step in range(steps):
+            for index in range(2):
+                recorder.sample(**{**SOUND, **change(step, SOUND), "step": step, "group": "a", "index": index})
+            recorder.step_end(step)
+    return rolloupe.open(folder / "run", index_dir=folder / "index").runs[0].lint()
+
+
+def masked(*mask: int) -> dict[str, Any]:
+    """Another loss mask."""
+    return {"series": {"logprobs": [-0.5, -0.25, -0.125, -0.5], "loss_mask": [*mask]}}
+
+
+LONG = "This is a long answer, which no model gives twice. " * 5
+
+BREAKS: dict[str, Mapping[str, Any]] = {
+    "unequal_lengths": {"series": {"logprobs": [-0.5, -0.25, -0.125]}},
+    "other_text": {"response": "It is Ottawa."},
+    "empty_mask": masked(0, 0, 0, 0, 0, 0),
+    "prompt_in_mask": masked(0, 1, 1, 1, 1, 1),
+    "masked_end": masked(0, 0, 1, 1, 1, 0),
+    "mask_gap": masked(0, 0, 1, 0, 1, 1),
+    "label_in_prompt": {"prompt": "Is it Toronto?"},
+}
+
+
+def test_a_sound_run_breaks_no_rule_of_samples(tmp_path: Path) -> None:
+    found = linted(tmp_path, lambda step, one: {"metrics": {"policy_version": 1 + step}})
+    assert found.broken == [] and {*BREAKS, "policy_lag"} <= {*found.checked} and found.read == 6
+
+
+def test_a_step_breaks_each_rule(tmp_path: Path) -> None:
+    changes = [*BREAKS.values()]
+    found = linted(tmp_path, lambda step, _: changes[step], steps=len(changes))
+    for step, rule in enumerate(BREAKS):
+        (one,) = [one for one in found.broken if one.rule == rule]
+        assert (one.is_certain, one.count) == (LINT_RULES[rule].is_certain, 2)
+        assert one.samples == [f"train/{step}/a/0", f"train/{step}/a/1"] and one.text.endswith("samples read.")
+    assert len(found.broken) == len(BREAKS)
+
+
+PURPOSES = {
+    "cut off": {"status": "truncated", "reward": 0.0, **masked(0, 0, 0, 0, 0, 0)},
+    "discarded": {"discarded": "filtered", **masked(0, 0, 0, 0, 0, 0)},
+    "special tokens and blanks": {"response": "It is  Toronto.<|im_end|>\n"},
+    "choices": {"prompt": "Which?\nA) Toronto\nB) Ottawa"},
+    "the turn of a tool": {"turns": 2, **masked(0, 0, 1, 0, 1, 1)},
+    "no end token": {"tokens": ["It is ", "Toron", "to", "."], **masked(0, 0, 1, 1, 1, 0)},
+}
+
+
+def test_what_trainers_do_on_purpose_breaks_no_rule(tmp_path: Path) -> None:
+    changes = [*PURPOSES.values()]
+    assert linted(tmp_path, lambda step, _: changes[step], steps=len(changes)).broken == []
+
+
+def test_arrays_that_a_format_cuts_differ_in_length(tmp_path: Path) -> None:
+    row = {"prompt": "1+1?", "response": "two", "step": 0, "reward": 1.0, "logprobs": [-0.5, -0.25], "entropy": [0.5]}
+    (tmp_path / "run.jsonl").write_text(json.dumps(row) + "\n")
+    found = rolloupe.open(tmp_path / "run.jsonl", index_dir=tmp_path / "index").runs[0].lint()
+    assert [one.rule for one in found.broken] == ["unequal_lengths"] and found.is_broken
+
+
+@pytest.mark.parametrize(
+    ("metrics", "config", "text"),
+    [
+        ({"policy_version": -20}, None, "more than 8 versions behind: 1 sample, the worst 21."),
+        ({"staleness": 3}, {"async": {"max_async_level": 2}}, "2 versions behind, the most that the run's"),
+        ({"staleness": 3}, None, ""),
+        ({"policy_version": float("inf")}, None, ""),
+    ],
+)
+def test_a_policy_lags(metrics: Mapping[str, float], config: object, text: str, tmp_path: Path) -> None:
+    one = {"metrics": metrics}
+    first = iter([one])
+    found = linted(tmp_path, lambda step, _: next(first, {}) if step == 1 else {}, config)
+    assert [text in broken.text and broken.rule == "policy_lag" for broken in found.broken] == [True] * bool(text)
+
+
+def test_long_responses_come_again(tmp_path: Path) -> None:
+    found = linted(tmp_path, lambda step, _: {"response": LONG, "tokens": None, "token_ids": None, "series": None})
+    (one,) = [one for one in found.broken if one.rule == "recurring_texts"]
+    assert (one.count, one.is_certain) == (6, False) and "at another step: 6 samples of 6" in one.text
+    at_one = linted(tmp_path / "b", lambda step, _: {"response": f"{LONG}{step}", "tokens": None, "series": None})
+    assert "recurring_texts" in at_one.checked and not [one for one in at_one.broken if one.rule == "recurring_texts"]
+
+
+def test_lint_reads_few_samples_of_a_large_run_at_all_its_steps(tmp_path: Path) -> None:
+    (tmp_path / "run/samples").mkdir(parents=True)
+    (tmp_path / "run/rolloupe.json").write_text('{"layout": "rolloupe", "version": 1}')
+    rows = [
+        {"split": "train", "step": step, "group": "a", "index": str(index), "prompt": "1?", "response": "One.",
+         "label": "1?" + "x" * 4, "turns": 1} for step in range(40) for index in range(50)
+    ]  # fmt: skip
+    for row in rows[1000:]:
+        row["prompt"] = row["label"]
+    (tmp_path / "run/samples/rank0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
+    (one,) = [one for one in found.broken if one.rule == "label_in_prompt"]
+    assert found.read == MOST_READ // 2 and one.count == MOST_READ // 4
+    assert "64 of 128 samples read" in one.text

@@ -1,0 +1,102 @@
+"""What each part of the reward pays for."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe.demo import RUNS
+from rolloupe.errors import NotFound
+from rolloupe.insight.parts import RewardPart
+from tests.index.support import row
+from tests.insight.test_gradient import run_of
+
+WORDS = (
+    "the of and to in is that for it as was with be by on not he his but at are this have from or had an they".split()
+)
+
+
+def text_of(rng: random.Random) -> str:
+    """Words by chance, some of which parts may pay for."""
+    words = rng.choices(WORDS, k=40)
+    words += ["check 7"] * rng.randrange(9) + ["<answer> 12 </answer>"] * (rng.random() < 0.5)
+    rng.shuffle(words)
+    return " ".join(words)
+
+
+def planted(folder: Path, parts: Callable[[str, random.Random], dict[str, float]], groups: int = 100) -> rolloupe.Run:
+    """A run of ten steps whose rewards are the sums of these parts of its texts, and harder for some prompts."""
+    rng = random.Random(7)
+    steps: list[list[dict[str, Any]]] = []
+    for _ in range(10):
+        rows: list[dict[str, Any]] = []
+        for _ in range(groups // 10):
+            difficulty = rng.random()
+            for _ in range(4):
+                text = text_of(rng)
+                own = {name: value + difficulty for name, value in parts(text, rng).items()}
+                rows.append(row(0, len(rows), response=text, reward={"score": sum(own.values()), **own}))
+        steps.append(rows)
+    return run_of(folder, steps)
+
+
+def by_name(found: Sequence[RewardPart]) -> dict[str, RewardPart]:
+    return {one.name.removeprefix("reward."): one for one in found}
+
+
+@pytest.mark.slow
+def test_the_parts_of_the_demo_run_are_named(demo_index: Path) -> None:
+    run = rolloupe.open(RUNS / "tiny_grpo", index_dir=demo_index).runs[0]
+    found = run.parts()
+    assert found.whole == "reward = correct + format + checking" and found.whole in found.note
+    assert [one.name for one in found.parts] == ["checking", "format", "correct"]  # false_sums has no part in it
+    checking, tags, correct = found.parts
+    assert checking.text == "checking = 0.06·min(uses of “check”, 6); R² 1.00" and (checking.r2 or 0) > 0.995
+    assert tags.text.startswith("format = 0.25·(has “</think> <answer> # </answer>”); R² 0.9")
+    assert (correct.r2 or 0) < 0.2  # what is right has no wording
+    assert tags.terms[0].phrase in tags.terms[0].words and "[0-9]+" in tags.terms[0].pattern
+    assert len(run.parts(steps=(0, 9), env="3_events").parts) == 3
+    with pytest.raises(NotFound):
+        run.parts(split="none")
+
+
+def test_a_formula_has_the_form_and_the_weight_of_what_was_planted(tmp_path: Path) -> None:
+    def parts(text: str, rng: random.Random) -> dict[str, float]:
+        return {
+            "form": 0.4 * ("<answer>" in text),
+            "checks": 0.1 * min(text.count("check"), 5) - 0.3 * ("<answer>" in text),
+            "noise": rng.random(),
+            "fixed": 0.0,
+        }
+
+    found = by_name(planted(tmp_path, parts, groups=400).parts().parts)
+    form, checks, noise = found["form"], found["checks"], found["noise"]
+    assert form.r2 == pytest.approx(1) and form.terms[0].weight == pytest.approx(0.4, abs=1e-6)
+    assert (form.terms[0].words, form.terms[0].where) == ("has final answers", "derived.answers > 0")
+    assert len(checks.terms) == 2
+    assert any(one.words == "min(uses of “check”, 5)" and abs(one.weight - 0.1) < 1e-6 for one in checks.terms)
+    assert any(abs(one.weight + 0.3) < 1e-6 and one.words == "has final answers" for one in checks.terms)
+    assert not noise.terms and "no phrase and no behaviour explains it" in noise.text and (noise.r2 or 0) < 0.05
+    assert found["fixed"].text.endswith("differs between groups, but never among siblings")
+
+
+def test_chance_explains_nothing_in_a_small_run(tmp_path: Path) -> None:
+    found = planted(tmp_path, lambda _, rng: {"a": rng.random(), "b": float(rng.random() < 0.3)}).parts()
+    assert [one.terms for one in found.parts] == [(), ()] and {(one.r2 or 0) < 0.05 for one in found.parts} == {True}
+
+
+def test_one_part_or_none_is_said_in_words(tmp_path: Path) -> None:
+    texts = [text_of(random.Random(number)) for number in range(400)]
+    rows = [row(0, n, response=text, reward=float("answer" in text)) for n, text in enumerate(texts)]
+    found = run_of(tmp_path / "none", [rows]).parts()
+    assert found.note.startswith("The run records the reward as one number without parts")
+    assert [one.name for one in found.parts] == ["reward"] and (found.parts[0].r2 or 0) > 0.99
+    rows = [row(0, n, response=t, reward={"score": float(n % 2), "acc": float(n % 2)}) for n, t in enumerate(texts)]
+    found = run_of(tmp_path / "one", [[{**one, "reward": {"acc": one["reward"]["acc"]}} for one in rows]]).parts()
+    assert "one part only" in found.note and len(found.parts) == 1
+    rows = [row(0, 0, response="a", reward=1.0)]
+    few = run_of(tmp_path / "few", [rows]).parts()
+    assert few.parts[0].text == "reward: each sample is alone in its group, without siblings"

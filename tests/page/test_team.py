@@ -1,0 +1,102 @@
+"""The page of a team's server: who one is, whose a note is, and what a reader does not see."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from rolloupe.wire.app_files import built
+from tests.server.support import relax_run
+from tests.server.team.proxy import proxy
+from tests.server.team.server_process import TeamProcess
+
+pytestmark = pytest.mark.browser
+
+ACCESS = """
+[people]
+ada = "writer"
+"<b>bob</b>" = "writer"
+rita = "reader"
+root = "admin"
+"""
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamProcess]:
+    if built() is None:
+        pytest.skip("the browser app is not built: make web")
+    folder = tmp_path_factory.mktemp("team")
+    relax_run(folder / "runs" / "first", steps=1)
+    (folder / "access.toml").write_text(ACCESS)
+    with TeamProcess(folder / "runs", folder, access=str(folder / "access.toml")) as server:
+        yield server
+
+
+class People:
+    """Browsers of several people, each behind a proxy that names its person."""
+
+    def __init__(self, browser: Browser, team: TeamProcess, stack: ExitStack) -> None:
+        self._browser, self._team, self._stack = browser, team, stack
+        self._ports: dict[str, int] = {}
+
+    def open(self, name: str) -> Page:
+        """A page of somebody, on the first sample."""
+        self._ports[name] = self._stack.enter_context(proxy(self._team.port, name))
+        context = self._browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+        self._stack.callback(context.close)
+        page = context.new_page()
+        page.goto(self.address(name, "runs/first?split=train&step=0&sample=train/0/0/0"))
+        expect(page.get_by_role("button", name="Copy link to this sample")).to_be_visible()
+        return page
+
+    def address(self, name: str, where: str) -> str:
+        """The address of a page for somebody."""
+        return f"http://127.0.0.1:{self._ports[name]}/{where}"
+
+
+@pytest.fixture
+def people(browser: Browser, team: TeamProcess) -> Iterator[People]:
+    with ExitStack() as stack:
+        yield People(browser, team, stack)
+
+
+def test_notes_are_private_until_they_are_shared(people: People) -> None:
+    ada, bob = (people.open(name) for name in ("ada", "<b>bob</b>"))
+    expect(ada.locator("header").first).to_contain_text("ada")
+    expect(bob.locator("header").first).to_contain_text("<b>bob</b>")
+    bob.keyboard.press("n")
+    bob.get_by_label("Note on this sample").fill("look at <i>this</i>")
+    bob.get_by_role("button", name="Keep").click()
+    share = bob.get_by_role("button", name="Share with the team")
+    expect(share).to_be_visible()
+    expect(ada.get_by_text("look at")).to_have_count(0)
+    share.click()
+    notes = ada.get_by_role("list", name="Shared by others")
+    expect(notes).to_contain_text("<b>bob</b> look at <i>this</i>")
+    expect(notes.get_by_role("button")).to_have_count(0)
+
+    ada.keyboard.press("n")
+    ada.get_by_label("Note on this sample").fill("seen")
+    ada.get_by_role("button", name="Keep").click()
+    expect(ada.get_by_role("button", name="Share with the team")).to_be_visible()
+    ada.goto(people.address("ada", "bookmarks"))
+    expect(ada.get_by_role("main")).to_contain_text("look at <i>this</i>")
+    expect(ada.get_by_role("button", name="Remove the bookmark")).to_have_count(1)
+
+    rita = people.open("rita")
+    expect(rita.get_by_role("list", name="Shared by others")).to_contain_text("look at")
+    expect(rita.get_by_role("button", name="Bookmark", exact=True)).to_have_count(0)
+    expect(rita.get_by_role("button", name="Write a note")).to_have_count(0)
+    rita.keyboard.press("n")
+    expect(rita.get_by_text("Your role on this server is reader")).to_be_visible()
+    rita.goto(people.address("rita", "settings"))
+    expect(rita.get_by_role("main")).to_contain_text("You are rita, with the role reader")
+    expect(rita.get_by_role("button", name="Clear")).to_have_count(0)
+
+    root = people.open("root")
+    root.get_by_role("button", name="Remove what").click()
+    ada.go_back()
+    expect(ada.get_by_role("button", name="Copy link to this sample")).to_be_visible()
+    expect(notes).to_have_count(0)
+    expect(bob.get_by_role("button", name="Share with the team")).to_have_count(0)

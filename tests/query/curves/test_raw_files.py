@@ -1,0 +1,150 @@
+"""The numbers of curves equal what pandas and brute force make of the raw files, which nothing of ours has read."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import rolloupe
+from rolloupe.demo import RUNS
+from rolloupe.query import Curve, CurveOptions, CurveQuery
+from tests.query.curves.raw_rows import DATA, SOURCES, lines
+from tests.thoroughness import slow_unless
+
+QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+SPAN = 10
+FACTOR = 0.5
+"""A small one, so that something is left out."""
+CORRECT = 0.75
+"""The least value of a right answer here."""
+
+Floats = NDArray[np.float64]
+
+
+def table_of(name: str) -> pd.DataFrame:
+    """The samples of a run, as its files have them."""
+    folder, rows = SOURCES[name]
+    return pd.DataFrame(list(rows(folder)))
+
+
+def metrics(table: pd.DataFrame) -> Iterator[tuple[str, str, "pd.core.groupby.SeriesGroupBy"]]:
+    """Each split and metric with its numbers by step."""
+    for split, samples in table.groupby("split"):
+        for name in samples.columns.difference(["split", "step", "group"]):
+            if len(numbers := samples[["step", name]].dropna()):
+                yield str(split), name, numbers.groupby("step")[name]
+
+
+def average(steps: Floats, values: Floats, span: int) -> list[float]:
+    """The moving average by its formula: the mean with weights that fall by the distance in steps."""
+    keep = 1 - 2 / (span + 1)
+    return [
+        float(np.average(values[: at + 1], weights=keep ** (steps[at] - steps[: at + 1]))) for at in range(len(steps))
+    ]
+
+
+def check_points(whole: pd.Series, smooth: Curve, inner: Curve) -> None:
+    """The average of a curve, and what Tukey's rule leaves of it; where quartiles are equal, it leaves all."""
+    assert smooth.steps.tolist() == whole.index.tolist() and smooth.values.tolist() == pytest.approx(whole.tolist())
+    assert smooth.smooth is not None
+    expected = average(whole.index.to_numpy(float), whole.to_numpy(), SPAN)
+    assert smooth.smooth.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    first, third = whole.quantile(0.25), whole.quantile(0.75)
+    far = FACTOR * (third - first) or math.inf
+    kept = whole[(whole >= first - far) & (whole <= third + far)]
+    assert inner.steps.tolist() == kept.index.tolist() and inner.left_out == len(whole) - len(kept)
+
+
+NOTHING = CurveOptions()
+CHECKED = (CurveOptions(smooth=SPAN), CurveOptions(outliers=FACTOR))
+
+
+def asked(query: CurveQuery, stat: str = "", options: CurveOptions = NOTHING) -> CurveQuery:
+    return CurveQuery(kind=query.kind, name=query.name, source=query.source, stat=stat, options=options)
+
+
+def check_samples(folder: Path, table: pd.DataFrame, index: Path) -> None:
+    """Fail where a curve of a run differs from what pandas makes of the table of its samples."""
+    seen = 0
+    with rolloupe.open(folder, index_dir=index) as runs:
+        for split, metric, by_step in metrics(table):
+            stats = {
+                "mean": by_step.mean(), "std": by_step.std(ddof=0), "min": by_step.min(), "max": by_step.max(),
+                "count": by_step.count(), **{stat: by_step.quantile(share) for stat, share in QUANTILES.items()},
+            }  # fmt: skip
+            query = CurveQuery(kind="sample", name=metric, source=split)
+            options = [asked(query, options=one) for one in CHECKED]
+            *curves, smooth, inner = runs.only().curves([*(asked(query, stat) for stat in stats), *options])
+            for stat, curve in zip(stats, curves, strict=True):
+                assert curve.steps.tolist() == stats[stat].index.tolist(), (split, metric, stat)
+                assert curve.values.tolist() == pytest.approx(stats[stat].tolist(), rel=1e-9, abs=1e-12), stat
+            check_points(stats["mean"], smooth, inner)
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in SOURCES])
+def test_numbers_of_samples(name: str, tmp_path: Path) -> None:
+    check_samples(SOURCES[name][0], table_of(name), tmp_path)
+
+
+EVALUATED = (
+    "relax", "tiny_grpo", "native", "nemo_rl", "skyrl", "art", "flat tinker", "resumed tinker", "asynchronous tinker",
+    "verifiers",
+)  # fmt: skip
+KS = (1, 2, 3)
+
+
+def share_of(values: pd.Series, k: int, is_enough: Callable[[Iterable[bool]], bool]) -> float:
+    """The share of all ways to draw so many answers in which enough are right."""
+    ways = list(combinations((values >= CORRECT).tolist(), k))
+    return sum(map(is_enough, ways)) / len(ways)
+
+
+@pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in EVALUATED])
+def test_pass_at_k_equals_all_ways_to_draw(name: str, tmp_path: Path) -> None:
+    table = table_of(name)
+    metric = "correct" if "correct" in table else "reward"
+    evaluated = table[table["split"].str.startswith("eval/")].dropna(subset=["group", metric])
+    assert len(evaluated)
+    with rolloupe.open(SOURCES[name][0], index_dir=tmp_path) as runs:
+        for split, own in evaluated.groupby("split"):
+            query = CurveQuery(kind="eval", name=metric, source=str(split))
+            for stat, is_enough in (("pass_at", any), ("pass_all", all)):
+                options = [CurveOptions(k=k, threshold=CORRECT) for k in KS]
+                curves = runs.only().curves([asked(query, stat, one) for one in options])
+                for k, curve in zip(KS, curves, strict=True):
+                    groups = own.groupby(["step", "group"])[metric].filter(lambda one, k=k: len(one) >= k)
+                    drawn = own.loc[groups.index].groupby(["step", "group"])[metric]
+                    shares = drawn.agg(lambda one, k=k, enough=is_enough: share_of(one, k, enough))
+                    expected = shares.groupby("step").mean() if len(shares) else shares
+                    assert curve.steps.tolist() == expected.index.tolist()
+                    assert curve.values.tolist() == pytest.approx(expected.tolist())
+
+
+def logged(path: Path) -> Iterator[tuple[str, int, float]]:
+    """What trainers logged: their numbers by name and step, in the order of the file."""
+    for one in lines(path):
+        for name, value in one.get("values", one).items():
+            if name not in ("step", "time") and isinstance(value, int | float) and not isinstance(value, bool):
+                yield name, one["step"], float(value)
+
+
+LOGS = {"tiny_grpo": RUNS / "tiny_grpo/metrics/rank0.jsonl.zst", "tinker": DATA / "tinker/flat_run/metrics.jsonl"}
+
+
+@pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in LOGS])
+def test_numbers_of_the_trainer(name: str, tmp_path: Path) -> None:
+    table = pd.DataFrame(logged(LOGS[name]), columns=["name", "step", "value"])
+    curves = {key: rows.groupby("step")["value"].last() for key, rows in table.groupby("name")}
+    assert len(curves) > 10 and np.isfinite(table["value"]).all()
+    with rolloupe.open(SOURCES.get(name, SOURCES["flat tinker"])[0], index_dir=tmp_path) as runs:
+        queries = [CurveQuery(kind="trainer", name=str(key), options=one) for key in curves for one in CHECKED]
+        found = runs.only().curves(queries)
+        for whole, smooth, inner in zip(curves.values(), found[::2], found[1::2], strict=True):
+            check_points(whole, smooth, inner)

@@ -1,0 +1,1 @@
+"""Tests with a real cluster and real servers: `make test-scale`."""

@@ -1,0 +1,29 @@
+"""No two threads import NumPy at once as a viewer or the terminal starts: both might find it half made."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rolloupe.demo import RUNS
+
+STARTS = {
+    "the page": "from rolloupe.server.process.serve import opening; opening([run], index_dir=index)",
+    "the terminal": "from rolloupe.tui.start import Opener; Opener([run], index)",
+}
+PROGRAM = """
+import os, sys
+run, index = sys.argv[1:]
+{start}
+numpy = sys.modules["numpy"]
+print(numpy.__spec__._initializing, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_numpy_is_whole_before_a_second_thread_needs_it(name: str, tmp_path: Path) -> None:
+    program = PROGRAM.format(start=STARTS[name])
+    command = [sys.executable, "-c", program, str(RUNS / "relax"), str(tmp_path / "index")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout == "False\n"

@@ -1,0 +1,177 @@
+"""A run that somebody may not see is, for that person, not there."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from rolloupe.index import Library
+from rolloupe.server.app import GET, App
+from rolloupe.server.team import access as access_module
+from tests.server.support import relax_run
+from tests.server.team.conftest import Runs
+from tests.server.team.support import access_file, ask_as, get_as, note_as, notes_of, team_app
+
+SAMPLE = (
+    "split=train&step=0&id=train/0/0/0&name=reward&to=jsonl&q=x&text=x&prompt=x&file=x&start=0&stop=1&run=second&at=0.0"
+    "&series=logprobs&token=0"
+)
+
+
+def ids(app: App, name: str) -> set[str]:
+    return {run["id"] for run in get_as(app, name, "/api/runs").json["runs"]}
+
+
+def test_each_sees_the_runs_of_the_file(app: App) -> None:
+    assert ids(app, "ada") == ids(app, "root") == {"first", "second"}
+    assert ids(app, "bob") == ids(app, "rita") == {"first"}
+
+
+def test_no_route_of_a_run_answers_about_a_hidden_one(app: App) -> None:
+    walked = 0
+    for path, _ in GET:
+        if "{run}" in path:
+            target = re.sub(r"{run}", "second", path)
+            hidden = get_as(app, "bob", f"{target}?{SAMPLE}")
+            missing = get_as(app, "bob", f"{re.sub('{run}', 'third', path)}?{SAMPLE}")
+            assert hidden.status == missing.status == 404, path
+            assert hidden.json["error"] == missing.json["error"].replace("third", "second")
+            walked += 1
+    assert walked > 30
+
+
+def test_a_warm_cache_answers_nobody_who_may_not_see(app: App) -> None:
+    for target in ("/api/runs/second/steps?split=train", "/api/runs/second/samples?split=train&step=0"):
+        answer = get_as(app, "ada", target)
+        assert answer.status == 200
+        assert get_as(app, "bob", target).status == 404
+
+
+def test_no_route_over_several_runs_answers_about_a_hidden_one(app: App) -> None:
+    for path, _ in GET:
+        if "{run}" not in path and path != "/api/events":
+            answer = get_as(app, "bob", f"{path}?{SAMPLE}&run=first")
+            assert answer.status == 404 or b"second" not in answer.body, path
+    curve = {"kind": "samples", "name": "reward", "split": "train", "stat": "mean"}
+    for body in (
+        {"runs": ["second"], "curves": [curve]},
+        {"runs": ["second"], "curve": curve},
+        {"runs": ["second"], "search": {"text": "Answer"}, "tab": "t"},
+    ):
+        for path in ("/api/curves", "/api/run-metrics", "/api/search"):
+            answer = ask_as(app, "bob", "POST", path, body)
+            assert answer.status in (400, 404) and b"Answer 1" not in answer.body
+    assert ask_as(app, "bob", "POST", "/api/runs/second/sample/spans", {}).status == 404
+
+
+def test_a_search_of_all_runs_leaves_hidden_ones_out(app: App) -> None:
+    body = {"runs": [], "search": {"text": "Answer 1"}, "tab": "t"}
+    seen = {name: ask_as(app, name, "POST", "/api/search", body).body for name in ("ada", "bob")}
+    assert b'"second"' in seen["ada"] and b'"first"' in seen["bob"]
+    assert b"second" not in seen["bob"]
+
+
+def test_the_hits_of_a_search_are_its_persons_alone(app: App) -> None:
+    body = {"runs": ["first"], "search": {"text": "Answer"}, "tab": "t"}
+    found = ask_as(app, "ada", "POST", "/api/search", body).body.decode()
+    match = re.search(r'"search":"(\w+)"', found)
+    assert match is not None
+    target = f"/api/search/hits?search={match[1]}"
+    assert get_as(app, "ada", target).json["hits"]
+    assert get_as(app, "bob", target).status == 404
+    assert get_as(app, "root", target).status == 404
+
+
+def test_hits_in_a_run_that_was_hidden_since_are_gone(app: App, access: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_module, "LOOK_S", 0.0)
+    body = {"runs": ["second"], "search": {"text": "Answer"}, "tab": "t"}
+    match = re.search(r'"search":"(\w+)"', ask_as(app, "ada", "POST", "/api/search", body).body.decode())
+    assert match is not None
+    assert get_as(app, "ada", f"/api/search/hits?search={match[1]}").status == 200
+    access.write_text(access.read_text().replace('insiders = ["ada"]', "insiders = []"))
+    assert get_as(app, "ada", f"/api/search/hits?search={match[1]}").status == 404
+
+
+def test_marks_on_a_hidden_run_are_hidden_too(app: App) -> None:
+    assert note_as(app, "ada", "for all", run="second", shared=True).status == 200
+    assert note_as(app, "ada", "shared", shared=True).status == 200
+    assert notes_of(app, "bob") == {("ada", "shared", True)}
+    assert ("ada", "for all", True) in notes_of(app, "root")
+    body = get_as(app, "bob", "/api/state").body
+    assert b"second" not in body and b"for all" not in body
+    owner = next(one["owner"] for one in get_as(app, "ada", "/api/state").json["owners"] if one["run"] == "second")
+    change = {"kind": "sample", "name": "train/0/0/0", "seen": 0, "sample_mark": {"note": "x"}, "owner": owner}
+    refused = ask_as(app, "bob", "POST", "/api/state", change)
+    made_up = ask_as(app, "bob", "POST", "/api/state", change | {"owner": "feed"})
+    assert refused.status == made_up.status == 400
+    assert refused.json["error"].replace(owner, "feed") == made_up.json["error"]
+    assert note_as(app, "bob", "x", run="second").status == 404
+
+
+def test_a_link_to_a_hidden_run_leads_nobody_in(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    relax_run(secret / "run")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "link").symlink_to(secret / "run")
+    access = access_file(tmp_path, secret)
+    for root in (tmp_path / "open" / "link", tmp_path / "open"):
+        with Library([root], index_dir=tmp_path / "index") as library:
+            app = team_app(library, access, state_dir=str(tmp_path / "state"))
+            assert ids(app, "bob") == set()
+            if library.runs:
+                assert ids(app, "ada")
+    (tmp_path / "way").symlink_to(secret)
+    with Library([secret], index_dir=tmp_path / "index") as library:
+        app = team_app(library, access_file(tmp_path, tmp_path / "way"), state_dir=str(tmp_path / "state"))
+        assert ids(app, "bob") == set() and ids(app, "ada"), "a rule may name a link"
+
+
+def test_a_folder_that_became_a_link_to_a_hidden_run_stays_closed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    relax_run(secret / "run")
+    relax_run(tmp_path / "open" / "run")
+    access = access_file(tmp_path, secret)
+    with Library([tmp_path / "open"], index_dir=tmp_path / "index") as library:
+        app = team_app(library, access, state_dir=str(tmp_path / "state"))
+        (run,) = ids(app, "bob")
+        (tmp_path / "open" / "run").rename(tmp_path / "away")
+        (tmp_path / "open" / "run").symlink_to(secret / "run")
+        assert get_as(app, "bob", f"/api/runs/{run}/steps?split=train").status == 404
+
+
+def test_notes_on_folders_are_for_those_who_may_see_them(runs: Runs, tmp_path: Path) -> None:
+    (tmp_path / "secret" / "broken").mkdir(parents=True)
+    (tmp_path / "secret" / "broken" / "x.jsonl").write_text("{}\n")
+    relax_run(tmp_path / "secret" / "run")
+    relax_run(tmp_path / "open" / "run")
+    access = access_file(tmp_path, tmp_path / "secret")
+    with Library([tmp_path], index_dir=tmp_path / "index") as library:
+        app = team_app(library, access, state_dir=str(tmp_path / "state"))
+        assert str(tmp_path / "secret").encode() not in get_as(app, "bob", "/api/runs").body
+        assert runs.library is not library
+
+
+def test_the_file_is_read_again_when_it_changes(app: App, access: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_module, "LOOK_S", 0.0)
+    assert ids(app, "bob") == {"first"}
+    text = access.read_text()
+    access.write_text(text.replace('insiders = ["ada"]', 'insiders = ["ada", "bob"]'))
+    assert ids(app, "bob") == {"first", "second"}
+    access.write_text(text.replace('bob = "writer"', 'bob = "none"'))
+    assert get_as(app, "bob", "/api/runs").status == 403
+
+
+@pytest.mark.parametrize("harm", ["people = 3", "[[", "everyone = 'boss'", "unknown = 1", None])
+def test_a_file_that_cannot_be_used_changes_nothing(
+    app: App, access: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], harm: str | None
+) -> None:
+    monkeypatch.setattr(access_module, "LOOK_S", 0.0)
+    text = access.read_text()
+    access.unlink() if harm is None else access.write_text(harm)
+    assert ids(app, "bob") == {"first"} and ids(app, "ada") == {"first", "second"}
+    assert get_as(app, "stranger", "/api/runs").status == 403
+    assert capsys.readouterr().err.count("is not used") == 1, "said once, not at each request"
+    time.sleep(0.01)
+    access.write_text(text.replace('bob = "writer"', 'bob = "none"'))
+    assert get_as(app, "bob", "/api/runs").status == 403

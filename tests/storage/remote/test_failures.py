@@ -1,0 +1,176 @@
+"""Whatever fails, one line says what, and what to do next."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from rolloupe.storage import notices
+from rolloupe.storage.remote import connection
+from tests.cli.support import rolloupe as command
+from tests.storage.remote.s3 import Bucket, request
+
+UNREADABLE = 3
+LINE = b'{"prompt": "p", "response": "r", "reward": 1.0, "step": 1}\n'
+
+
+@contextmanager
+def answering(*replies: tuple[int, str]) -> Iterator[str]:
+    """A server with these answers, of which the last is for all requests after it."""
+    left = list(replies)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, body = left.pop(0) if len(left) > 1 else left[0]
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body.encode())
+
+        do_HEAD = do_PUT = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def error(code: str, more: str = "") -> str:
+    """The body of an error of S3."""
+    return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message>{more}</Error>"
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connect anew, wait briefly, and take back what options set."""
+    for name in ("ROLLOUPE_ENDPOINT", "ROLLOUPE_ANONYMOUS"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.05)
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.5)
+
+
+def failed(*words: str | Path) -> str:
+    """Run a command that fails, without a traceback; returns its one line."""
+    done = command(*words)
+    assert done.code == UNREADABLE, done
+    assert done.out == "" and done.err.startswith("Error: ") and done.err.count("\n") == 1, done.err
+    return done.err
+
+
+def test_no_bucket_and_nothing_there(bucket: Bucket) -> None:
+    missing = failed("ls", "s3://no-such-bucket/runs")
+    assert "s3://no-such-bucket does not exist. Next: check its name, and --endpoint" in missing
+    assert f"{bucket.url}/runs: does not exist. Next: check the address" in failed("ls", f"{bucket.url}/runs")
+
+
+@pytest.mark.usefixtures("bucket")
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (403, error("AccessDenied"), "does not let these credentials read it. Next: set AWS_PROFILE"),
+        (403, error("ExpiredToken"), "refuses the credentials, which are wrong or have expired. Next: sign in again"),
+        (403, error("InvalidAccessKeyId"), "refuses the credentials, which are wrong or have expired"),
+        (301, error("PermanentRedirect"), "is in another region. Next: set AWS_REGION to its region"),
+        (
+            400,
+            error("AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>"),
+            "is in another region. Next: set AWS_REGION to eu-west-1",
+        ),
+        (500, error("InternalError"), "s3://refused failed: "),
+    ],
+)
+def test_what_a_store_refuses(monkeypatch: pytest.MonkeyPatch, status: int, body: str, said: str) -> None:
+    monkeypatch.setattr(connection, "RETRIES", 0)
+    with answering((status, body)) as address:
+        assert said in failed("ls", "s3://refused/runs", "--endpoint", address)
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_store_that_asks_for_fewer_requests_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "RETRIES", 0)
+    monkeypatch.setattr(connection, "PATIENCE_S", 60.0)
+    with answering((503, error("SlowDown")), (503, error("SlowDown")), (404, error("NoSuchBucket"))) as address:
+        done = command("ls", "s3://throttled/runs", "--endpoint", address)
+    said, failure = done.err.splitlines()
+    assert said == "s3://throttled asks for fewer requests: waiting 0.1 s", "once, not for each wait"
+    assert "does not exist" in failure and done.code == UNREADABLE
+    assert notices.notice("s3://throttled") == ""
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.2)
+    with answering((503, error("SlowDown"))) as address:
+        done = command("ls", "s3://always-throttled/runs", "--endpoint", address)
+        assert done.err.endswith(
+            "s3://always-throttled asks for fewer requests, and still did after waiting. Next: try again later\n"
+        )
+
+
+@pytest.mark.usefixtures("bucket")
+def test_no_network() -> None:
+    said = failed("ls", "s3://far-away/runs", "--endpoint", "http://127.0.0.1:9")
+    assert "s3://far-away cannot be reached. Next: check the network, the address and --endpoint" in said
+
+
+def test_no_credentials(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with answering((404, "")) as address:  # a machine without a role
+        monkeypatch.setenv("AWS_METADATA_ENDPOINT", address)
+        said = failed("ls", f"{bucket.url}/runs")
+    assert "no credentials were found. Next: set AWS_PROFILE, or AWS_ACCESS_KEY_ID" in said
+
+
+def test_the_keys_of_a_profile_are_those_of_the_files(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bucket.put("a.jsonl", LINE)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.delenv(name)
+    (tmp_path / "credentials").write_text("[lab]\naws_access_key_id = test\naws_secret_access_key = test\n")
+    (tmp_path / "config").write_text("[profile lab]\nregion = us-east-1\n[profile sso]\nsso_session = x\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_PROFILE", "lab")
+    assert command("ls", f"{bucket.url}/a.jsonl", "--index-dir", tmp_path / "index").code == 0
+    monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setenv("AWS_PROFILE", "sso")
+    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
+    assert "the AWS profile signs in, which needs boto3 here. Next: pip install boto3" in failed("ls", bucket.url)
+
+
+def test_a_public_bucket_needs_no_keys(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bucket.put("a.jsonl", LINE)
+    request(f"{bucket.endpoint}/{bucket.name}/a.jsonl?acl", "PUT", acl="public-read")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    place = f"{bucket.url}/a.jsonl"
+    assert command("ls", place, "--anonymous", "--index-dir", tmp_path).code == 0
+
+
+def test_a_key_that_is_no_path(bucket: Bucket) -> None:
+    request(f"{bucket.endpoint}/{bucket.name}/odd//a.jsonl", "PUT")
+    assert "contained empty path segment). Next: rename that object" in failed("ls", f"{bucket.url}/odd")
+
+
+def test_the_index_stays_on_this_machine(bucket: Bucket) -> None:
+    bucket.put("a.jsonl", LINE)
+    said = failed("ls", f"{bucket.url}/a.jsonl", "--index-dir", f"{bucket.url}/index")
+    assert f"the index cannot lie in a store, as at {bucket.url}/index. Next: name a folder with --index-dir" in said
+
+
+def test_the_extra_is_not_installed(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    assert "needs a package that is not installed. Next: pip install 'rolloupe[remote]'" in failed("ls", bucket.url)
+
+
+def test_a_web_server_lists_no_folders() -> None:
+    with answering((404, "")) as address:
+        assert "does not exist" in failed("ls", f"{address}/runs")

@@ -1,0 +1,110 @@
+"""A remote file reads what its object holds, wherever somebody goes in it and whatever was announced."""
+
+import io
+import random
+import threading
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe.storage.remote import connection, reader, tree
+from rolloupe.storage.remote.connection import FolderListing, ObjectState
+
+SIZE = 3 * 2**20
+DATA = random.Random(1).randbytes(SIZE)
+
+
+class Fake:
+    """A bucket in memory with one object, which counts what is asked of it."""
+
+    rest_s = 0.0
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self.lock = threading.Lock()
+
+    def list(self, key: str) -> FolderListing:
+        return FolderListing({"a": ObjectState(SIZE, 0, "tag")}, frozenset())
+
+    def state(self, key: str) -> ObjectState:
+        return ObjectState(SIZE, 0, "tag")
+
+    def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
+        with self.lock:
+            self.asked.append((start, stop))
+        return memoryview(DATA)[start:stop]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    found = Fake()
+    monkeypatch.setattr(connection, "_connections", {("s3", "fake"): found})
+    for name, value in (("BLOCK_BYTES", 2**17), ("FIRST_BYTES", 2**14), ("AHEAD_BYTES", 2**18), ("KEPT_BYTES", 2**18)):
+        monkeypatch.setattr(reader, name, value)
+    tree.forget("/s3:/fake/a")
+    reader._recent.clear()
+    return found
+
+
+PLACES = st.integers(0, SIZE + 10)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("seek"), PLACES),
+        st.tuples(st.just("read"), st.integers(0, 2**19)),
+        st.tuples(st.just("back"), st.integers(0, 2**16)),
+        st.tuples(st.just("expect"), st.lists(st.tuples(PLACES, PLACES), max_size=5)),
+    ),
+    max_size=20,
+)
+
+
+@given(STEPS, st.sampled_from([0, 100, 2**13, 2**20]))
+def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "_connections", {("s3", "fake"): Fake()})
+        for name in ("BLOCK_BYTES", "FIRST_BYTES", "AHEAD_BYTES", "KEPT_BYTES"):
+            patch.setattr(reader, name, 2**16)
+        raw = reader.opened("/s3:/fake/a")
+        file = io.BufferedReader(raw, buffering) if buffering else raw
+        expected = io.BytesIO(DATA)
+        with file:
+            for name, value in steps:
+                if name == "expect":
+                    raw.expect(value)  # type: ignore[attr-defined]
+                elif name == "read":
+                    data = file.read(value)
+                    assert data == expected.read(len(data) if not buffering else value)
+                else:
+                    place = value if name == "seek" else max(0, expected.tell() - value)
+                    assert file.seek(place) == expected.seek(place)
+
+
+def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None:
+    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**13) as file:
+        file.raw.expect([(2**20, 2 * 2**20)])  # type: ignore[attr-defined]
+        file.seek(2**20)
+        assert file.read(2**20) == DATA[2**20 : 2 * 2**20]
+    asked = sorted(fake.asked)
+    assert asked[0][0] == 2**20 and sum(stop - start for start, stop in asked) <= 2**20 + 2**14
+    assert all(one[1] == other[0] for one, other in pairwise(asked)), "none twice"
+
+
+def test_reading_on_fetches_larger_and_larger_blocks(fake: Fake) -> None:
+    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**12) as file:
+        while file.read(2**12):
+            pass
+    sizes = [stop - start for start, stop in sorted(fake.asked)]
+    assert sizes[0] == 2**14 and max(sizes) == 2**17
+    assert len(sizes) < 40 and sum(sizes) == SIZE
+
+
+def test_memory_is_bounded(fake: Fake) -> None:
+    raw: Any = reader.opened("/s3:/fake/a")
+    raw.expect([(0, SIZE)])
+    while raw.read(2**14):
+        blocks = [*raw._ahead, *raw._kept]
+        assert sum(block.stop - block.start for block in blocks) <= 2 * 2**18 + 2**17
+    raw.close()

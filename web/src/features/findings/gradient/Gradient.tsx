@@ -1,0 +1,139 @@
+/** Where the gradient came from: which samples the run learned from, each row with a link that lists them. */
+
+import { getGradient } from "../../../api/findings";
+import type { GradientReply, GradientShareView } from "../../../api/types.gen";
+import type { Place } from "../../../lib/address/address";
+import { count, figure } from "../../../lib/numbers/numbers";
+import { percent } from "../../../lib/sample/discardReasons";
+import { harmless } from "../../../lib/text/invisible";
+import { useSession } from "../../../state/useSession";
+import { useLoaded } from "../../../ui/hooks/useLoaded";
+import { Failure } from "../../../ui/layout/EmptyState";
+import { option } from "../options";
+import { To } from "../To";
+import { Dead } from "./Dead";
+import { Prompts } from "./Prompts";
+import { listOf } from "./places";
+import style from "./Gradient.module.css";
+
+const NOT_FOUND = 404;
+
+export function Gradient({ run, version }: { run: string; version: string }) {
+  const session = useSession();
+  const query = {
+    step_min: option(session, "from"),
+    step_max: option(session, "to"),
+    env: option(session, "env"),
+    correct: option(session, "correct"),
+  };
+  const isTrained = ["", "train"].includes(option(session, "of"));
+  const key = isTrained ? [run, version, ...Object.values(query)].join("\n") : null;
+  const { value: reply, error, again } = useLoaded(key, () => getGradient(run, query), run);
+  if (!isTrained || error?.status === NOT_FOUND || (reply === null && error === null)) return null;
+  return (
+    <section class={style["gradient"]} aria-label="Where the gradient came from">
+      <h2>Where the gradient came from</h2>
+      {reply === null ? (
+        error !== null && <Failure error={error} what="The gradient" again={again} />
+      ) : (
+        <>
+          <Dead reply={reply} />
+          <Shares reply={reply} />
+          <Prompts reply={reply} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const isRecorded = ({ shaping, by_length: [first] }: GradientReply): boolean =>
+  (shaping ?? first)?.recorded !== null && (shaping ?? first) !== undefined;
+
+function Shares({ reply }: { reply: GradientReply }) {
+  const { shaping, by_env: envs, by_length: lengths, by_outcome: outcomes } = reply;
+  const parts: [string, GradientShareView[]][] = [
+    ["Environment", envs],
+    ["Length", lengths],
+    ["Outcome", outcomes],
+  ];
+  const all = parts.filter(([, shares]) => shares.length > 0);
+  if (reply.groups === reply.dead || (all.length === 0 && shaping === null)) return null;
+  return (
+    <>
+      <p class="quiet">
+        A sample pulls by the square of its advantage: its reward less the mean of its group
+        {isRecorded(reply) ? "; that" : ", or that"} divided by the standard deviation of the group, as GRPO does
+        {isRecorded(reply) ? "; or the advantage that the trainer recorded" : ""}. The groups pull as much as{" "}
+        {figure(Math.round(reply.effective))} of equal weight would.
+      </p>
+      <div class={style["scroll"]}>
+        <table class={style["shares"]}>
+          <thead>
+            <tr>
+              <th scope="col">part</th>
+              <th scope="col">samples</th>
+              <th scope="col">rewards</th>
+              <th scope="col">divided by std</th>
+              {isRecorded(reply) && <th scope="col">recorded</th>}
+            </tr>
+          </thead>
+          {shaping !== null && (
+            <tbody>
+              <Share
+                of={{ ...shaping, name: "All right or all wrong" }}
+                reply={reply}
+                more=" that differ by other parts"
+              />
+            </tbody>
+          )}
+          {all.map(([name, shares]) => (
+            <tbody key={name}>
+              <tr>
+                <th scope="rowgroup">{name}</th>
+              </tr>
+              {shares.map((of) => (
+                <Share key={of.name} of={of} reply={reply} />
+              ))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+    </>
+  );
+}
+
+interface ShareProps {
+  of: GradientShareView;
+  reply: GradientReply;
+  more?: string;
+}
+
+function Share({ of, reply, more = "" }: ShareProps) {
+  const name = harmless(of.name === "" ? "none" : of.name);
+  const [group] = reply.shaping_samples;
+  const to: Partial<Place> | null =
+    of.where !== ""
+      ? listOf(reply, of.where)
+      : group === undefined
+        ? null
+        : { page: "rollouts", split: "train", sample: group, view: "group" };
+  const shares = [of.samples / reply.samples, of.on_rewards, of.on_std, ...(of.recorded === null ? [] : [of.recorded])];
+  return (
+    <tr>
+      <th scope="row">
+        {to === null ? name : <To place={to} text={name} />}
+        <span class="quiet">
+          {" "}
+          {count(of.groups, "group")}
+          {more}
+        </span>
+      </th>
+      {shares.map((share, i) => (
+        <td key={i}>
+          {percent(share, 1)}
+          <i style={{ inlineSize: `${100 * share}%` }} />
+        </td>
+      ))}
+    </tr>
+  );
+}

@@ -1,0 +1,73 @@
+/** Data quality: the rules that samples break, in words and with samples; one line where they break none. */
+
+import { getLint } from "../../../api/findings";
+import type { LintReply } from "../../../api/types.gen";
+import { count, figure } from "../../../lib/numbers/numbers";
+import { useSession } from "../../../state/useSession";
+import { useLoaded } from "../../../ui/hooks/useLoaded";
+import { Failure } from "../../../ui/layout/EmptyState";
+import { Text } from "../../../ui/text/Text";
+import { Verdict } from "../../verdicts";
+import { option } from "../options";
+import { To } from "../To";
+import style from "./Quality.module.css";
+
+export function Quality({ run, version }: { run: string; version: string }) {
+  const session = useSession();
+  const query = {
+    split: option(session, "of"),
+    step_min: option(session, "from"),
+    step_max: option(session, "to"),
+  };
+  const key = [run, version, ...Object.values(query)].join("\n");
+  const { value: reply, error, again } = useLoaded(key, () => getLint(run, query), run);
+  if (reply === null && error === null) return null;
+  return (
+    <section class={style["quality"]} aria-label="Data quality">
+      {reply === null
+        ? error !== null && <Failure error={error} what="The data quality" again={again} />
+        : reply.samples > 0 && <Rules reply={reply} />}
+    </section>
+  );
+}
+
+function Rules({ reply: { broken, unchecked, checked, samples, read } }: { reply: LintReply }) {
+  const part = read < samples ? `, of which lint read ${figure(read)} whole, evenly over the steps` : "";
+  const all = `${count(checked.length, "rule")} checked over ${count(samples, "sample")}${part}`;
+  const not = unchecked.length === 0 ? "" : `; ${figure(unchecked.length)} not checked`;
+  return (
+    <>
+      {broken.length > 0 && <h2>Data quality</h2>}
+      {broken.map((one) => (
+        <div key={one.rule} data-certain={one.is_certain || undefined}>
+          <h3>
+            <Verdict isCertain={one.is_certain} /> <Text text={one.text} />
+          </h3>
+          <p>
+            The rule: {one.words}. Samples:{" "}
+            {one.samples.map((id, i) => (
+              <span key={id}>
+                {i > 0 && ", "}
+                <To place={{ page: "rollouts", sample: id }} text={id} />
+              </span>
+            ))}
+          </p>
+        </div>
+      ))}
+      <details>
+        <summary>
+          {broken.length === 0 && "Data quality: no sample breaks a rule. "}
+          {all}
+          {not}
+        </summary>
+        <ul>
+          {unchecked.map(({ rule, reason }) => (
+            <li key={rule}>
+              Not checked: {rule}, for {reason}.
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  );
+}

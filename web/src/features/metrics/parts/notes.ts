@@ -1,0 +1,83 @@
+/** The notes below a chart: how many samples its values rest on, what it leaves out, and which curve it lacks. */
+
+import type { CurveData } from "../../../api/types.gen";
+import { definitionOf, samplesAt } from "../../../lib/charts/words/basis";
+import type { Chart } from "../../../lib/charts/chart";
+import { count } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { type Asked, xOf } from "../choice";
+import { pointsOf } from "../points/points";
+import type { Drawn } from "../useCurves";
+import { placeOf, type Row } from "./lines";
+
+type Curves = readonly (readonly Drawn[])[] | undefined;
+
+/** The settings whose effect is on the axes for everybody to see. */
+const OF_AXES: ReadonlySet<string> = new Set(["figure", "where", "split", "x", "low", "high"]);
+
+interface Given {
+  chart: Chart;
+  rows: readonly Row[];
+  curves: Curves;
+  pointed: number | null;
+  /** What stands across. */
+  xName: string;
+  /** Each curve begins at zero. */
+  isShifted: boolean;
+}
+
+export function notesOf({ chart, rows, curves, pointed, xName, isShifted }: Given): string[] {
+  const leftOut = sumOf(curves, ({ left_out }) => left_out);
+  const withoutX = sumOf(curves, ({ without_x }) => without_x);
+  return [
+    isShifted ? "change since the first value" : "",
+    ...basesOf(rows, curves, pointed),
+    rows.length > 1 ? "" : definitionOf(chart),
+    ownSettings(chart),
+    leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+    ...errorsOf(rows, curves),
+    withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
+  ].filter((one) => one !== "");
+}
+
+const ownSettings = ({ look }: Chart): string =>
+  Object.keys(look).some((name) => !OF_AXES.has(name)) ? "own settings" : "";
+
+/** How many samples the values at a step rest on, of the curves of which some samples have no value. */
+export const basesOf = (rows: readonly Row[], curves: Curves, pointed: number | null): string[] =>
+  rows.flatMap(({ title, lines }, i) => {
+    const words = samplesAt(curves?.[i]?.[0]?.data, placeOf(lines[0]?.curve ?? null, pointed));
+    if (words === "") return [];
+    return rows.length > 1 ? [`${title} ${words}`] : [words];
+  });
+
+const sumOf = (curves: Curves, of: (data: CurveData) => number): number =>
+  (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
+
+/** Why a further curve of the chart is missing. */
+const errorsOf = (rows: readonly Row[], curves: Curves): string[] =>
+  rows.slice(1).flatMap(({ title }, i) => {
+    const error = curves?.[i + 1]?.[0]?.data.error ?? "";
+    return error === "" ? [] : [`${title}: ${harmless(error)}`];
+  });
+
+interface MapGiven {
+  chart: Chart;
+  asked: Asked;
+  /** Runs in the other charts of the page. */
+  others: number;
+  run: string;
+  leftOut: number;
+}
+
+/** What a distribution over time lacks that other charts have: it is of one run, and by step. */
+export function notesOfMap({ chart, asked, others, run, leftOut }: MapGiven): string[] {
+  const isElsewhere = xOf(asked) !== "";
+  return [
+    others > 0 ? `of ${run} alone` : "",
+    isElsewhere ? "by step: a distribution has no other x" : "",
+    pointsOf(asked).from_zero ? "values as they are, not shifted" : "",
+    ownSettings(chart),
+    leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+  ].filter((one) => one !== "");
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { definitionOf, samplesAt, samplesWith } from "./basis";
+
+describe("the number of samples that a figure rests on", () => {
+  it("is named where some samples of the step have no value, and nowhere else", () => {
+    expect(samplesWith(8, 64)).toBe("over 8 of 64 samples");
+    expect(samplesWith(64, 64)).toBe("");
+    expect(samplesAt(undefined, 0)).toBe("");
+    expect(samplesAt({ with_value: null, samples: null }, 0)).toBe("");
+  });
+
+  it("is that of the pointed step, else of the last one", () => {
+    const data = { with_value: [8, 16, 64], samples: [64, 64, 64] };
+    expect(samplesAt(data, 1)).toBe("over 16 of 64 samples");
+    expect(samplesAt(data, 2)).toBe("");
+    expect(samplesAt({ with_value: [8, 9], samples: [64, 64] }, -1)).toBe("over 9 of 64 samples");
+  });
+});
+
+describe("numbers that share a name", () => {
+  it("say how each was computed: by the trainer, over all tokens, or of each sample", () => {
+    expect(definitionOf({ kind: "trainer", name: "actor/kl" })).toBe("as the trainer computed it");
+    expect(definitionOf({ kind: "token", name: "entropy" })).toBe("over all tokens of the step");
+    const derived = definitionOf({ kind: "sample", name: "derived.mean_kl" });
+    expect(derived).toBe("mean over the tokens of each sample: KL as recorded, else k3");
+    expect(definitionOf({ kind: "sample", name: "derived.max_mismatch_kl" })).toMatch(/^largest of the tokens/);
+    expect(definitionOf({ kind: "sample", name: "avg_kl" })).toBe("of each sample, as recorded");
+  });
+
+  it("are few: others need no definition", () => {
+    const plain = ["reward", "response_tokens", "grad_norm", "derived.repetition"];
+    expect(plain.map((name) => definitionOf({ kind: "sample", name }))).toEqual(["", "", "", ""]);
+    expect(definitionOf({ kind: "trainer", name: "loss" })).toBe("");
+  });
+});
