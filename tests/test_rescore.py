@@ -90,6 +90,22 @@ def test_a_group_is_graded_together_and_some_steps_alone(place: Path) -> None:
     assert {item.metrics.get("rescored.mean") for item in items if item.step != 1} == {None}
 
 
+def test_a_grader_that_is_slow_for_one_sample_holds_up_no_other(tmp_path: Path) -> None:
+    """The first sample waits until the last one is graded."""
+    relax_run(tmp_path / "run", steps=20)
+    (tmp_path / "grader.py").write_text(
+        "import os, time\n"
+        "def fn(sample):\n"
+        f"    last = {str(tmp_path / 'last')!r}\n"
+        "    if sample.id == 'train/19/1/7': open(last, 'w').close()\n"
+        "    while sample.id == 'train/0/0/0' and not os.path.exists(last): time.sleep(0.01)\n"
+        "    return 1.0\n"
+    )
+    with opened(tmp_path) as run:
+        found = run.rescore(f"{tmp_path / 'grader.py'}:fn", timeout_s=60.0)
+    assert (found.samples, found.failures) == (160, {})
+
+
 def test_new_scores_replace_those_of_the_same_name_and_others_stay(place: Path) -> None:
     rescored(place)
     rescored(place, "group_mean")

@@ -14,8 +14,8 @@ from rolloupe.insight.rescore.samples import plain_sample
 from rolloupe.model import Problem
 from rolloupe.query import SampleQuery, TextedSample, groups_with_texts, in_scope
 
-AHEAD = 4
-"""How many groups may wait for each process, or for whoever takes their scores."""
+AHEAD_BYTES = 16 * 2**20
+"""The size of the records that may wait for the processes, so that reading goes on while a grader is slow."""
 
 LISTED = 20
 """How many failures are listed; all are counted, and saved with their samples."""
@@ -84,14 +84,19 @@ def graded_groups(run: OpenRun, plan: RescorePlan) -> Iterator[list[Graded]]:
     """Yield each group with its verdicts, in the order of the run. Ends the children, however it ends."""
     processes = _Processes(plan)
     pool = ThreadPoolExecutor(plan.jobs, thread_name_prefix="rescore")
-    waiting: deque[Future[list[Graded]]] = deque()
+    waiting: deque[tuple[int, Future[list[Graded]]]] = deque()
+    ahead = 0
     try:
         for group in groups_with_texts(run, plan.query):
-            waiting.append(pool.submit(processes.grade, group))
-            if len(waiting) > AHEAD * plan.jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            size = sum(one.size for one in group)
+            waiting.append((size, pool.submit(processes.grade, group)))
+            ahead += size
+            while waiting and (ahead > AHEAD_BYTES or waiting[0][1].done()):
+                size, graded = waiting.popleft()
+                ahead -= size
+                yield graded.result()
+        for _, graded in waiting:
+            yield graded.result()
     finally:
         processes.kill()
         pool.shutdown(cancel_futures=True)

@@ -27,6 +27,8 @@ class TextedSample(NamedTuple):
     place: str
     """The word for its place: see `PLACE_WORD`."""
     sample: Sample | Problem
+    size: int
+    """Of its record, in bytes."""
 
 
 class _PlacedItem(NamedTuple):
@@ -74,7 +76,7 @@ def _read(run: OpenRun, groups: Sequence[Sequence[_PlacedItem]]) -> Iterator[lis
         in_order = sorted(set(locators), key=lambda one: (one.start, len(one.part), one.part))
         found.update(zip(in_order, _samples_at(run, name, in_order), strict=True))
     for group in groups:
-        yield [TextedSample(one.item, one.place, found[one.locator]) for one in group]
+        yield [TextedSample(one.item, one.place, found[one.locator], one.locator.length) for one in group]
 
 
 def _samples_at(run: OpenRun, name: str, locators: Sequence[Locator]) -> Iterator[Sample | Problem]:
