@@ -35,6 +35,9 @@ for name, examples in (("quick", 10), ("thorough", 200)):
     )
 settings.load_profile(os.environ.get("ROLLOUPE_EXAMPLES", "quick"))
 
+HERE = Path(__file__).parent
+RERUNS = amount(1, 0)
+
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", *amount(("--renderer-process-limit=1",), ()))
 """What Chromium is started with: in `make test` one process for all pages, as what one has compiled serves the next."""
 
@@ -103,6 +106,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             name = file.absolute().relative_to(session.config.rootpath).with_suffix("")
             with contextlib.suppress(Exception, pytest.skip.Exception):  # to be told where it is collected
                 importlib.import_module(".".join(name.parts))
+
+
+DRIVES_OTHERS = {"cli", "page", "server", "tui"}
+"""The folders whose tests drive other processes: browsers, terminals, servers."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run a test that drives other processes once more if it fails in `make test`; the summary lists it under RERUN."""
+    for item in items if RERUNS else ():
+        if item.get_closest_marker("browser") or not DRIVES_OTHERS.isdisjoint(item.path.relative_to(HERE).parts[:1]):
+            item.add_marker(pytest.mark.flaky(reruns=RERUNS))
 
 
 def pytest_collection_finish() -> None:
