@@ -12,6 +12,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import NotFound
+from rolloupe.model import SampleKey
 from rolloupe.state import Change, SampleMark, State
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.run.questions import Questions
@@ -386,3 +387,57 @@ def test_keys_of_a_screen_that_is_not_there_yet_are_for_it(tmp_path: Path) -> No
 
     rows = [row(n, group_index=0) for n in range(4)]
     play(write_run(tmp_path / "run", dict.fromkeys(range(3), rows)), tmp_path, scene)
+
+
+KEPT = {
+    "m": ("curve_catalogue", "down up left enter", "train/1/0/0"),
+    "v": ("compared", "right enter", "train/2/0/1"),
+    "E": ("evals", "enter enter", "eval/gsm8k/0/0/0"),
+    "t": ("token_page", "n n escape", "train/2/0/2"),
+}
+"""Keys of screens, the query that each begins with, keys pressed before its answer, and where they lead."""
+
+
+def test_keys_of_a_screen_wait_until_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {step: [row(n, group_index=0) for n in range(4)] for step in range(3)})
+    write_run(run, {0: [row(0, dataset="gsm8k")]}, "eval")
+
+    async def scene(me: Driver) -> None:
+        for key, (name, keys, shown) in KEPT.items():
+            with monkeypatch.context() as patch:
+                gate = Gate(patch, name)
+                me._send(key)
+                await gate.until_asked(me)
+                me.type_ahead("", *keys.split())
+                await me.pilot.pause(0.05)
+                if key != "t":  # n and p need no tokens
+                    assert f"{len(keys.split())} keys wait until this is read · Esc: back" in me.text, me.text
+                gate.open()
+                await me.answers()
+                await me.settle()
+            assert me.shown == shown and len(me.app.screen_stack) == 1, (key, me.shown)
+            me.rollouts.go_to(SampleKey.parse("train/2/0/0"))
+            await me.settle()
+
+    play(run, tmp_path, scene)
+
+
+def test_keys_of_a_sample_wait_until_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        for keys, told, stack in (("n y", "Copied train/0/0/1", 1), ("n b", "Bookmarked", 1), ("n v", "", 2)):
+            with monkeypatch.context() as patch:
+                gate = Gate(patch, "sample_and_group")
+                first, *others = keys.split()
+                me._send(first)
+                await gate.until_asked(me)
+                me.type_ahead("", *others)
+                await me.pilot.pause(0.03)
+                assert "1 key waits until the sample is read" in me.text and len(me.app.screen_stack) == 1
+                gate.open()
+                await me.settle()
+            assert told in me.text and len(me.app.screen_stack) == stack, me.text
+            if stack == 1:
+                await me.press("p")
+        assert "▸ 1" in me.text, "the group of the sample that was asked for"
+
+    play(write_run(tmp_path / "run", {0: [row(n) for n in range(4)]}), tmp_path, scene)

@@ -85,12 +85,14 @@ class Terminal(App[None]):
         self.exit()
 
     async def on_event(self, event: Event) -> None:
-        """Keep keys until the run is open."""
+        """Keep keys until the run is open, and those of a sample until it is read."""
         if isinstance(event, Key) and not event.is_forwarded:
-            has_screen, is_ready = self.rollouts.is_mounted, self.rollouts.is_ready
+            has_screen = self.rollouts.is_mounted
+            is_ready = self.rollouts.is_ready and not self.rollouts.lacks_sample_of(event.key)
             is_main = not has_screen or self.screen is self.rollouts
             if is_main and self._early.takes(event, is_ready=is_ready, has_screen=has_screen):
-                self.rollouts.tell(self._early.message())
+                until = "the sample is read" if self.rollouts.is_ready else "the run is open"
+                self.rollouts.tell(self._early.message(until))
                 return
             if has_screen:
                 aim(event, self.screen)
@@ -136,7 +138,7 @@ class Terminal(App[None]):
             self.rollouts.show_note(f"{awaited.result()} It opens here by itself; q quits.")
             self._early.is_waiting = True
             if self._early.take():
-                self.rollouts.tell(self._early.message())
+                self.rollouts.tell(self._early.message(""))
             self.begun.set()
 
     def _begin(self, start: "Future[FirstLook]") -> None:

@@ -1,4 +1,6 @@
-"""Keys that come before what they are for: until a run is open, and until a screen that was asked for is there."""
+"""Keys that come before what they are for: a run, a sample, or a screen that was asked for."""
+
+from collections.abc import Sequence
 
 from textual.events import Key
 from textual.screen import Screen
@@ -12,7 +14,7 @@ NOTHING_TO_DO = "There is no run yet: ? shows the keys, q quits."
 
 
 class EarlyKeys:
-    """Keeps keys in their order until the run can do what they ask for."""
+    """Keeps keys of the main screen in their order until it can do what they ask for."""
 
     def __init__(self) -> None:
         self._kept: list[Key] = []
@@ -31,18 +33,21 @@ class EarlyKeys:
             self._kept.append(event)
         return True
 
-    def message(self) -> str:
+    def message(self, until: str) -> str:
         """Return what the foot says of them."""
         if self.is_waiting:
             return NOTHING_TO_DO
-        number = len(self._kept)
-        waiting = f"{count(number, 'key')} {'waits' if number == 1 else 'wait'} until the run is open"
-        return f"{waiting} · Esc: forget · Ctrl+C: quit" if number else ""
+        return f"{waiting(self._kept, until)} · Esc: forget · Ctrl+C: quit" if self._kept else ""
 
     def take(self) -> list[Key]:
         """Return the keys that were kept, and keep none."""
         kept, self._kept = self._kept, []
         return kept
+
+
+def waiting(keys: Sequence[Key], until: str) -> str:
+    """Return how many keys wait, and for what."""
+    return f"{count(len(keys), 'key')} {'waits' if len(keys) == 1 else 'wait'} until {until}"
 
 
 def aim(event: Key, screen: Screen[object]) -> None:

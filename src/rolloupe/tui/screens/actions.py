@@ -268,10 +268,16 @@ class Actions:
 
     # Other screens
 
+    def _has_sample(self) -> bool:
+        """Return whether there is a sample on the screen, and say so if there is none."""
+        if self._me.shown.sample is None:
+            self._me.tell("There is no sample here.")
+        return self._me.shown.sample is not None
+
     def action_group(self) -> None:
         """Show the group side by side."""
         me = self._me
-        if me.shown.sample is not None:
+        if self._has_sample():
             me.app.push_screen(GroupScreen(me, me.shown.sample.key), me.go_to)
 
     def action_groups(self) -> None:
@@ -283,9 +289,8 @@ class Actions:
 
     def action_tokens(self) -> None:
         """Show the tokens."""
-        me = self._me
-        if me.shown.sample is not None:
-            me.app.push_screen(TokensScreen(me))
+        if self._has_sample():
+            self._me.app.push_screen(TokensScreen(self._me))
 
     def action_evals(self) -> None:
         """Show the evaluations."""
@@ -304,7 +309,7 @@ class Actions:
     def action_copy(self) -> None:
         """Copy the id of the sample."""
         me = self._me
-        if me.shown.sample is not None:
+        if self._has_sample():
             name = str(me.shown.sample.key)
             me.app.copy_to_clipboard(name)
             me.tell(f"Copied {name}")
@@ -313,7 +318,7 @@ class Actions:
         """Set or remove a bookmark."""
         me = self._me
         item, run = me.shown.item, me.session.run
-        if item is None:
+        if not self._has_sample() or item is None:
             return
 
         def show(is_set: bool) -> None:

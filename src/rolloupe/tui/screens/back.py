@@ -8,6 +8,7 @@ from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 
 from rolloupe.tui.draw.ink import ALARM, PLAIN, Line, cut, safe
+from rolloupe.tui.early_keys import waiting
 from rolloupe.tui.keys import KeyHelp, actions_of
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
@@ -29,6 +30,8 @@ class BackScreen(PaneKeys, Screen[T | None]):
 
     KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
     """What each key does, also for the foot of the screen and for `?`."""
+    AT_ONCE: ClassVar[tuple[str, ...]] = ("help", "back")
+    """Actions that need nothing that is still being read."""
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
@@ -37,6 +40,8 @@ class BackScreen(PaneKeys, Screen[T | None]):
         self._failures: dict[str, str] = {}
         """Why the newest questions failed, by their kind."""
         self._message = ""
+        self._kept: list[events.Key] = []
+        """Keys that came while there was nothing yet to act upon, in their order."""
 
     @property
     def session(self) -> Session:
@@ -48,16 +53,43 @@ class BackScreen(PaneKeys, Screen[T | None]):
         """Whom to ask."""
         return self.rollouts.questions
 
+    @property
+    def is_reading(self) -> bool:
+        """True while what the keys act upon is not there yet."""
+        return False
+
+    def must_wait(self, action: str) -> bool:
+        """Return whether an action needs what is still being read."""
+        return self.is_reading and action not in self.AT_ONCE
+
+    def _waits(self, key: events.Key) -> bool:
+        action = actions_of(self.KEYS).get(key.key, "").partition("(")[0]
+        return not self._failures and self.must_wait(action)
+
     def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
         """Ask a question, whose answer nobody waits for once the person has left."""
         self._asked.add(kind)
         self._failures.pop(kind, None)
-        self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
+
+        def take(answer: A) -> None:
+            then(answer)
+            self.press_kept()
+
+        self.questions.ask(kind, work, take, lambda reason: self.failed(kind, reason), is_slow=is_slow)
+
+    def press_kept(self) -> None:
+        """Press the keys that were kept, once there is something to act upon."""
+        if self._kept and self.is_current and not self._waits(self._kept[0]):
+            kept, self._kept = self._kept, []
+            self.redraw("keys")
+            for key in kept:
+                self.app.call_later(self.app.on_event, events.Key(key.key, key.character))
 
     def failed(self, kind: str, reason: str) -> None:
         """Say in the title that a question failed."""
         self._failures[kind] = reason
         self.query(LineBar).first().changed()
+        self.press_kept()
 
     def title_bar(self, name: str, lines_of: Callable[[int], Sequence[Line]]) -> LineBar:
         """Return the first bar of the screen: its title, or what failed."""
@@ -72,6 +104,8 @@ class BackScreen(PaneKeys, Screen[T | None]):
         """Return the last bar of the screen: a message, or its keys."""
 
         def lines(width: int) -> Sequence[Line]:
+            if self._kept:
+                return [cut([(f" {waiting(self._kept, 'this is read')} · Esc: back", PLAIN)], width)]
             if self._message:
                 return [cut([(" ", PLAIN), safe(self._message)], width)]
             return [keys_line([one.foot for one in self.KEYS if one.foot], width)]
@@ -102,11 +136,18 @@ class BackScreen(PaneKeys, Screen[T | None]):
             self.set_class(is_so, name)
 
     async def on_key(self, event: events.Key) -> None:
-        """Do what the table of this screen says."""
+        """Do what the table of this screen says, once there is something to act upon."""
         action = actions_of(self.KEYS).get(event.key)
-        if action is not None and self.is_current:  # else the key is for the screen that is
-            event.stop()
+        if not self.is_current or (action is None and not self._kept):  # the key is for the screen that is
+            return
+        event.stop()
+        if action == "back":
+            self._kept.clear()
+        if action is not None and not self._kept and not self._waits(event):
             await self.run_action(action)
+        else:
+            self._kept.append(event)
+            self.redraw("keys")
 
     # What keys of several screens do
 
@@ -116,9 +157,17 @@ class BackScreen(PaneKeys, Screen[T | None]):
         return self.query_one(LinePane)
 
     def action_choose(self) -> None:
-        """Open the row under the cursor."""
-        if isinstance(self.pane, RowList):
-            self.pane.choose()
+        """Open the row under the cursor: at once, for the next key may be for what it opens."""
+        if isinstance(self.pane, RowList) and self.pane.total:
+            self.choose(self.pane.cursor)
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Open the row under the mouse."""
+        event.stop()
+        self.choose(event.number)
+
+    def choose(self, number: int) -> None:
+        """Open a row."""
 
     def action_help(self) -> None:
         """Show the keys of this screen."""

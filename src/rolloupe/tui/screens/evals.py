@@ -106,17 +106,21 @@ class EvalsScreen(BackScreen[SampleKey]):
         verdict = padded([(" ", PLAIN), (one.verdict, DIM)], 9)
         return [ends([*verdict, safe(" ".join(one.prompt.split()))], [(" ", PLAIN), *cells, (" ", PLAIN)], width)]
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+    @property
+    def is_reading(self) -> bool:
+        """True until the evaluations are there, and then the prompts of the chosen one."""
+        return self._evals is None or (self._grid is None and bool(self._split))
+
+    def choose(self, number: int) -> None:
         """Show the prompts of an evaluation, or open the newest answer to a prompt."""
-        event.stop()
-        run, number = self.session.run, event.number
+        run = self.session.run
         if self._grid is None:
             assert self._evals is not None
             split = self._split = self._evals[number].split
             self.ask("grid", lambda: query.grid(run, split, limit=PROMPTS), self._take_grid)
             return
         grid, split = self._grid, self._split
-        if number >= len(grid.prompts):  # chosen before the prompts were there
+        if number >= len(grid.prompts):  # clicked before the prompts were there
             return
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
@@ -136,7 +140,7 @@ class EvalsScreen(BackScreen[SampleKey]):
             self.dismiss(None)
             return
         self.questions.forget("answers")
-        self._grid = None
+        self._grid, self._split = None, ""
         self._show(0)
 
 

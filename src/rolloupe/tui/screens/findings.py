@@ -188,10 +188,14 @@ class FindingsScreen(BackScreen[SampleKey]):
         lines: list[Line] = [[*(gap if nth else tag), (piece, ink)] for nth, piece in enumerate(words)]
         return [cut(line, width) for line in [*lines, [*gap, safe(one.facts, DIM)]]]
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+    @property
+    def is_reading(self) -> bool:
+        """True while there is no row, and some may come."""
+        return not self._rows and (self._findings is None or self._lint is None)
+
+    def choose(self, number: int) -> None:
         """Open the sample of a finding, or list them if there are several."""
-        event.stop()
-        samples = self._rows[event.number].samples
+        samples = self._rows[number].samples
 
         def chosen(number: int | None) -> None:
             if number is not None:

@@ -118,6 +118,11 @@ class GroupScreen(BackScreen[SampleKey]):
         self.ask("group", ask, self._take)
 
     @property
+    def is_reading(self) -> bool:
+        """True until the group is there."""
+        return self._group is None
+
+    @property
     def pane(self) -> GroupPane:
         """The columns."""
         return self.query_one(GroupPane)

@@ -225,10 +225,19 @@ class MetricsScreen(BackScreen[SplitStep]):
         event.stop()
         self.redraw("chart")
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+    @property
+    def is_reading(self) -> bool:
+        """True until the list of curves is there."""
+        return self._entries is None
+
+    def must_wait(self, action: str) -> bool:
+        """Return whether an action needs the list, or the curve under the cursor."""
+        has_curve = not self._entries or self.rows.cursor in self._curves
+        return super().must_wait(action) or (action in ("step", "choose") and not has_curve)
+
+    def choose(self, number: int) -> None:
         """Go to the step of the cursor."""
-        event.stop()
-        curve = self._curves.get(event.number)
+        curve = self._curves.get(number)
         if curve is not None and len(curve.steps):
             self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._place_in(curve)])))
 

@@ -15,7 +15,7 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query import GroupPage, SamplePage
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.scales import Scale, scales_of
-from rolloupe.tui.keys import KEYS, bindings
+from rolloupe.tui.keys import KEYS, actions_of, bindings
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
@@ -40,6 +40,9 @@ A = TypeVar("A")
 REST_S = 0.3
 """The shortest rest between two looks at a run that grows."""
 AGE_S = 5.0
+ACTIONS = actions_of(KEYS)
+OF_SAMPLE = ("tokens", "group", "bookmark", "copy")
+"""What is done with the sample on the screen."""
 LEAST_KEYS = 2
 """So many of the last keys of the table need no run."""
 
@@ -48,7 +51,7 @@ class Rollouts(Actions, Screen[None]):
     """Samples of a run, one at a time."""
 
     class Ready(Message):
-        """The steps, splits and columns of the run are known: every key has something to do."""
+        """The steps, splits and columns of the run are known, and the sample is read: keys have something to do."""
 
     BINDINGS = bindings()
 
@@ -80,6 +83,15 @@ class Rollouts(Actions, Screen[None]):
         """The run, from `begin` on."""
         assert self.opened is not None
         return self.opened
+
+    @property
+    def is_moving(self) -> bool:
+        """True while the sample that the person wants is not on the screen yet."""
+        return (self.place, self.number) != (self.shown.place, self.shown.number)
+
+    def lacks_sample_of(self, key: str) -> bool:
+        """Return whether a key is for the sample that is still being read."""
+        return self.is_moving and not self.asker.is_open and ACTIONS.get(key) in OF_SAMPLE
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Refuse what needs a run until there is one."""
@@ -202,6 +214,11 @@ class Rollouts(Actions, Screen[None]):
         self._ask_bookmark()
         if isinstance(self.app.screen, TokensScreen):
             self.app.screen.show(at)
+        self._press_kept()
+
+    def _press_kept(self) -> None:
+        if self.is_ready:
+            self.post_message(self.Ready())
 
     def _show_row(self) -> None:
         """Put the cursor of the list on the sample, or on its group."""
@@ -404,6 +421,7 @@ class Rollouts(Actions, Screen[None]):
         """Stay where the shown sample is; a wrong filter can be mended."""
         typed = self.place.where if self.place.where != self.shown.place.where else None
         self.place, self.number = self.shown.place, self.shown.number
+        self._press_kept()
         self._show_places()
         self._show_row()
         if typed is not None:

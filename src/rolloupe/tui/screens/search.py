@@ -63,6 +63,7 @@ class SearchScreen(BackScreen[Hit]):
         self.query_one(LineBar).changed()
         rows = self.query_one(RowList)
         rows.fill(len(self._hits), self._row)
+        self.press_kept()
 
     def _head(self, width: int) -> list[Line]:
         title: Line = [(" Search  ", DIM), safe(self._text, ACCENT)]
@@ -83,7 +84,11 @@ class SearchScreen(BackScreen[Hit]):
             second.append(safe(shown if nth else shown[-BEFORE:], MATCH if nth % 2 else PLAIN))
         return [cut(first, width), cut(second, width)]
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+    @property
+    def is_reading(self) -> bool:
+        """True until the first hit."""
+        return not self._hits and not (self._progress and self._progress.progress.is_over)
+
+    def choose(self, number: int) -> None:
         """Return the hit."""
-        event.stop()
-        self.dismiss(self._hits[event.number])
+        self.dismiss(self._hits[number])

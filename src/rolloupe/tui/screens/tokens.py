@@ -22,6 +22,7 @@ class TokensScreen(BackScreen[None]):
     """The token view; n and p go to other samples, as on the main screen."""
 
     KEYS = TOKEN_KEYS
+    AT_ONCE = ("help", "back", "sample", "step")
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)
@@ -46,8 +47,14 @@ class TokensScreen(BackScreen[None]):
         """The tokens."""
         return self.query_one(TokenPane)
 
+    @property
+    def is_reading(self) -> bool:
+        """True until the tokens of the sample are there that the person wants."""
+        return not self._is_read or self.rollouts.is_moving
+
     def _ask(self) -> None:
         sample, run, mask = self._at.sample, self.session.run, self.rollouts.mask
+        self._is_read = sample is None
         if sample is not None:
             self.ask("tokens", lambda: tokens_of(run, sample, mask), self._take)
 
