@@ -340,6 +340,8 @@ def test_filtering(run: Path, tmp_path: Path) -> None:
         await me.press("ctrl+u", "enter")
         assert "of 8" in me.text
         assert "No sample was discarded at this step. D shows all." in await me.press("D")
+        for key in "ybvt":
+            assert "There is no sample here." in await me.press(key)
         assert "of 8" in await me.press("D") and "filtered" not in me.text
         await me.press("F")
         await me.type("reward > 99")

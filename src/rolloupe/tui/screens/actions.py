@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import replace
 from textual.widget import Widget
 
+from rolloupe.model import Sample
 from rolloupe.query import SampleItem
 from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import ACCENT, DIM
@@ -268,17 +269,17 @@ class Actions:
 
     # Other screens
 
-    def _has_sample(self) -> bool:
-        """Return whether there is a sample on the screen, and say so if there is none."""
+    def _sample(self) -> Sample | None:
+        """Return the sample on the screen; without one, tell the person so."""
         if self._me.shown.sample is None:
             self._me.tell("There is no sample here.")
-        return self._me.shown.sample is not None
+        return self._me.shown.sample
 
     def action_group(self) -> None:
         """Show the group side by side."""
         me = self._me
-        if self._has_sample():
-            me.app.push_screen(GroupScreen(me, me.shown.sample.key), me.go_to)
+        if (sample := self._sample()) is not None:
+            me.app.push_screen(GroupScreen(me, sample.key), me.go_to)
 
     def action_groups(self) -> None:
         """List groups instead of samples, or samples again."""
@@ -289,7 +290,7 @@ class Actions:
 
     def action_tokens(self) -> None:
         """Show the tokens."""
-        if self._has_sample():
+        if self._sample() is not None:
             self._me.app.push_screen(TokensScreen(self._me))
 
     def action_evals(self) -> None:
@@ -309,8 +310,8 @@ class Actions:
     def action_copy(self) -> None:
         """Copy the id of the sample."""
         me = self._me
-        if self._has_sample():
-            name = str(me.shown.sample.key)
+        if (sample := self._sample()) is not None:
+            name = str(sample.key)
             me.app.copy_to_clipboard(name)
             me.tell(f"Copied {name}")
 
@@ -318,7 +319,7 @@ class Actions:
         """Set or remove a bookmark."""
         me = self._me
         item, run = me.shown.item, me.session.run
-        if not self._has_sample() or item is None:
+        if self._sample() is None or item is None:
             return
 
         def show(is_set: bool) -> None:
