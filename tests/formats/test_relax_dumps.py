@@ -105,6 +105,22 @@ def test_a_sample_without_its_texts_in_the_dump_says_so(tmp_path: Path) -> None:
         assert one.token_ids == [] and "no sample with these texts alone" in one.notes[-1]
 
 
+def test_what_lines_and_dumps_do_not_share_is_counted(tmp_path: Path) -> None:
+    same = record(0, response="x")
+    write_lines(tmp_path / "run/rollout_result/train/0.jsonl", record(0, response="a"), same, same)
+    write_dump(tmp_path / "run/debug/rollout_0.pt", same, record(1, response="b"), same)
+    write_dump(tmp_path / "run/debug/rollout_1.pt", same, step=1)
+    write_dump(tmp_path / "run/debug/rollout_eval_0.pt", same)
+    (run,) = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs
+    assert sorted((one.source, one.reason) for one in run.problems()) == [
+        ("debug/rollout_0.pt", "2 lines have no sample in the dump with its texts alone"),
+        ("debug/rollout_0.pt", "2 samples have no line with its texts alone"),
+        ("debug/rollout_1.pt", "its samples have no lines: no file of lines is of its step"),
+        ("debug/rollout_eval_0.pt", "its samples have no lines: no file of lines is of its step"),
+    ]  # fmt: skip
+    assert [len(run.sample(str(item.id)).token_ids) for item in run.samples()] == [0, 0, 5]
+
+
 def test_evaluations_are_joined_with_their_dumps(tmp_path: Path) -> None:
     one, other = record(0, response="a"), record(0, response="b")
     write_lines(tmp_path / "run/rollout_result/train/0.jsonl", one)
@@ -121,7 +137,9 @@ def test_a_dump_that_comes_later_or_is_damaged_costs_no_line(tmp_path: Path) -> 
     before = [source.depends for source in reader.sources(run)]
     path.write_bytes(path.read_bytes()[:9_000])
     assert [source.depends for source in reader.sources(run)] != before
-    assert not [one for one in items(run) if isinstance(one, Problem)]
+    (problem,) = (one for one in items(run) if isinstance(one, Problem))
+    assert (problem.source, problem.transient) == ("debug/rollout_0.pt", True)
+    assert problem.reason.startswith("no tokens from it: cut off")
     sample = samples(run)[0]
     assert sample.token_ids == [] and "could not be read: cut off" in sample.notes[0]
 

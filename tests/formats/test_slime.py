@@ -154,6 +154,32 @@ def test_rows_are_joined_by_their_position_not_by_an_index_that_several_share(tm
     assert problems(run) == []
 
 
+def test_samples_without_a_row_on_any_rank_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    dump(folder / "rollout_data/0.pt", *map(record, range(4)))
+    train_dump(folder / "train_data/0_0.pt", train(0, 0, 0.1))
+    run = only_run(folder)
+    assert problems(run) == ["3 samples have no row in the train data"]
+    before = [one.depends for one in by_name("slime").sources(run)]
+    train_dump(folder / "train_data/0_1.pt", train(2, 2, 0.2))
+    assert problems(run) == ["2 samples have no row in the train data"]
+    assert [one.depends for one in by_name("slime").sources(run)][:2] == before
+    (folder / "train_data/0_0.pt").write_bytes(b"")
+    assert [one.source for one in items(run) if isinstance(one, Problem)] == ["train_data/0_0.pt"]
+
+
+def test_steps_without_the_train_data_that_a_later_one_has_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for step in range(5):
+        dump(folder / f"rollout_data/{step}.pt", record(0), step=step)
+    dump(folder / "rollout_data/eval_0.pt", record(0))
+    run = rolloupe.open(folder, index_dir=tmp_path / "index").runs[0]
+    assert run.problems() == []
+    train_dump(folder / "train_data/3.pt", train(0, 0, 0.1))
+    run = rolloupe.open(folder, index_dir=tmp_path / "index").runs[0]
+    assert [one.reason for one in run.problems()] == ["3 steps have samples and no train data: 0, 1, 2"]
+
+
 def test_rows_without_a_position_are_joined_by_an_index_of_one_sample_only(tmp_path: Path) -> None:
     dump(tmp_path / "run/rollout_data/0.pt", record(0), record(1), record(1), record(3, response_length=2))
     lost = [train(None, 1, 0.2), train(None, 1, 0.3), train(None, 9, 0.4), train(9, 1, 0.5), train(None, None, 1.0)]
@@ -166,6 +192,7 @@ def test_rows_without_a_position_are_joined_by_an_index_of_one_sample_only(tmp_p
         "1 row has no sample: a rollout_position that no sample has",
         "1 row has no sample: neither rollout_position nor sample_index",
         "1 row has no sample: another length than their sample",
+        "3 samples have no row in the train data",
     ]
 
 

@@ -17,9 +17,10 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
-from rolloupe.formats.reading.records import Record, References, step_of
-from rolloupe.formats.slime.layout import DumpFile
-from rolloupe.formats.slime.relax_dumps import SUFFIX, RelaxDumps, add_tokens, dump_beside, state_of_dump
+from rolloupe.formats.reading.pickles import UnreadablePickle
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
+from rolloupe.formats.slime.layout import DumpFile, dump_of, state_of
+from rolloupe.formats.slime.relax_dumps import SUFFIX, RelaxDumps, add_tokens, dumps_beside, state_of_dump, unjoined
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import is_file
 from rolloupe.tokens import SampleTokens
@@ -105,7 +106,8 @@ class Relax(JsonlFormat):
     )
     limits = (
         "The lines hold no token ids, logprobs, advantages or images. The dumps hold token ids, strings and logprobs; "
-        "a line and a dumped sample are one where their texts are equal."
+        "a line and a dumped sample are one where their texts are equal, and those without the other are counted as "
+        "problems."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -174,7 +176,16 @@ class Relax(JsonlFormat):
         found = self._lines(run, [part for part in run.parts if part not in dumps])
         if not dumps:
             return found
-        return [replace(one, depends=state_of_dump(_dump_of(run, one.step, one.split))) for one in found]
+        beside = dumps_beside(run, dumps)
+        with_dumps = [replace(one, depends=state_of_dump(beside.get(_step_of(one)))) for one in found]
+        states = {_step_of(one): state_of(one.location) for one in found}
+        return with_dumps + [
+            Source(
+                path=one.location.path, name="/".join(Path(one.location.path).parts[-2:]), root=one.location.root,
+                step=one.step, split="eval" if one.is_eval else None, annotates=True, depends=states.get(key, ""),
+            )
+            for key, one in beside.items()
+        ]  # fmt: skip
 
     def _lines(self, run: RunInfo, parts: list[RunPart]) -> list[Source]:
         found = []
@@ -190,9 +201,25 @@ class Relax(JsonlFormat):
         return found
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
+        """See `Format`. Of a dump beside lines only what cannot be joined is counted: the lines are the samples."""
+        if source.annotates:
+            return self._unjoined(run, source) if start == 0 < stop else iter(())
         reader = _DUMPS.scan if source.path.endswith(SUFFIX) else super().scan
         return reader(run, source, start, stop)
+
+    def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
+        dump = dump_of(source.location)
+        lines = [one for one in self.sources(run) if not one.annotates and _step_of(one) == (dump.step, dump.is_eval)]
+        if not lines:
+            yield Problem(source=source.name, reason="its samples have no lines: no file of lines is of its step")
+            return
+        rows = (row for one in lines for row in super(Relax, self).scan(run, one, 0, 2**62))
+        try:
+            for reason in unjoined(dump, (row for row in rows if isinstance(row, SampleRow))):
+                yield Problem(source=source.name, reason=reason)
+        except (OSError, UnreadablePickle, Unusable) as error:
+            reason = f"no tokens from it: {error}"
+            yield Problem(source=source.name, reason=reason, transient=isinstance(error, UnreadablePickle))
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -302,7 +329,12 @@ def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
 
 def _dump_of(run: RunInfo, step: int | None, split: str | None) -> DumpFile | None:
     """The dump of a step, if the run has dumps beside its lines."""
-    return dump_beside(run, _dump_parts(run), step, is_eval=split == "eval")
+    return dumps_beside(run, _dump_parts(run)).get((step, split == "eval"))
+
+
+def _step_of(source: Source) -> tuple[int | None, bool]:
+    """The step of lines, and whether they are of an evaluation: what tells which dump is of them."""
+    return source.step, source.split == "eval"
 
 
 def _numbered(folder: str, link_root: str) -> list[Location]:

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from rolloupe.formats.slime.layout import (
     ROLLOUTS,
     TRAIN_DATA,
     DumpFile,
+    TrainFile,
     dump_of,
     dumps_in,
     dumps_of,
@@ -34,7 +36,7 @@ from rolloupe.formats.slime.layout import (
 )
 from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of, series_of, uid_of
-from rolloupe.formats.slime.train_rows import TrainRow, joined, rows_of, series_of_rows
+from rolloupe.formats.slime.train_rows import JoinedRows, TrainRow, joined, rows_of, series_of_rows
 from rolloupe.model import (
     Annotation,
     Location,
@@ -58,6 +60,8 @@ EVAL = "eval/default"
 """A dump holds the samples of all data sets of an evaluation, and names none."""
 
 MAX_RAW_VALUES = 2**20
+MOST_NAMED = 10
+"""How many steps without train data are named."""
 
 
 class Slime(Format):
@@ -83,7 +87,8 @@ class Slime(Format):
         "step = `rollout_id`, else the number in the file's name; group = `group_index`, else a hash of the prompt; "
         "index = `index`, with a number for later siblings that share it, else the position. Split `train`, or "
         "`eval/default` for files named `eval_`. The trainer's rows are joined by `rollout_position`, else by "
-        "`sample_index` if one sample alone has it; those that cannot be joined are counted as problems."
+        "`sample_index` if one sample alone has it; rows without a sample and samples without a row are counted as "
+        "problems, and so are steps without the train data that later ones have."
     )
     reads: ClassVar[tuple[tuple[str, str], ...]] = (
         ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
@@ -160,10 +165,24 @@ class Slime(Format):
             for one in dumps_of(part, links_of(run))
         ]
         steps = {source.step: source.location for source in found if source.split == "train"}
-        for train in train_files_in(run.root, links_of(run)) if not is_file(run.root) else []:
-            depends = state_of(steps[train.step]) if train.step in steps else ""
-            found.append(_source(run, train.location, step=train.step, annotates=True, depends=depends))
+        for step, of_step in groupby(_train_files(run), lambda one: one.step):
+            *others, last = [one.location for one in of_step]
+            of_dump = [state_of(steps[step])] if step in steps else []
+            for location in (*others, last):  # the last counts what none of them has
+                states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
+                found.append(_source(run, location, step=step, annotates=True, depends=" ".join(states)))
         return found
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """See `Format`: steps without the train data that a later step has."""
+        having = {one.step for one in _train_files(run)}
+        dumps = (one for part in run.parts for one in dumps_of(part, links_of(run)) if having and not one.is_eval)
+        steps = {one.step for one in dumps if one.step is not None and one.step < max(having)} - having
+        if not steps:
+            return []
+        which = "1 step has" if len(steps) == 1 else f"{len(steps):,} steps have"
+        named = ", ".join(map(str, sorted(steps)[:MOST_NAMED])) + (", ..." if len(steps) > MOST_NAMED else "")
+        return [Problem(source=TRAIN_DATA, reason=f"{which} samples and no train data: {named}")]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`. A dump is scanned whole."""
@@ -213,6 +232,22 @@ class Slime(Format):
         for reason, count in found.lost.items():
             which = "1 row has" if count == 1 else f"{count} rows have"
             yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
+        if missing := self._without_row(run, source, dump, found):
+            which = "1 sample has" if missing == 1 else f"{missing:,} samples have"
+            yield Problem(source=source.name, reason=f"{which} no row in the train data")
+
+    def _without_row(self, run: RunInfo, source: Source, dump: Dump, found: JoinedRows) -> int:
+        """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
+        *others, last = train_files_of(run, source.step)
+        if last.path != source.path:
+            return 0
+        rows = found.rows
+        for location in others:
+            try:
+                rows = rows + joined(rows_of(torch_file(location).root), dump).rows
+            except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
+                return 0
+        return len(dump.samples) - len({position for _, position, _ in rows})
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         """Return the samples of a step of training; None if none can be read."""
@@ -296,6 +331,10 @@ class Slime(Format):
             for folder, what in self.places(run)
             for entry in files(os.path.join(run.root, folder), links_of(run), ("",))
         )
+
+
+def _train_files(run: RunInfo) -> list[TrainFile]:
+    return [] if is_file(run.root) else train_files_in(run.root, links_of(run))
 
 
 def _files(count: int) -> str:

@@ -4,6 +4,7 @@ They are a run of their own or, beside `rollout_result/`, add tokens to the samp
 tell which dumped sample is which.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rolloupe.formats.reading.files import links_of
@@ -13,7 +14,7 @@ from rolloupe.formats.slime.format import Slime
 from rolloupe.formats.slime.layout import DumpFile, dump_of, dumps_in, state_of
 from rolloupe.formats.slime.peek import RELAX, kind_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow
 from rolloupe.storage import is_file
 from rolloupe.tokens import hide_masked
 
@@ -28,16 +29,15 @@ class RelaxDumps(Slime):
     kind = RELAX
 
 
-def dump_beside(run: RunInfo, parts: tuple[RunPart, ...], step: int | None, *, is_eval: bool) -> DumpFile | None:
-    """Return the dump of a step, among those in some parts of a run."""
+def dumps_beside(run: RunInfo, parts: Sequence[RunPart]) -> dict[tuple[int | None, bool], DumpFile]:
+    """Return the dumps in some parts of a run, the first of each step and kind (whether it is of an evaluation)."""
+    found: dict[tuple[int | None, bool], DumpFile] = {}
     for part in parts:
-        listed = (
-            [dump_of(Location(part.path, links_of(run)))] if is_file(part.path) else dumps_in(part.path, links_of(run))
-        )
-        for one in listed:
-            if (one.step, one.is_eval) == (step, is_eval) and kind_of(one.location) == RELAX:
-                return one
-    return None
+        place = Location(part.path, links_of(run))
+        for one in [dump_of(place)] if is_file(part.path) else dumps_in(part.path, links_of(run)):
+            if (one.step, one.is_eval) not in found and kind_of(one.location) == RELAX:
+                found[one.step, one.is_eval] = one
+    return found
 
 
 def state_of_dump(dump: DumpFile | None) -> str:
@@ -49,7 +49,7 @@ def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
     """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
     try:
         dump = Dump(torch_file(dump_file.location).root)
-        position = _position_of(dump, sample)
+        position = _position_of(dump, sample.row)
         if position is None:
             sample.notes.append("the debug dump of its step has no sample with these texts alone: no tokens are shown")
             return
@@ -63,18 +63,43 @@ def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
     sample.extra = sample.extra | {key: value for key, value in dumped.extra.items() if key not in sample.extra}
 
 
-def _position_of(dump: Dump, sample: Sample) -> int | None:
+def unjoined(dump_file: DumpFile, rows: Iterable[SampleRow]) -> Iterator[str]:
+    """Say how many samples of a dump have no line, and how many lines no sample in it.
+
+    Raises OSError, `UnreadablePickle` and `Unusable`.
+    """
+    dump = Dump(torch_file(dump_file.location).root)
+    positions: dict[tuple[str, str] | None, list[int]] = {}
+    for position in range(len(dump.samples)):
+        positions.setdefault(_texts_at(dump, position), []).append(position)
+    with_line, lost = set(), 0
+    for row in rows:
+        found = _chosen(positions.get((row.response, row.prompt), []), row)
+        with_line.add(found)
+        lost += found is None
+    if missing := len(dump.samples) - len(with_line - {None}):
+        yield f"{'1 sample has' if missing == 1 else f'{missing:,} samples have'} no line with its texts alone"
+    if lost:
+        yield f"{'1 line has' if lost == 1 else f'{lost:,} lines have'} no sample in the dump with its texts alone"
+
+
+def _position_of(dump: Dump, row: SampleRow) -> int | None:
     """The position of a sample: its own if the texts there are its texts, else the only one with these texts."""
-    own = sample.row.ordinal
-    if 0 <= own < len(dump.samples) and _has_texts(dump, own, sample):
-        return own
-    found = [position for position in range(len(dump.samples)) if _has_texts(dump, position, sample)]
-    return found[0] if len(found) == 1 else None
+    texts = row.response, row.prompt
+    if 0 <= row.ordinal < len(dump.samples) and _texts_at(dump, row.ordinal) == texts:
+        return row.ordinal
+    return _chosen([n for n in range(len(dump.samples)) if _texts_at(dump, n) == texts], row)
 
 
-def _has_texts(dump: Dump, position: int, sample: Sample) -> bool:
+def _chosen(positions: Sequence[int], row: SampleRow) -> int | None:
+    if row.ordinal in positions:
+        return row.ordinal
+    return positions[0] if len(positions) == 1 else None
+
+
+def _texts_at(dump: Dump, position: int) -> tuple[str, str] | None:
     try:
         row = row_of(dump, position, "", 0)
     except (Unusable, UnreadablePickle):
-        return False
-    return (row.response, row.prompt) == (sample.row.response, sample.row.prompt)
+        return None
+    return row.response, row.prompt
