@@ -5,9 +5,9 @@
 
 Uploads the run to a server of S3 on loopback (moto, in a process of its own). In front of it stands a proxy, in another
 process, that holds back every connection and all that a client sends for so long. The page is measured as
-`benchmarks/page.py` does. The rate is that of a scan of numbers by one process, as a ratio to the scan of the same
-files on this disk: of the server itself, and behind the delay. First samples and scans of
-the same files on this disk are measured in turn with them. Prints the limits, and whether each was met.
+`benchmarks/page.py` does. The rate is that of one process that indexes numbers, as a ratio to that of the same files on
+this disk: of the server itself, and behind the delay. First samples and the index of the same files on this disk are
+measured in turn with them. Prints the limits, and whether each was met.
 """
 
 import argparse
@@ -74,19 +74,26 @@ def delayed(address: str, delay_ms: float) -> Iterator[str]:
 
 
 def scan_rate(place: str) -> float:
-    """Scan the numbers of some files of a run; returns MB/s."""
+    """Index the numbers of some files of a run in one process, which has begun; returns MB/s."""
     from rolloupe.formats import discover
     from rolloupe.formats.registry import by_name
-    from rolloupe.index.segments.segment import scan
+    from rolloupe.index.execution import ProcessExecutor, ScanJob
     from rolloupe.storage import path_state
 
     (run,) = discover([Path(place)]).runs
-    sources = by_name(run.format).sources(run)[-SCANNED_FILES:]
-    sizes = [path_state(source.path).st_size for source in sources]
-    began = time.perf_counter()
-    for source, size in zip(sources, sizes, strict=True):
-        assert scan(run, source, 0, size).rows
-    return sum(sizes) / 1e6 / (time.perf_counter() - began)
+    sources = by_name(run.format).sources(run)[-SCANNED_FILES - 1 :]
+    executor = ProcessExecutor(1)
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = [ScanJob(folder=folder, run=run, source=source, part=0) for source in sources]
+        try:
+            assert executor.submit(jobs[0]).result().meta.rows
+            began = time.perf_counter()
+            replies = [executor.submit(job) for job in jobs[1:]]
+            assert all(reply.result().meta.rows for reply in replies)
+            took = time.perf_counter() - began
+        finally:
+            executor.close()
+    return sum(path_state(source.path).st_size for source in sources[1:]) / 1e6 / took
 
 
 def rates(run: Path, endpoint: str, rounds: int) -> tuple[float, list[float]]:

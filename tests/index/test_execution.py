@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rolloupe.formats import discover
 from rolloupe.formats.registry import by_name
 from rolloupe.index.execution import JobReply, ProcessExecutor, ScanJob, processes
+from rolloupe.model import RunInfo, Source
 from tests import forks
 from tests.index.support import relax_run
 
@@ -43,6 +45,36 @@ def test_jobs_that_wait_when_the_executor_closes_get_empty_replies(tmp_path: Pat
     replies = [future.result(10) for future in waiting]
     assert replies[-1] == executor.submit(job).result(0) == JobReply()
     assert all(reply == JobReply() or reply.meta is not None for reply in replies)
+
+
+def test_jobs_on_remote_files_are_taken_early_and_performed_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[processes.WorkOrder] = []
+    began, may_go_on = threading.Event(), threading.Event()
+
+    def performed(_: processes.Worker, order: processes.WorkOrder) -> JobReply:
+        orders.append(order)
+        began.set()
+        may_go_on.wait(60)
+        return JobReply(error=order.job.source.name)  # type: ignore[union-attr]
+
+    def job(number: int) -> ScanJob:
+        source = Source(name=str(number), path=f"/s3:/bucket/{number}.jsonl")
+        return ScanJob(folder="", run=run, source=source, part=0, cost=10 * 2**20)
+
+    run = RunInfo(name="", root="/s3:/bucket", format="relax", reason="", parts=())
+    monkeypatch.setattr(processes.Worker, "perform", performed)
+    executor = ProcessExecutor(1)
+    try:
+        first = executor.submit(job(0))
+        began.wait(60)
+        replies = [first, *(executor.submit(job(number)) for number in range(1, 6))]
+        may_go_on.set()
+        assert [reply.result(60).error for reply in replies] == list("012345")
+    finally:
+        may_go_on.set()
+        executor.close()
+    announced = [[one.source.name for one in order.announced] for order in orders]  # type: ignore[union-attr]
+    assert announced == [[], ["2", "3", "4"], ["5"], [], [], []]
 
 
 def test_a_thread_that_imports_meanwhile_sees_every_finder() -> None:

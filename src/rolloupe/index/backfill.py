@@ -12,7 +12,7 @@ from typing import get_args
 
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
-from rolloupe.index.execution import BackfillJob, Executor, JobReply
+from rolloupe.index.execution import BackfillJob, Executor, JobReply, most_submitted
 from rolloupe.index.features.files import features_of, sample_words_of
 from rolloupe.index.features.shares import ScanShare, share_of
 from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
@@ -138,7 +138,7 @@ class Backfill:
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
             self._land(0)
-            while len(self._writing) > self._executor.count and go_on():
+            while len(self._writing) >= most_submitted(self._executor, self._info.root) and go_on():
                 self._land(WAIT_S)
         while self._writing and go_on():
             self._land(WAIT_S)

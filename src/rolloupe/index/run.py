@@ -21,7 +21,7 @@ from rolloupe.index import fingerprint
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.compaction import Packs
-from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob
+from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob, most_submitted
 from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
@@ -407,10 +407,10 @@ class OpenRun:
 
         Numbers come before texts from other files.
         """
-        phases, worked = self._phases(), False
+        phases, worked, most = self._phases(), False, most_submitted(self._executor, self.info.root)
         pending = next(phases)
         while not self._stop.is_set():
-            due = next(pending, None) if len(self._flying) <= self._executor.count else None
+            due = next(pending, None) if len(self._flying) < most else None
             if due is not None:
                 self._begin(*due)
             elif self._flying:

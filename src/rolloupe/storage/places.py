@@ -78,6 +78,14 @@ def fetch_beginnings(locations: Iterable[Location], length: int) -> None:
         reader.fetch_beginnings(paths, length)
 
 
+def fetch_soon(location: Location, start: int, stop: int) -> None:
+    """Begin to fetch a range of a remote file that this process opens next."""
+    if is_remote(location.path):
+        from rolloupe.storage.remote import reader
+
+        reader.fetch_soon(location.path, start, stop)
+
+
 def copy_file(location: Location, target: Path) -> None:
     """Copy a file. Raises OSError as `open_file` does."""
     with open_file(location) as source, open(target, "wb") as copy:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from rolloupe.storage.remote import connection, reader, tree
 from rolloupe.storage.remote.connection import FolderListing, ObjectState
+from tests.index.support import eventually
 
 SIZE = 3 * 2**20
+KEY = ("/s3:/fake/a", "tag")
 DATA = random.Random(1).randbytes(SIZE)
 
 
@@ -46,6 +48,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
         monkeypatch.setattr(reader, name, value)
     tree.forget("/s3:/fake/a")
     reader._recent.clear()
+    reader._soon.clear()
     return found
 
 
@@ -90,6 +93,34 @@ def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None
     asked = sorted(fake.asked)
     assert asked[0][0] == 2**20 and sum(stop - start for start, stop in asked) <= 2**20 + 2**14
     assert all(one[1] == other[0] for one, other in pairwise(asked)), "none twice"
+
+
+def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
+    reader.fetch_soon("/s3:/fake/a", 2**20 - 1, SIZE)
+    reader._beginnings().submit(lambda: None).result()
+    assert eventually(lambda: len(fake.asked) * 2**17 >= 2**18)
+    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**13) as file:
+        file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[attr-defined]
+        file.seek(2**20)
+        assert file.read(2**20) == DATA[2**20 : 2**21]
+    asked = sorted(fake.asked)
+    assert all(one[1] <= other[0] for one, other in pairwise(asked)), "none twice"
+
+
+def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> memoryview:
+        failed.append(True)
+        raise ConnectionError
+
+    failed: list[bool] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(fake, "read", fails)
+        reader.fetch_soon("/s3:/fake/a", 0, 2**18)
+        held = reader._soon
+        assert eventually(lambda: len(failed) == 2 and all(one.data.done() for one in held.get(KEY) or ()))
+    with reader.opened("/s3:/fake/a") as file:
+        file.expect([(0, 2**18)])  # type: ignore[attr-defined]
+        assert file.read(2**16) == DATA[: 2**16]
 
 
 def test_reading_on_fetches_larger_and_larger_blocks(fake: Fake) -> None:

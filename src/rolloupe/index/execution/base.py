@@ -4,6 +4,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from rolloupe.index.execution.jobs import Job, JobReply
+from rolloupe.storage import is_remote
 
 
 class Executor(Protocol):
@@ -18,3 +19,13 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Give up running and waiting jobs."""
+
+
+TAKEN_EARLY = 3
+TAKEN_EARLY_BYTES = 24 * 2**20
+"""How many jobs a process takes early that read from a store: their bytes are fetched while it performs another."""
+
+
+def most_submitted(executor: Executor, root: str) -> int:
+    """The number of jobs on the run at `root` to submit before one of them is done: no process has to wait for one."""
+    return executor.count * (1 + TAKEN_EARLY) if is_remote(root) else 2 * executor.count

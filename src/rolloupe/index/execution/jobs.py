@@ -11,14 +11,17 @@ from msgspec import Struct
 
 from rolloupe.derive import PREFIX
 from rolloupe.errors import SourceChanged, words_of
+from rolloupe.formats.registry import by_name
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
+from rolloupe.index.segments.grid import grid_span
 from rolloupe.index.segments.kind import Noted
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.model import RunInfo, RunLoss, Source
+from rolloupe.storage import fetch_soon
 
 
 class ScanJob(Struct, kw_only=True, tag=True):
@@ -74,6 +77,14 @@ def perform(job: Job) -> JobReply:
     """Perform a job in this process."""
     with _uncollected():
         return _performed(job)
+
+
+def announce(job: Job) -> None:
+    """Begin to fetch what a job will read from a store: it is the next one of this process."""
+    if isinstance(job, PackJob) or not by_name(job.run.format).splittable:
+        return
+    start, stop = grid_span(job.part) if isinstance(job, ScanJob) else (job.meta.start, job.meta.stop)
+    fetch_soon(job.source.location, start - 1, stop)
 
 
 @contextlib.contextmanager

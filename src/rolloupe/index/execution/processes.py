@@ -1,22 +1,29 @@
 """Processes that perform jobs, so that the process which shows the run stays responsive and all cores are busy.
 
-This module has both ends of the pipe: `main` reads one job per line from standard input and writes one reply per line;
-a `Worker` starts such a process, sends jobs and survives its death; all runs of a library share a `ProcessExecutor`.
+This module has both ends of the pipe: `main` reads one order per line from standard input and writes one reply per
+line; a `Worker` starts such a process, sends jobs and survives its death; all runs of a library share a
+`ProcessExecutor`.
 Workers share only the index folder, so one may be killed at any moment: its job runs again.
 """
 
-import contextlib
 import os
 import queue
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
-from rolloupe.index.execution.jobs import Job, JobReply, perform
+from rolloupe.errors import words_of
+from rolloupe.index.execution.base import TAKEN_EARLY, TAKEN_EARLY_BYTES
+from rolloupe.index.execution.jobs import Job, JobReply, PackJob, announce, perform
 from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.storage import is_remote
 
 ATTEMPTS = 10
 """How often a job is tried while workers die over it, whoever kills them."""
@@ -43,11 +50,26 @@ def core_count() -> int:
     return min(cores, MAX_WORKERS)
 
 
+class WorkOrder(NamedTuple):
+    """A job, and some that the same process performs later."""
+
+    job: Job
+    announced: Sequence[Job]
+
+
+class _WaitingJob(NamedTuple):
+    job: Job
+    reply: "Future[JobReply]"
+
+
 def main() -> None:
     """Perform jobs until standard input ends."""
     keep_pandas_out()
     for line in sys.stdin.buffer:
-        reply = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
+        order = msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=WorkOrder)
+        for job in order.announced:
+            announce(job)
+        reply = perform(order.job)
         sys.stdout.write(msgspec.msgpack.encode(reply).hex() + "\n")
         sys.stdout.flush()
 
@@ -57,21 +79,27 @@ class ProcessExecutor:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._workers = [Worker() for _ in range(count)]
-        self._idle = queue.SimpleQueue[Worker]()
-        for worker in self._workers:
-            self._idle.put(worker)
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix="index worker")
+        self._workers: list[Worker] = []
+        self._threads: list[threading.Thread] = []
+        self._tasks = queue.SimpleQueue[_WaitingJob | None]()
+        self._idle = threading.Semaphore(0)
+        self._lock = threading.Lock()
         self._closed = False
 
     def submit(self, job: Job) -> "Future[JobReply]":
         """Submit a job: see `Executor`."""
-        try:
-            return self._threads.submit(self._perform, job)
-        except RuntimeError:  # closed
-            nothing = Future[JobReply]()
-            nothing.set_result(JobReply())
-            return nothing
+        reply = Future[JobReply]()
+        with self._lock:
+            if self._closed:
+                reply.set_result(JobReply())
+                return reply
+            self._tasks.put(_WaitingJob(job, reply))
+            if not self._idle.acquire(blocking=False) and len(self._threads) < self.count:
+                self._workers.append(Worker())
+                arguments = (self._workers[-1],)
+                self._threads.append(threading.Thread(target=self._serve, args=arguments, name="index worker"))
+                self._threads[-1].start()
+        return reply
 
     def pids(self) -> list[int]:
         """The ids of the running processes."""
@@ -79,20 +107,54 @@ class ProcessExecutor:
 
     def close(self) -> None:
         """End the processes, whatever they are doing. The jobs that wait get empty replies."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
+        for _ in self._threads:
+            self._tasks.put(None)
         for worker in self._workers:
             worker.close()
-        self._threads.shutdown(wait=True)
+        for thread in self._threads:
+            thread.join()
 
-    def _perform(self, job: Job) -> JobReply:
-        worker = self._idle.get()
+    def _serve(self, worker: "Worker") -> None:
+        taken = deque[_WaitingJob]()
+        while (task := taken.popleft() if taken else self._next()) is not None:
+            early = self._taken_early(task.job, taken)
+            try:
+                reply = self._performed(worker, WorkOrder(task.job, [one.job for one in early]))
+            except Exception as error:  # no process can be started, say
+                reply = JobReply(error=words_of(error))
+            task.reply.set_result(reply)
+            taken.extend(early)
+
+    def _next(self) -> _WaitingJob | None:
         try:
-            for _ in range(ATTEMPTS):
-                reply = worker.perform(job)
-                if reply is not None or self._closed:
-                    return reply or JobReply()
-        finally:
-            self._idle.put(worker)
+            return self._tasks.get_nowait()
+        except queue.Empty:
+            self._idle.release()
+            return self._tasks.get()
+
+    def _taken_early(self, job: Job, before: Sequence[_WaitingJob]) -> list[_WaitingJob]:
+        """Tasks that wait behind a job which reads from a store, beside those that were taken before."""
+        tasks: list[_WaitingJob] = []
+        if isinstance(job, PackJob) or not is_remote(job.source.path):
+            return tasks
+        costs = sum(one.job.cost for one in before)
+        with suppress(queue.Empty):
+            while len(before) + len(tasks) < TAKEN_EARLY and costs < TAKEN_EARLY_BYTES:
+                task = self._tasks.get_nowait()
+                if task is None:
+                    self._tasks.put(None)
+                    break
+                tasks.append(task)
+                costs += task.job.cost
+        return tasks
+
+    def _performed(self, worker: "Worker", order: WorkOrder) -> JobReply:
+        for _ in range(ATTEMPTS):
+            reply = None if self._closed else worker.perform(order)
+            if reply is not None or self._closed:
+                return reply or JobReply()
         return JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
 
 
@@ -117,14 +179,14 @@ class Worker:
                 self._process = _started()
             return None if self._closed else self._process
 
-    def perform(self, job: Job) -> JobReply | None:
+    def perform(self, order: WorkOrder) -> JobReply | None:
         """Perform a job; None if the process died over it (the next call starts another)."""
         process = self.start()
         if process is None:
             return None
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(msgspec.msgpack.encode(job).hex().encode() + b"\n")
+            process.stdin.write(msgspec.msgpack.encode(order).hex().encode() + b"\n")
             process.stdin.flush()
             line = process.stdout.readline()
             if line.endswith(b"\n"):
@@ -147,7 +209,7 @@ class Worker:
             process.kill()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
-                    with contextlib.suppress(OSError):
+                    with suppress(OSError):
                         pipe.close()
             process.wait()
 

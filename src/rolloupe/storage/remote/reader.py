@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -40,6 +40,9 @@ RECENT_BLOCKS = 5
 RECENT_BYTES = 24 * 2**20
 _recent: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
 """Blocks that somebody in this process has read, by path and tag: a scan is followed by a look at the same bytes."""
+
+_soon: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
+"""Blocks that somebody in this process will read, by path and tag, on their way or fetched."""
 
 _pools: list[ThreadPoolExecutor] = []
 
@@ -137,16 +140,27 @@ class _RemoteFile(io.RawIOBase):
         if size <= SMALL_BYTES:
             return
         joined: list[list[int]] = []
-        wanted = ((max(0, start), min(stop, size)) for start, stop in spans)
-        for start, stop in sorted(span for span in wanted if not self._has_recent(*span)):
+        for start, stop in sorted((max(0, start), min(stop, size)) for start, stop in spans):
             if joined and start - joined[-1][1] <= NEAR_BYTES:
                 joined[-1][1] = max(joined[-1][1], stop)
             elif start < stop:
                 joined.append([start, stop])
         self._plan.clear()
         for start, stop in joined:
-            self._plan.extend((at, min(at + BLOCK_BYTES, stop)) for at in range(start, stop, BLOCK_BYTES))
+            blocks = ((at, min(at + BLOCK_BYTES, stop)) for at in range(start, stop, BLOCK_BYTES))
+            self._plan.extend(block for block in blocks if not self._is_held(*block))
         self._top_up()
+
+    def announced(self, start: int, stop: int) -> None:
+        """Begin to fetch a range for other readers of this object."""
+        if self._state.size <= SMALL_BYTES:
+            self._whole()
+            return
+        self.expect([(start, stop)])
+        if self._state.tag:
+            blocks = tuple(self._ahead)
+            _soon.put((self._path, self._state.tag), blocks, sum(one.stop - one.start for one in blocks))
+            self._ahead.clear()
 
     def _top_up(self) -> None:
         waiting = sum(block.stop - block.start for block in self._ahead)
@@ -159,7 +173,7 @@ class _RemoteFile(io.RawIOBase):
         """Return a block that contains a place, and where it starts."""
         if self._state.size <= SMALL_BYTES:
             return 0, self._whole()
-        blocks = (*_recent_of(self._path, self._state), *self._kept)
+        blocks = (*_held(self._path, self._state), *self._kept)
         block = next((one for one in reversed(blocks) if one.start <= at < one.stop), None)
         if block is None:
             block = next((one for one in self._ahead if one.start <= at < one.stop), None)
@@ -175,8 +189,8 @@ class _RemoteFile(io.RawIOBase):
         self._top_up()
         return block.start, data
 
-    def _has_recent(self, start: int, stop: int) -> bool:
-        return any(one.start <= start and stop <= one.stop for one in _recent_of(self._path, self._state))
+    def _is_held(self, start: int, stop: int) -> bool:
+        return any(one.start <= start and stop <= one.stop for one in _held(self._path, self._state))
 
     def _on_demand(self, at: int, wanted: int) -> _Block:
         """Fetch a place that nobody announced: more at once, and ahead, for those who read on."""
@@ -218,13 +232,17 @@ class _RemoteFile(io.RawIOBase):
             raise error from None
 
 
-def _recent_of(path: str, state: ObjectState) -> tuple[_Block, ...]:
-    return (_recent.get((path, state.tag)) or ()) if state.tag else ()
+def _held(path: str, state: ObjectState) -> Iterator[_Block]:
+    """The blocks of an object that this process has read or has begun to fetch, but for what failed."""
+    for held in (_soon, _recent) if state.tag else ():
+        for block in held.get((path, state.tag)) or ():
+            if not (block.data.done() and block.data.exception()):
+                yield block
 
 
 def _remember(path: str, state: ObjectState, block: _Block) -> None:
     if state.tag and block.stop - block.start >= FIRST_BYTES:
-        blocks = (*_recent_of(path, state), block)[-RECENT_BLOCKS:]
+        blocks = (*(_recent.get((path, state.tag)) or ()), block)[-RECENT_BLOCKS:]
         _recent.put((path, state.tag), blocks, sum(one.stop - one.start for one in blocks))
 
 
@@ -236,6 +254,17 @@ def fetch_beginnings(paths: Iterable[str], length: int) -> None:
             file.read(length)
 
     list(_beginnings().map(fetch, paths))
+
+
+def fetch_soon(path: str, start: int, stop: int) -> None:
+    """Begin to fetch a range of an object, as far as files are fetched ahead, for whoever opens it next."""
+
+    def begin() -> None:
+        with contextlib.suppress(OSError):
+            file = _RemoteFile(path, tree.object_state(path))
+            file.announced(start, stop)
+
+    _beginnings().submit(begin)
 
 
 def opened(path: str) -> io.RawIOBase:
