@@ -21,9 +21,10 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
 from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.framed_log import FramedLog
 from rolloupe.formats.reading.trackers.growth import MAX_BYTES
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, is_database, side_file
-from rolloupe.formats.reading.trackers.swanlab import read_swanlab
+from rolloupe.formats.reading.trackers.swanlab import SwanLabLog
 from rolloupe.formats.reading.trackers.tables import JsonLines, read_trainer_state
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
 from rolloupe.formats.reading.trackers.trackio import read_trackio
@@ -239,7 +240,7 @@ def current_curves(file: CurveFile) -> list[LoggedRun]:
         return kept.found
 
 
-def read_curves(file: CurveFile, reader: EventFiles | JsonLines | WandbLog | None = None) -> list[LoggedRun]:
+def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | None = None) -> list[LoggedRun]:
     """Read the runs of a file, with a reader only what it has not read. Raises `ValueError` with the reason if not."""
     first = file.locations[0]
     try:
@@ -262,13 +263,10 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | WandbLog | Non
         raise ValueError(str(error)) from None
 
 
-_GROWING: dict[str, type[EventFiles] | type[JsonLines] | type[WandbLog]] = {
-    "TensorBoard": EventFiles, "JSON lines": JsonLines, "Weights & Biases": WandbLog,
+_GROWING: dict[str, type[EventFiles] | type[JsonLines] | type[FramedLog]] = {
+    "TensorBoard": EventFiles, "JSON lines": JsonLines, "Weights & Biases": WandbLog, "SwanLab": SwanLabLog,
 }  # fmt: skip
-_READERS = {
-    "SwanLab": read_swanlab, "CSV": read_csv,
-    "trainer state": read_trainer_state,
-}  # fmt: skip
+_READERS = {"CSV": read_csv, "trainer state": read_trainer_state}
 
 
 def _end(kind: str, data: bytes) -> int:

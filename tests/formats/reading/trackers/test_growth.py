@@ -2,6 +2,7 @@
 
 import json
 import os
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Self
@@ -12,12 +13,14 @@ from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import file_named, read_curves
 from rolloupe.formats.reading.trackers import framed_log, growth, tables
 from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.reading.trackers.framed_log import FramedLog
+from rolloupe.formats.reading.trackers.swanlab import SwanLabLog
 from rolloupe.formats.reading.trackers.tables import JsonLines
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
 from rolloupe.formats.reading.trackers.wandb import MAGIC, WandbLog, read_wandb
 from rolloupe.model import Location
 from rolloupe.storage import open_file
-from tests.formats.reading.trackers.test_trackers import DATA, scalar, shown
+from tests.formats.reading.trackers.test_trackers import DATA, framed, point, scalar, shown
 
 READ_BYTES: list[int] = []
 
@@ -155,29 +158,48 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("block", [50, 1000, 2**20])
-def test_logs_of_wandb_are_read_on_and_half_a_record_waits(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("log", "kind"),
+    [
+        ("wandb/run-primedm1.wandb", WandbLog),
+        ("swanlab/backup.swanlab", SwanLabLog),
+        ("swanlab/run-0.10.swanlab", SwanLabLog),
+    ],
+)
+def test_logs_of_clients_are_read_on_and_half_a_record_waits(
+    log: str, kind: type[FramedLog], block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(growth, "BLOCK_BYTES", block)
-    whole = (DATA / "wandb/run-primedm1.wandb").read_bytes()
-    expected = read_wandb(whole)
-    path = tmp_path / "run-a.wandb"
-    reader = WandbLog()
+    whole = (DATA / log).read_bytes()
+    read = kind.kind.whole
+    expected = read(whole)
+    path = tmp_path / "log"
+    reader = kind()
     seen = [0]
     for stop in (3, 7, 100, len(whole) // 2, len(whole) // 2 + 1, len(whole) - 1, len(whole)):
         append(path, whole[path.stat().st_size if path.exists() else 0 : stop])
         (run,) = reader.read(places(path))
-        assert run == read_wandb(whole[:stop]) if stop >= 7 else not run.rows
-        seen.append(len(run.rows))
-    assert run == expected and seen == sorted(seen) and 0 < seen[4] < seen[-1]
+        assert repr(run) == repr(read(whole[:stop])) if stop >= 7 else not run.rows
+        seen.append(sum(len(row.values) for row in run.rows))
+    assert repr(run) == repr(expected) and seen == sorted(seen) and seen[3] < seen[-1]
     read_bytes()
-    assert reader.read(places(path))[0] == expected and read_bytes() <= growth.LAST_BYTES
+    assert repr(reader.read(places(path))[0]) == repr(expected) and read_bytes() <= growth.LAST_BYTES
     path.write_bytes(whole[:7] + bytes(100))
     assert reader.read(places(path))[0].rows == []
     path.write_bytes(b"no log of it at all")
     for _ in range(2):
-        with pytest.raises(ValueError, match="no run of Weights & Biases"):
+        with pytest.raises(ValueError, match=f"no run of {kind.kind.tracker}"):
             reader.read(places(path))
+
+
+def test_a_log_of_swanlab_takes_memory_for_its_curves_alone(tmp_path: Path) -> None:
+    records = [b'{"model_type": "Log", "data": "%s"}' % (b"x" * 30_000) for _ in range(1000)]
+    (tmp_path / "backup.swanlab").write_bytes(framed(*records, point(3)))
+    tracemalloc.start()
+    (run,) = read_curves(file_named(str(tmp_path / "backup.swanlab")))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [row.step for row in run.rows] == [3] and most < 2**20
 
 
 def test_a_damaged_block_of_wandb_costs_what_is_in_it_and_is_named_once(tmp_path: Path) -> None:

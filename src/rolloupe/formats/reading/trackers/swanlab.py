@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, LoggedTable, number_of, parsed, seconds_of
-from rolloupe.formats.reading.trackers.framed_log import damage_of, framed_records
-from rolloupe.protobuf import BadMessage, fields
+from rolloupe.formats.reading.trackers.framed_log import FramedLog, FramedRun
+from rolloupe.protobuf import fields
 
-MAGIC = b":SWL\xd6\xe1"
-JSON_RECORDS, MESSAGES = 1, 2
-"""Versions of the framing."""
+JSON_RECORDS, MESSAGES = b":SWL\xd6\xe1\x01", b":SWL\xd6\xe1\x02"
+"""How a log begins, by the version of its framing."""
 START, SCALAR, MEDIA = 10, 13, 14
 """Fields of a record."""
 START_NAME = 4
@@ -42,31 +41,38 @@ class _Scalar(NamedTuple):
     time_s: float | None
 
 
-def read_swanlab(data: bytes) -> LoggedRun:
-    """Read a run. Raises `ValueError` for another file."""
-    version = data[len(MAGIC)] if data.startswith(MAGIC) and len(data) > len(MAGIC) else 0
-    if version not in (JSON_RECORDS, MESSAGES):
-        raise ValueError("it is no run of SwanLab")
-    name, damage, read = "", "", _of_json if version == JSON_RECORDS else _of_message
-    by_step: dict[int, LoggedRow] = {}
-    tables: dict[str, LoggedTable] = {}
-    gaps: list[int] = []
-    for record in framed_records(data, len(MAGIC) + 1, gaps):
-        try:
-            for found in read(record):
-                if isinstance(found, str):
-                    name = found
-                    continue
-                if isinstance(found, _MediaFile):
-                    tables[found.name] = LoggedTable(found.key, found.step)
-                    continue
-                if found.key.startswith(OF_MACHINE):
-                    continue
-                row = by_step.setdefault(found.step, LoggedRow(found.step, {}, found.time_s))
+class _SwanLabRun(FramedRun):
+    magics = JSON_RECORDS, MESSAGES
+    tracker = "SwanLab"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = ""
+        self._by_step: dict[int, LoggedRow] = {}
+        self._tables: dict[str, LoggedTable] = {}
+
+    def add(self, record: bytes) -> None:
+        for found in (_of_json if self.begin == JSON_RECORDS else _of_message)(record):
+            if isinstance(found, str):
+                self._name = found
+            elif isinstance(found, _MediaFile):
+                self._tables[found.name] = LoggedTable(found.key, found.step)
+            elif not found.key.startswith(OF_MACHINE):
+                row = self._by_step.setdefault(found.step, LoggedRow(found.step, {}, found.time_s))
                 row.values[found.key] = found.value
-        except BadMessage as error:
-            damage = str(error)
-    return LoggedRun(name, [by_step[step] for step in sorted(by_step)], tables=tables, damage=damage or damage_of(gaps))
+
+    def logged(self) -> LoggedRun:
+        rows = [row._replace(values=dict(row.values)) for _, row in sorted(self._by_step.items())]
+        return LoggedRun(self._name, rows, tables=dict(self._tables))
+
+
+class SwanLabLog(FramedLog):
+    """A log of SwanLab, which is read on where it grows."""
+
+    kind = _SwanLabRun
+
+
+read_swanlab = _SwanLabRun.whole
 
 
 def _of_json(record: bytes) -> Iterator[_Scalar | _MediaFile | str]:

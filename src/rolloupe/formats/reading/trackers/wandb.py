@@ -16,10 +16,8 @@ from rolloupe.formats.reading.trackers.curves import (
     number_of,
     parsed,
 )
-from rolloupe.formats.reading.trackers.framed_log import damage_of, records_from
-from rolloupe.formats.reading.trackers.growth import ReadSoFar
-from rolloupe.model import Location
-from rolloupe.protobuf import BadMessage, fields
+from rolloupe.formats.reading.trackers.framed_log import FramedLog, FramedRun
+from rolloupe.protobuf import fields
 
 MAGIC = b":W&B\xe1\xbe\x00"
 HISTORY, CONFIG, RUN = 2, 5, 17
@@ -33,88 +31,43 @@ MOST_FIELDS = 1_000_000
 MOST_BEFORE = 16
 """Among how many calls before a table the last with numbers is looked for."""
 OF_EVAL = "eval/"
-_OTHER = "it is no run of Weights & Biases"
 
 
-def read_wandb(data: bytes) -> LoggedRun:
-    """Read a run; what is damaged is left out. Raises `ValueError` for another file."""
-    run = _RunSoFar()
-    if not run.take(data):
-        raise ValueError(_OTHER)
-    return run.run()
-
-
-class WandbLog:
-    """A log of the client, which is read on where it grows."""
+class _WandbRun(FramedRun):
+    magics = (MAGIC,)
+    tracker = "Weights & Biases"
 
     def __init__(self) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        self._file, self._run = ReadSoFar(), _RunSoFar()
-
-    def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
-        """Read what was written since. Raises `ValueError` for another file, and OSError."""
-        try:
-            if not self._file.read_on(locations[0], self._run.take):
-                self._begin()
-                self._file.read_on(locations[0], self._run.take)
-        except BaseException:
-            self._begin()
-            raise
-        return [self._run.run()]
-
-
-class _RunSoFar:
-    """What the records of a log say, as far as they were taken."""
-
-    def __init__(self) -> None:
+        super().__init__()
         self._rows: list[LoggedRow] = []
         self._tables: dict[str, LoggedTable] = {}
         self._config: dict[str, Any] = {}
-        self._name = self._damage = ""
-        self._gaps: list[int] = []
-        self._last_gaps: list[int] = []
-        """Those behind what was taken, which the next look meets again."""
-        self._taken = 0
+        self._name = ""
 
-    def take(self, data: bytes) -> int:
-        """Take the whole records at the beginning of `data`, which follows what was taken."""
-        start = 0 if self._taken else len(MAGIC)
-        if start and not data.startswith(MAGIC):
-            if MAGIC.startswith(data):  # the writer has only begun
-                return 0
-            raise ValueError(_OTHER)
-        done = start
-        self._last_gaps = []
-        for record, done in records_from(data, start, self._last_gaps, self._taken):  # noqa: B007 - where the last ends
-            self._gaps += self._last_gaps
-            self._last_gaps.clear()
-            if record is not None:
-                self._add(record)
-        self._taken += done
-        return done
+    def add(self, record: bytes) -> None:
+        for field, value in fields(record, MOST_FIELDS):
+            if field == HISTORY and isinstance(value, bytes):
+                items = dict(_items(value))
+                self._tables.update(_tables(items, self._rows))
+                self._rows.append(_row(items))
+            elif field == CONFIG and isinstance(value, bytes):
+                self._config.update(_items(value))
+            elif field == RUN and isinstance(value, bytes):
+                more, self._name = _run(value)
+                self._config.update(more)
 
-    def _add(self, record: bytes) -> None:
-        try:
-            for field, value in fields(record, MOST_FIELDS):
-                if field == HISTORY and isinstance(value, bytes):
-                    items = dict(_items(value))
-                    self._tables.update(_tables(items, self._rows))
-                    self._rows.append(_row(items))
-                elif field == CONFIG and isinstance(value, bytes):
-                    self._config.update(_items(value))
-                elif field == RUN and isinstance(value, bytes):
-                    more, self._name = _run(value)
-                    self._config.update(more)
-        except BadMessage as error:
-            self._damage = str(error)
-
-    def run(self) -> LoggedRun:
-        """The run so far; whoever gets it may keep it."""
+    def logged(self) -> LoggedRun:
         config = {key: value for key, value in self._config.items() if key != "_wandb"}
-        damage = self._damage or damage_of([*self._gaps, *self._last_gaps])
-        return LoggedRun(self._name, [*self._rows], config, tables=dict(self._tables), damage=damage)
+        return LoggedRun(self._name, [*self._rows], config, tables=dict(self._tables))
+
+
+class WandbLog(FramedLog):
+    """A log of the client, which is read on where it grows."""
+
+    kind = _WandbRun
+
+
+read_wandb = _WandbRun.whole
 
 
 def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[str, LoggedTable]]:
