@@ -10,6 +10,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.curve_files import home_of
 from rolloupe.model import Reading
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
@@ -52,6 +53,12 @@ def test_a_validation_folder_is_a_part_of_the_run_beside_it(tmp_path: Path, fold
     assert (run.root, run.name) == (str(train), "my rollouts")
     assert {(row.split, row.step) for row in rows(run)} == {("train", 12), (f"eval/{word}", 0)}
     assert [row.split for row in rows(only_run(train.parent / folder))] == [f"eval/{word}"]
+
+
+@pytest.mark.parametrize("folder", ["generated_samples", "rollout results", "test_generations", "train-dumps", "exp8"])
+def test_the_folder_that_names_a_run_is_the_one_whose_trackers_count(tmp_path: Path, folder: str) -> None:
+    path = write(tmp_path / "exp7" / folder / "1.jsonl", ROW | {"step": 1}).parent
+    assert only_run(path).name == Path(home_of(str(path))).name == ("exp8" if folder == "exp8" else "exp7")
 
 
 def test_train_and_validation_in_one_folder_are_told_apart(tmp_path: Path) -> None:

@@ -7,15 +7,16 @@ that a tracker wrote belongs to the run. Beside it, only what has the name of th
 
 import contextlib
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from string import digits
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
+from rolloupe.formats.generic.folder_words import SAMPLE_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
@@ -69,9 +70,7 @@ USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
 PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
 
-_SAMPLES = frozenset("completions dump dumps generated generation generations rollout rollouts samples".split())
-_BESIDE_SAMPLES = frozenset("data debug details dir eval evals result results train training val validation".split())
-_WORD = re.compile(r"[^\W\d_]+")
+_BESIDE_SAMPLES = SILENT_WORDS | {"debug", "details"}
 
 EMPTY = "it is empty so far"
 """Why a file is not read whose writer has not begun."""
@@ -127,8 +126,8 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
 def home_of(root: str) -> str:
     """Return the folder around one that holds only the samples of a run, by its name; any other folder as it is."""
     folder, name = os.path.split(root)
-    words = {word.lower() for word in _WORD.findall(name)}
-    return folder if words & _SAMPLES and words <= _SAMPLES | _BESIDE_SAMPLES else root
+    words = {bare for word in words_in(name) if (bare := word.strip(digits))}
+    return folder if words & SAMPLE_WORDS and words <= _BESIDE_SAMPLES else root
 
 
 def usual_tables(root: str) -> list[str]:

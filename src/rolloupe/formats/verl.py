@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from rolloupe.formats.generic.format import EVAL_WORDS, words_in
+from rolloupe.formats.generic.folder_words import EVAL_WORDS, NEUTRAL_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
@@ -31,8 +31,6 @@ SUFFIX = (".jsonl",)
 MAX_CONFIG_BYTES = 2**20
 
 _STEP = re.compile(r"(?:(?:global_?)?steps?_?)?[0-9]{1,15}", re.IGNORECASE)
-_NEUTRAL = {"rollout", "rollouts", "generation", "generations", "data", "dir", "dump", "dumps", "samples", "outputs"}
-_TRAIN = {"train", "training"}
 
 
 class Verl(NamedRows, PromptRuns):
@@ -204,22 +202,23 @@ def _eval_word(folder: Path) -> str:
         words = words_in(place.name)
         if word := next((word for word in words if word in EVAL_WORDS), ""):
             return word
-        if not _NEUTRAL.issuperset(words):
+        if not NEUTRAL_WORDS.issuperset(words):
             return ""
     return ""
 
 
 def _name_of(folder: Path) -> str:
     """The nearest folder whose name says something."""
-    silent = _NEUTRAL | _TRAIN | EVAL_WORDS
     places = (folder, *folder.parents)
-    return next((one.name for one in places if one.name and not silent.issuperset(words_in(one.name))), folder.name)
+    return next(
+        (one.name for one in places if one.name and not SILENT_WORDS.issuperset(words_in(one.name))), folder.name
+    )
 
 
 def _subject(folder: str) -> tuple[str, ...]:
     """The words that a train folder and its validation folder share."""
     path = Path(folder)
-    return (str(path.parent), *(w for w in words_in(path.name) if w not in _NEUTRAL | _TRAIN | EVAL_WORDS))
+    return (str(path.parent), *(w for w in words_in(path.name) if w not in SILENT_WORDS))
 
 
 def _host(run: RunInfo, runs: list[RunInfo]) -> RunInfo | None:

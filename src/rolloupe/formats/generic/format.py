@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import (
     GROUPS,
     PROMPTS,
@@ -33,8 +34,6 @@ from rolloupe.storage import is_file
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
 
-EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
-_SEPARATOR = re.compile(r"[_\-.\s]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
@@ -216,11 +215,6 @@ def _split(run: RunInfo, name: str) -> str:
     if not folder and top.lower() in EVAL_WORDS:
         folder = top
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
-
-
-def words_in(part: str) -> list[str]:
-    """Return the words in the name of a file or folder, in lower case."""
-    return [word for word in _SEPARATOR.split(part.lower()) if word]
 
 
 _with_samples: set[tuple[str, int, Fields, bool]] = set()

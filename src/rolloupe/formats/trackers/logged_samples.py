@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import config_of, curve_locations
-from rolloupe.formats.generic.format import EVAL_WORDS, words_in
+from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles, roles_of
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
