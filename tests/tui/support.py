@@ -10,6 +10,7 @@ from typing import Any
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.geometry import Size
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
@@ -75,6 +76,15 @@ class Driver:
         name = _character_to_key(key) if len(key) == 1 else key
         assert self.app._driver is not None
         self.app._driver.send_message(events.Key(name, key if len(key) == 1 else None))
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the window another size. Textual's own way waits for an idle process each time."""
+        driver, size = self.app._driver, Size(width, height)
+        assert driver is not None
+        driver._size = width, height
+        driver.send_message(events.Resize(size, size))
+        while self.app.screen.size != size:
+            await self.settle()
 
     def type_ahead(self, text: str, *keys: str) -> None:
         """Type a text, and press some keys, without waiting for anything."""

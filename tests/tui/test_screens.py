@@ -429,6 +429,11 @@ def test_a_run_that_grows(tmp_path: Path) -> None:
         await until(me, lambda: me.shown == "train/5/0/0")
         assert "live" in me.lines[0]
         (run / "rollout_result/train/5.jsonl").write_text("")
+        await until(me, lambda: me.shown == "train/1/0/0")
+        write_run(run, {5: [row(0)]})
+        await until(me, lambda: me.shown == "train/5/0/0")
+        await me.press("L")
+        (run / "rollout_result/train/5.jsonl").write_text("")
         await until(me, lambda: "This step has no samples." in me.text)
         assert "step 5 / 1" in me.lines[0]
 

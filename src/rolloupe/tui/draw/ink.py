@@ -57,6 +57,8 @@ def cut(line: Line, width: int) -> Line:
     """Return the start of a line, with an ellipsis if it is longer than some cells."""
     if width_of(line) <= width:
         return line
+    if width <= 0:
+        return []
     kept: Line = []
     room = width - 1
     for text, ink in line:
@@ -65,12 +67,12 @@ def cut(line: Line, width: int) -> Line:
         room -= cell_len(part)
         if part != text:
             break
-    return [*kept, ("…", DIM)] if width > 0 else []
+    return [*kept, ("…", DIM)]
 
 
 def cut_text(text: str, width: int) -> str:
     """Return the start of a text that fits into some cells."""
-    part = text[: max(0, width)]
+    part = text[:width]
     while cell_len(part) > width:
         part = part[:-1]
     return part

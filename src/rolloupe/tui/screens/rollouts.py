@@ -366,7 +366,7 @@ class Rollouts(Actions, Screen[None]):
         old, new = (one.step(self.place.step) for one in (before, now))
         if not before.splits and now.splits:
             self.go(self.session.first_place(), 0)
-        elif self.is_following and newest > self.place.step:
+        elif self.is_following and (newest > self.place.step or new is None):
             self.go(replace(self.place, step=newest), 0)
         elif (old and old.stamp) != (new and new.stamp):
             self._go_again()
