@@ -19,9 +19,10 @@ def run(options: str) -> None:
 
     forks.patch_workers()
     given = json.loads(options)
-    access = given.pop("access", None)
+    for name in ("access", "oidc_secret_file"):
+        given[name] = Path(given[name]) if given.get(name) else None
     try:
-        serve_team(given.pop("paths"), access=Path(access) if access else None, **given)
+        serve_team(given.pop("paths"), **given)
     except RolloupeError as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -8,7 +8,8 @@ from rolloupe.index import Library
 from rolloupe.server.app import App, create_app
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import Team, proxies_of
+from rolloupe.server.team.people import Team
+from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
 from tests.server.support import WRITE, Answer, ask, relax_run
 
 HEADER = "x-forwarded-user"
@@ -48,7 +49,7 @@ def access_file(folder: Path, secret: Path) -> Path:
 
 def team_app(library: Library, access: Path | None, **changes: Any) -> App:
     """A server for the team, whose proxy is 127.0.0.1."""
-    team = Team(HEADER, proxies_of(["127.0.0.1"]), AccessFile(access))
+    team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(access))
     return create_app(library, Settings(token=None, team=team, **changes))
 
 

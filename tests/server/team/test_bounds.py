@@ -14,7 +14,8 @@ from rolloupe.server.settings import Settings
 from rolloupe.server.team import bounds
 from rolloupe.server.team.access import AccessFile
 from rolloupe.server.team.bounds import Bounds
-from rolloupe.server.team.people import Person, Team, proxies_of
+from rolloupe.server.team.people import Person, Team
+from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER, get_as
@@ -24,7 +25,7 @@ TOKEN = "a-token-for-metrics"
 
 @pytest.fixture
 def bounded(runs: Runs, tmp_path: Path) -> App:
-    team = Team(HEADER, proxies_of(["127.0.0.1"]), AccessFile(None), rate=1.0, metrics_token=TOKEN)
+    team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(None), rate=1.0, metrics_token=TOKEN)
     return create_app(runs.library, Settings(token=None, team=team, state_dir=str(tmp_path / "state")))
 
 

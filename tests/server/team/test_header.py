@@ -7,7 +7,8 @@ from rolloupe.index import Library
 from rolloupe.server.app import App, create_app
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import Team, header_of, proxies_of
+from rolloupe.server.team.people import Team
+from rolloupe.server.team.proxy_header import ProxyHeader, header_of, proxies_of
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER
@@ -94,7 +95,9 @@ def test_forwarding_headers_make_no_peer_a_proxy(app: App) -> None:
 
 def test_a_unix_socket_is_trusted_only_where_the_server_listens_on_one(runs: Runs) -> None:
     def served(*proxies: str) -> App:
-        return create_app(runs.library, Settings(token=None, team=Team(HEADER, proxies_of(proxies), AccessFile(None))))
+        return create_app(
+            runs.library, Settings(token=None, team=Team(ProxyHeader(HEADER, proxies_of(proxies)), AccessFile(None)))
+        )
 
     assert status(served("unix"), (HEADER, "ada"), client="") == 200
     assert status(served("127.0.0.1"), (HEADER, "ada"), client="") == 403

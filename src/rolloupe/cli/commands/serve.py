@@ -1,4 +1,4 @@
-"""`rolloupe serve`: one server for a team, behind a proxy."""
+"""`rolloupe serve`: one server for a team."""
 
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,11 @@ EXAMPLES = (
         "rolloupe serve /data/runs --users-from header:X-Forwarded-User --listen unix:/run/rolloupe/socket",
         "On a socket that only the proxy may open",
     ),
+    Example(
+        "rolloupe serve /data/runs --users-from oidc:https://accounts.google.com --oidc-client ID "
+        "--oidc-secret-file secret --public-url https://rollouts.example.org",
+        "With a login of its own",
+    ),
 )
 
 team = options.added(
@@ -33,7 +38,19 @@ team = options.added(
         "--users-from",
         required=True,
         metavar="SOURCE",
-        help="Who sends a request: header:NAME, a header that the proxy replaces on each request.",
+        help="Who sends a request: header:NAME, a header that the proxy replaces on each request; or oidc:ISSUER, an "
+        "OpenID provider where people log in, such as oidc:https://accounts.google.com.",
+    ),
+    click.option("--oidc-client", default="", metavar="ID", help="The id of this server as a client of the provider."),
+    click.option(
+        "--oidc-secret-file", type=click.Path(path_type=Path), metavar="FILE", help="A file with the client's secret."
+    ),
+    click.option(
+        "--oidc-claim",
+        default="email",
+        show_default=True,
+        metavar="NAME",
+        help="Which of the provider's facts about a person is the name, such as preferred_username.",
     ),
     click.option(
         "--trusted-proxy",
@@ -104,6 +121,9 @@ def serve(
     listen: str,
     users_from: str,
     trusted_proxies: tuple[str, ...],
+    oidc_client: str,
+    oidc_secret_file: Path | None,
+    oidc_claim: str,
     access: Path | None,
     public_url: str,
     rate: float,
@@ -115,7 +135,7 @@ def serve(
     state_dir: str | None,
     **reading: Any,
 ) -> None:
-    """Serve runs to a team, behind a proxy that knows its people.
+    """Serve runs to a team, behind a proxy that knows its people, or with a login at an OpenID provider.
 
     Each person has private bookmarks, notes and layouts and sees those that others share. Nobody without a role is let
     in, and no token is needed. See docs/team.md.
@@ -128,6 +148,9 @@ def serve(
         listen=listen,
         users_from=users_from,
         trusted_proxies=trusted_proxies,
+        oidc_client=oidc_client,
+        oidc_secret_file=oidc_secret_file,
+        oidc_claim=oidc_claim,
         access=access,
         public_url=public_url,
         rate=rate,

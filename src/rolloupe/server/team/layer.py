@@ -14,6 +14,7 @@ from rolloupe.server.settings import Settings
 from rolloupe.server.team.access import Role
 from rolloupe.server.team.bounds import Bounds
 from rolloupe.server.team.metrics import Metrics
+from rolloupe.server.team.oidc import LoginPages, OidcLogin
 from rolloupe.server.team.people import Refused, Team
 
 ALIVE, READY = "/healthz", "/readyz"
@@ -22,7 +23,10 @@ ALIVE, READY = "/healthz", "/readyz"
 def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) -> ASGIApp:
     """Wrap an app in the layers of a team's server, from the bounds of a person outwards."""
     bounds = Bounds(Limits(app), team.rate)
-    named = Hosts(Origins(People(bounds, team), settings.cors), settings)
+    people: ASGIApp = People(bounds, team)
+    if isinstance(team.senders, OidcLogin):
+        people = LoginPages(people, team.senders)
+    named = Hosts(Origins(people, settings.cors), settings)
 
     def gauges() -> dict[str, float]:
         return {**context.gauges(), "requests_refused_for_now": bounds.refused}

@@ -13,7 +13,9 @@ from rolloupe.server.process.token_file import MIN_CHARS
 from rolloupe.server.settings import Settings, base_path_of, hosts_of, is_loopback
 from rolloupe.server.team.access import AccessFile
 from rolloupe.server.team.listen import Listening, listening_at
-from rolloupe.server.team.people import RATE, UNIX, Team, header_of, proxies_of
+from rolloupe.server.team.oidc import OidcLogin, client_of
+from rolloupe.server.team.people import RATE, Senders, Team
+from rolloupe.server.team.proxy_header import UNIX, ProxyHeader, header_of, proxies_of
 from rolloupe.state import State
 
 PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/.*)?")
@@ -25,6 +27,9 @@ def serve_team(
     listen: str = "127.0.0.1:8080",
     users_from: str,
     trusted_proxies: Sequence[str] = (),
+    oidc_client: str = "",
+    oidc_secret_file: Path | None = None,
+    oidc_claim: str = "email",
     access: Path | None = None,
     public_url: str = "",
     state_url: str = "",
@@ -42,15 +47,24 @@ def serve_team(
     Raises `UnreadablePath` for a missing path or file, `BadQuery` for invalid options.
     """
     check_places(paths, reading)
-    header, proxies = header_of(users_from), proxies_of(trusted_proxies)
     host, base_path = public_place(public_url)
     people = AccessFile(access)
+    if users_from.startswith("oidc:"):
+        if access is None:
+            raise BadQuery("name roles in a file with --access: anybody may have an account at a provider")
+        client = client_of(users_from, oidc_client, oidc_secret_file, public_url, oidc_claim)
+        senders: Senders = OidcLogin(client)
+        source = f"People log in at {client.issuer}."
+    else:
+        header, proxies = header_of(users_from), proxies_of(trusted_proxies)
+        if listen.startswith(f"{UNIX}:"):
+            proxies = (*proxies, UNIX)
+        if not proxies:
+            raise BadQuery("name the proxy with --trusted-proxy ADDRESS: no one else may say who sends a request")
+        senders = ProxyHeader(header, proxies)
+        peers = ", ".join(trusted_proxies) or "whoever may open that socket"
+        source = f"People come from the header {header}, which {peers} may set."
     place = listening_at(listen)
-    if not place.host:
-        proxies = (*proxies, UNIX)
-    if not proxies:
-        place.socket.close()
-        raise BadQuery("name the proxy with --trusted-proxy ADDRESS: no one else may say who sends a request")
     settings = Settings(
         host=place.host or "127.0.0.1",
         base_path=base_path,
@@ -60,10 +74,10 @@ def serve_team(
         state_url=checked_database(state_url),
         cache_memory_mb=cache_memory_mb,
         cache_entries=cache_entries,
-        team=Team(header, proxies, people, rate=rate, metrics_token=metrics_token_of(metrics_token_file)),
+        team=Team(senders, people, rate=rate, metrics_token=metrics_token_of(metrics_token_file)),
     )
     allow_many_files()
-    announce(place, header, trusted_proxies, access)
+    announce(place, source, access)
     with place.socket:
         library = opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir)
         run(library, settings, place.socket)
@@ -111,11 +125,10 @@ def public_place(public_url: str) -> tuple[str, str]:
     return found["host"], base_path_of(found["path"] or "")
 
 
-def announce(place: Listening, header: str, proxies: Sequence[str], access: Path | None) -> None:
-    """Print where the server listens, and whom it believes."""
+def announce(place: Listening, source: str, access: Path | None) -> None:
+    """Print where the server listens, and how it knows people."""
     tell(f"Rolloupe serves a team at {place.name}  (Ctrl-C ends it)")
-    peers = ", ".join(proxies) or "whoever may open that socket"
-    say(f"People come from the header {header}, which {peers} may set.")
+    say(source)
     if access is None:
         say("Everybody whom the proxy names may read every run. Name roles in a file with --access.")
     if place.host and not is_loopback(place.host):

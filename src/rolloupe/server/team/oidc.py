@@ -1,0 +1,224 @@
+"""People who log in at an OpenID provider, such as Google, Okta or Keycloak: the code flow, by authlib.
+
+Whoever has logged in carries a signed cookie with the name that the provider gave. The server keeps no sessions: any
+server with the same client secret knows the cookies of the others.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.server.security.auth import cookies
+from rolloupe.server.security.origins import is_api
+from rolloupe.server.team.people import Refused, checked_name
+
+LOGIN, CALLBACK, LOGOUT = "/auth/login", "/auth/callback", "/auth/logout"
+SESSION_COOKIE, FLOW_COOKIE = "rolloupe-person", "rolloupe-login"
+SESSION_S, FLOW_S = 12 * 3600, 600
+"""How long a login lasts, and how long one may take."""
+
+PROVIDER_S = 10.0
+"""How long the provider may take to answer."""
+
+SCOPE = "openid email profile"
+ISSUER = re.compile(r"oidc:(?P<issuer>https://\S+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/\S*)?)")
+AGAIN = "Open the page again to log in."
+MISSING = "--users-from oidc needs authlib. Next: pip install 'rolloupe[serve]'"
+
+
+class OidcClient(NamedTuple):
+    """How a server is known to a provider."""
+
+    issuer: str
+    client_id: str
+    client_secret: str
+    public_url: str
+    """The address of this server in people's browsers, without a final slash."""
+    claim: str = "email"
+    """What of the provider's facts about a person is the name here."""
+
+
+class OidcLogin:
+    """Names the sender by the cookie of a login. See `Senders`."""
+
+    def __init__(self, client: OidcClient) -> None:
+        """Raises `BadQuery` without authlib."""
+        try:
+            from authlib.integrations.starlette_client import OAuth
+            from itsdangerous import URLSafeTimedSerializer
+        except ImportError:
+            raise BadQuery(MISSING) from None
+        self._client = client
+        key = hashlib.sha256(f"rolloupe sessions\n{client.client_id}\n{client.client_secret}".encode()).digest()
+        self._sessions, self._flows = (URLSafeTimedSerializer(key, salt=one) for one in (SESSION_COOKIE, FLOW_COOKIE))
+        self._provider: Any = OAuth().register(
+            "provider",
+            client_id=client.client_id,
+            client_secret=client.client_secret,
+            server_metadata_url=f"{client.issuer}/.well-known/openid-configuration",
+            client_kwargs={"scope": SCOPE, "code_challenge_method": "S256", "timeout": PROVIDER_S},
+        )
+        self._base_path = re.sub(r"^https?://[^/]*", "", client.public_url)
+
+    def name(self, scope: Scope) -> str:
+        """See `Senders`."""
+        name = _read(self._sessions, _cookie(scope, SESSION_COOKIE), SESSION_S)
+        if not isinstance(name, str):
+            raise Refused(401, "nobody is logged in", AGAIN)
+        return checked_name(name.encode())
+
+    async def answer(self, scope: Scope, receive: Receive) -> Response | None:
+        """Answer what belongs to a login; None for all else, which `name` decides about."""
+        path = scope["path"]
+        if scope["method"] != "GET":
+            return None
+        if path == LOGOUT:
+            return self._ended(PlainTextResponse("You are logged out here.\n"), SESSION_COOKIE)
+        if path == LOGIN:
+            asked = parse_qs(scope["query_string"].decode("latin-1")).get("next", [""])[0]
+            return await self._begun(scope, receive, asked)
+        if path == CALLBACK:
+            return await self._logged_in(scope, receive)
+        return None if not _is_page(scope) or self._knows(scope) else self._to_login(scope)
+
+    def _knows(self, scope: Scope) -> bool:
+        try:
+            return bool(self.name(scope))
+        except Refused:
+            return False
+
+    def _to_login(self, scope: Scope) -> Response:
+        query = scope["query_string"].decode("latin-1")
+        place = quote(scope["path"]) + (f"?{query}" if query else "")
+        return RedirectResponse(f"{self._base_path}{LOGIN}?{urlencode({'next': place})}", 303)
+
+    async def _begun(self, scope: Scope, receive: Receive, place: str) -> Response:
+        """Send the browser to the provider."""
+        session: dict[str, Any] = {}
+        request = Request({**scope, "session": session}, receive)
+        try:
+            await self._check_issuer()
+            answer: Response = await self._provider.authorize_redirect(request, f"{self._client.public_url}{CALLBACK}")
+        except Exception as error:  # of the network, of HTTP, of the provider's answer
+            return _failed(502, f"the login provider {self._client.issuer} cannot be used: {_words(error)}")
+        self._set(answer, FLOW_COOKIE, self._flows.dumps([session, place]), FLOW_S, path=f"{self._base_path}{CALLBACK}")
+        return answer
+
+    async def _logged_in(self, scope: Scope, receive: Receive) -> Response:
+        """Take the provider's answer, and send the browser to where the person wanted to go."""
+        flow = _read(self._flows, _cookie(scope, FLOW_COOKIE), FLOW_S)
+        session, place = flow if isinstance(flow, list) and len(flow) == 2 else ({}, "")
+        try:
+            await self._check_issuer()
+            token = await self._provider.authorize_access_token(Request({**scope, "session": session}, receive))
+            name = self._named(token.get("userinfo") or {})
+        except Refused as error:
+            answer: Response = _failed(error.status, str(error), error.what_next)
+        except Exception as error:  # of the flow, of the network, of the provider's answer
+            answer = _failed(401, f"the login failed: {_words(error)}")
+        else:
+            answer = RedirectResponse(f"{self._base_path}{local_place(place)}", 303)
+            self._set(answer, SESSION_COOKIE, self._sessions.dumps(name), SESSION_S, path=f"{self._base_path}/")
+        return self._ended(answer, FLOW_COOKIE)
+
+    async def _check_issuer(self) -> None:
+        metadata = await self._provider.load_server_metadata()
+        if metadata.get("issuer", "").rstrip("/") != self._client.issuer:
+            raise BadQuery(f"it calls itself {metadata.get('issuer')!r}")
+        safe = [one for one in metadata.get("id_token_signing_alg_values_supported", ()) if one[:2] in SIGNED]
+        metadata["id_token_signing_alg_values_supported"] = safe or ["RS256"]
+
+    def _named(self, facts: dict[str, Any]) -> str:
+        """The name in what the provider says about a person. Raises `Refused`."""
+        claim = self._client.claim
+        value = facts.get(claim)
+        if not isinstance(value, str) or not value:
+            raise Refused(403, f"the login provider says no {claim}", "Ask an administrator about --oidc-claim.")
+        if claim == "email" and facts.get("email_verified") is False:
+            raise Refused(403, f"{value} is not verified at the login provider", "Verify it there.")
+        return checked_name(value.encode())
+
+    def _set(self, answer: Response, name: str, value: str, most_s: int, *, path: str) -> None:
+        secure = self._client.public_url.startswith("https:")
+        answer.set_cookie(name, value, most_s, path=path, secure=secure, httponly=True, samesite="lax")
+
+    def _ended(self, answer: Response, name: str) -> Response:
+        path = f"{self._base_path}{CALLBACK}" if name == FLOW_COOKIE else f"{self._base_path}/"
+        answer.delete_cookie(name, path=path)
+        return answer
+
+
+SIGNED = ("RS", "ES", "PS", "Ed")
+"""How the names of signatures begin that only the provider can make."""
+
+
+class LoginPages:
+    """Answers what belongs to a login, and sends a browser without one to the provider."""
+
+    def __init__(self, app: ASGIApp, login: OidcLogin) -> None:
+        self.app = app
+        self.login = login
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass a request on."""
+        answer = await self.login.answer(scope, receive) if scope["type"] == "http" else None
+        await (answer or self.app)(scope, receive, send)
+
+
+def local_place(place: str) -> str:
+    """Return where to go after a login: a place of this server, whatever a link asked for."""
+    is_local = place.startswith("/") and place[1:2] not in ("/", "\\") and place.isascii() and place.isprintable()
+    return place if is_local and not place.startswith("/auth/") else "/"
+
+
+def client_of(users_from: str, client_id: str, secret_file: Path | None, public_url: str, claim: str) -> OidcClient:
+    """Return the client of `--users-from oidc:ISSUER`. Raises `BadQuery`, and `UnreadablePath` for its secret."""
+    found = ISSUER.fullmatch(users_from)
+    if found is None:
+        raise BadQuery(f"--users-from {users_from!r} is not understood; give oidc:https://ISSUER")
+    if not client_id or secret_file is None or not public_url:
+        raise BadQuery("--users-from oidc needs --oidc-client ID, --oidc-secret-file FILE and --public-url URL")
+    try:
+        secret = secret_file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadablePath(f"{secret_file} cannot be read: {error}") from None
+    if not secret:
+        raise BadQuery(f"{secret_file} is empty; it must hold the client's secret")
+    return OidcClient(found["issuer"].rstrip("/"), client_id, secret, public_url.rstrip("/"), claim)
+
+
+def _read(serializer: Any, value: str, most_s: int) -> Any:
+    """What a cookie holds; None if it is forged, damaged or too old."""
+    from itsdangerous import BadSignature
+
+    try:
+        return serializer.loads(value, max_age=most_s)
+    except BadSignature:
+        return None
+
+
+def _cookie(scope: Scope, name: str) -> str:
+    """The value of a cookie that a request has once."""
+    values = [value for key, value in cookies(scope) if key == name]
+    return values[0] if len(values) == 1 else ""
+
+
+def _is_page(scope: Scope) -> bool:
+    """True if a browser goes to a page: what a script asks for must not lead it to another server."""
+    accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return not is_api(scope["path"]) and b"text/html" in accepts
+
+
+def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:
+    return PlainTextResponse(f"{error[:1].upper()}{error[1:]}. {what_next}\n", status)
+
+
+def _words(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
