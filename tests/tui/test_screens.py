@@ -473,6 +473,21 @@ def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> 
     play(run, tmp_path, scene)
 
 
+def test_a_run_of_which_nothing_can_be_read_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(0)]})
+
+    async def scene(me: Driver) -> None:
+        (run / "rollout_result/train/0.jsonl").write_text("{ broken\n")
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            await me.settle()
+            if "No sample could be read" in me.text:
+                break
+        assert "because of 1 problem; i lists what is wrong." in " ".join(me.text.split())
+
+    play(run, tmp_path, scene)
+
+
 def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
     metrics = tmp_path / "run/metrics.jsonl"
     (run := write_run(tmp_path / "run", {0: []})).mkdir(exist_ok=True)

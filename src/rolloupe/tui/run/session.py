@@ -16,6 +16,7 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
 from rolloupe.query.splits import is_asked
 from rolloupe.tui.draw.braille import thinned
+from rolloupe.tui.draw.figures import count
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.wire.views.items import is_live
 
@@ -178,6 +179,8 @@ class Session:
             kind = "discarded sample" if place.is_discarded else "sample"
             return " ".join([f"No {kind} of this step matches {place.where}", "·", *lacks, "F changes the filter."])
         if not self.run.snapshot().steps:
+            if problems := query.problem_count(self.run):
+                return f"No sample could be read, because of {count(problems, 'problem')}; i lists what is wrong."
             return "The run has no samples yet. They appear as soon as the trainer writes one; m shows its metrics."
         if place.is_discarded:
             return "No sample was discarded at this step. D shows all."
