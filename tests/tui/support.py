@@ -40,6 +40,10 @@ class Driver:
     async def settle(self) -> None:
         """Wait until every question is answered and drawn. Textual's own pause waits for an idle process: longer."""
         idle = 0
+        for _ in range(10_000):  # a run is opened late on a busy machine
+            if self.app.begun.is_set():
+                break
+            await self.pilot.pause(0.002)
         for _ in range(2000):
             await self.pilot.pause(0)
             is_idle = self.app.begun.is_set() and not self.app.questions.are_open and self.app.screen.is_mounted

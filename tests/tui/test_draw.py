@@ -11,6 +11,8 @@ from rolloupe.query import Catalogue, Stats, StepSummary
 from rolloupe.tui.draw.axis import axis_of, beyond
 from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, listed
+from rolloupe.tui.draw.ink import DIM, Ink
+from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
 from rolloupe.tui.run import find, session
 from rolloupe.tui.run.find import places_in
 from rolloupe.tui.run.place import ListPlace
@@ -107,3 +109,28 @@ def test_a_limit_of_matches_is_no_total(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(find, "MOST", 4)
     totals = {n: places_in([TextBlock("response", [], "ab " * n), TextBlock("label", [], "-")], "a") for n in (0, 4, 5)}
     assert [totals[n].total for n in totals] == ["0", "4", "more than 4"] and len(totals[5].places) == 4
+
+
+def test_sixteen_colours_are_told_apart() -> None:
+    names = (
+        "ink-1",
+        "ink-2",
+        "ink-3",
+        "ink-ghost",
+        "accent",
+        "warn",
+        "alarm",
+        "reward@0.00",
+        "reward@1.00",
+        "role-user",
+    )
+    for ground in ("select", "match", "heat", "div-neg", "div-pos", "accent"):
+        for name in names:
+            style = SIXTEEN_PALETTE.style(Ink(name), ground)
+            assert style.color is not None and style.bgcolor is not None
+            assert style.color.name == ("white" if style.bgcolor.name in ("blue", "magenta") else "black"), (
+                name,
+                ground,
+            )
+    faint = SIXTEEN_PALETTE.style(DIM, "surface-page")
+    assert (faint.color and faint.color.name, faint.dim) == ("default", True), "bright black may be the background"

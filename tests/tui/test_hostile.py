@@ -19,6 +19,7 @@ from tests.tui.support import terminal
 EVIL = (
     "\x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31m [/INST]"
     " [link=https://e.vil]x[/link] [@click=app.quit]quit[/] [bold]b[/bold]"
+    " nul\0 日本語 👩\u200d👩\u200d👧 e\u0301\u200b\u2028\ufeff"
     " \u202eevil\u202c \x9b31m \x90q\x9c \x7f \r \u2066iso\u2069 :smile: \ud83d lone \ufffe\uffff\U0010ffff"
 )
 
@@ -72,7 +73,7 @@ def test_no_piece_of_a_screen_is_hostile(run: str, tmp_path: Path, request: pyte
 
     def check(shown: str) -> None:
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in shown.replace("\n", ""))
-        assert not set("\u202e\u202c\u2066\u2069\u061c\ufffe\uffff\U0010ffff") & set(shown)
+        assert not set("\u202e\u202c\u2066\u2069\u061c\u2028\ufffe\uffff\U0010ffff") & set(shown)
 
     async def scene() -> None:
         async with terminal(folder, tmp_path) as me:

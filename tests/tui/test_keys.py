@@ -452,3 +452,14 @@ def test_a_narrow_window_folds_the_left_pane(run: Path, tmp_path: Path) -> None:
         assert "Question 0?" in await me.press("escape")
 
     play(run, tmp_path, scene, NARROW)
+
+
+def test_the_foot_says_what_to_type(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        for key, hint in (("f", "then the next match"), ("slash", "Enter: search"), ("F", "e.g. reward < 0.1 and")):
+            assert hint in await me.press(key), key
+            assert hint not in await me.press("escape") and "n/p sample" in me.text
+        assert "↑/↓ row  Enter open  Tab next pane  Esc text" in await me.press("tab")
+        assert "n/p sample" in await me.press("escape")
+
+    play(run, tmp_path, scene, (80, 24))

@@ -22,11 +22,14 @@ from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.tui.draw.braille import chart
 from rolloupe.tui.draw.ink import PLAIN
 from rolloupe.tui.draw.palettes import PALETTES
+from rolloupe.tui.run import curves
+from rolloupe.tui.run.curves import OTHERS
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
-from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
+from rolloupe.tui.screens.metrics import MetricsScreen, SplitStep
 from rolloupe.tui.start import Opener
 from rolloupe.tui.views.blocks import row_block
+from rolloupe.tui.views.chart import AXIS, MOST
 from rolloupe.tui.views.layout import Layout
 from rolloupe.tui.views.token_scale import scale_of
 from rolloupe.tui.widgets.bar import LineBar
@@ -97,6 +100,20 @@ def test_discarded_samples_have_a_sign_in_the_list(tmp_path: Path) -> None:
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
 
     play(tmp_path / "run", tmp_path, scene)
+
+
+def test_the_reason_of_a_discarded_sample_is_whole(tmp_path: Path) -> None:
+    reason = "the verifier timed out while it waited for the sandbox, so the trainer trusted no reward of it"
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, group=0, index=0, prompt="p", response="r", reward=0, discarded=reason)
+        recorder.step_end(0)
+
+    async def scene(me: Driver) -> None:
+        assert f"discarded: {reason}" in " ".join(me.text.split()), me.text
+        await me.press("5", *["down"] * list(me.rollouts.fields).index("discarded"), "enter")
+        assert reason not in " ".join((await me.press("escape")).split()), "the field is hidden"
+
+    play(tmp_path / "run", tmp_path, scene, (80, 24))
 
 
 def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
@@ -350,7 +367,7 @@ def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypat
 
 def test_names_of_a_table_are_whole_where_there_is_room() -> None:
     blocks = [row_block("derived.answer_before_think", 1.0), row_block("x" * 90, 2.0)]
-    for width, start in ((140, "derived.answer_before_think "), (80, "derived.answer_before_t… ")):
+    for width, start in ((140, "derived.answer_before_think "), (60, "derived.answer_before… ")):
         layout = Layout(blocks, width, is_table=True)
         assert "".join(text for text, _ in layout.line(0)).startswith(start)
 
@@ -603,7 +620,7 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
 
 
 def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "OTHERS", 2)
+    monkeypatch.setattr(curves, "OTHERS", 2)
     runs = [write_run(tmp_path / f"run{n}", {1: [row(0) | ({"style": 0.5} if n != 1 else {})]}) for n in range(5)]
 
     async def on_stage() -> None:

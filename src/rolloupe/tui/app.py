@@ -208,5 +208,6 @@ def theme_of(palette: Palette) -> Theme:
             "scrollbar-background-active": colour("surface-pane"),
             "scrollbar-corner-color": colour("surface-pane"),
             "line": colour("line-2"),
+            "faint": colour("ink-3"),
         },
     )

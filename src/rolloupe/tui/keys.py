@@ -81,15 +81,28 @@ KEYS = (
 
 LISTS = "In a list that has the focus"
 LIST_KEYS = (
-    KeyHelp(("up",), "line(-1)", "Row above", LISTS),
+    KeyHelp(("up",), "line(-1)", "Row above", LISTS, "↑/↓ row"),
     KeyHelp(("down",), "line(1)", "Row below", LISTS),
     KeyHelp(("pagedown",), "page(1)", "Page down", LISTS),
     KeyHelp(("pageup",), "page(-1)", "Page up", LISTS),
     KeyHelp(("home",), "end(False)", "First row", LISTS),
     KeyHelp(("end",), "end(True)", "Last row", LISTS),
-    KeyHelp(("enter", "space"), "choose", "Open, or show and hide", LISTS),
+    KeyHelp(("enter", "space"), "choose", "Open, or show and hide", LISTS, "Enter open"),
 )
 """Of a list on the main screen: they come before those of the screen."""
+
+
+SIDE_KEYS = (
+    *LIST_KEYS,
+    *(
+        one._replace(foot=foot)
+        for foot, key in (("Tab next pane", "tab"), ("Esc text", "escape"))
+        for one in KEYS
+        if key in one.keys
+    ),
+    *KEYS[-2:],
+)
+"""For the foot of a narrow window that shows the left pane."""
 
 
 def actions_of(keys: Iterable[KeyHelp]) -> dict[str, str]:

@@ -18,7 +18,7 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "select": ("#dde4f3", "#2b3447", "blue"),
     "ink-1": ("#1c1e22", "#e7e6e3", "default"),
     "ink-2": ("#494c50", "#b4b6b9", "default"),
-    "ink-3": ("#64666b", "#94979b", "bright_black"),
+    "ink-3": ("#64666b", "#94979b", "default"),
     "ink-ghost": ("#a2a5a8", "#505357", "bright_black"),
     "line-1": ("#e1dfdd", "#282a2e", "bright_black"),
     "line-2": ("#cdccc8", "#3c3e43", "bright_black"),
@@ -26,11 +26,11 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "match": ("#f3e189", "#61510c", "yellow"),
     "live": ("#1a9951", "#5bcc80", "green"),
     "warn": ("#925b00", "#eaba67", "yellow"),
-    "alarm": ("#b72d29", "#f5837c", "red"),
+    "alarm": ("#b72d29", "#f5837c", "bright_red"),
     "think": ("#6a5f7a", "#a79bb8", "magenta"),
     "tool": ("#526138", "#abba88", "cyan"),
-    "role-system": ("#606369", "#989ba2", "bright_black"),
-    "role-user": ("#345f82", "#8db9d8", "blue"),
+    "role-system": ("#606369", "#989ba2", "default"),
+    "role-user": ("#345f82", "#8db9d8", "bright_blue"),
     "role-assistant": ("#1c1e22", "#e7e6e3", "default"),
     "role-tool": ("#526138", "#abba88", "cyan"),
     "seq-full": ("#1567a6", "#68b3ea", "bright_blue"),
@@ -46,8 +46,8 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
 """By name: in light, in dark, and of sixteen."""
 
 _STOPS = (
-    ("#a92c28", "#e8716b", "red"),
-    ("#93521f", "#e29a6f", "red"),
+    ("#a92c28", "#e8716b", "bright_red"),
+    ("#93521f", "#e29a6f", "bright_red"),
     ("#7d5c10", "#dcb96a", "yellow"),
     ("#566a1d", "#b0c86f", "green"),
     ("#1f6f3b", "#74c98f", "green"),
@@ -99,21 +99,24 @@ LIGHT_PALETTE, DARK_PALETTE = Palette("light", LIGHT), Palette("dark", DARK)
 SIXTEEN_PALETTE = Palette("sixteen", SIXTEEN)
 PALETTES = {one.name: one for one in (DARK_PALETTE, LIGHT_PALETTE, SIXTEEN_PALETTE)}
 
-_DIM = ("ink-2", "ink-3", "ink-ghost", "think")
-"""Inks that the dark blue of a selected row would swallow."""
+_ON_GROUNDS = {"blue": "white", "magenta": "white"}
+"""Of sixteen colours, the ink on a coloured ground, whatever it means elsewhere: black on all others."""
+
+_FAINT = ("ink-3", "role-system")
+"""Of sixteen colours, inks that are the usual one, fainter: some terminals draw bright black on black."""
 
 
 @lru_cache(4096)
 def _style(palette: Palette, ink: Ink, ground: str) -> Style:
     colour = ink.colour
-    if palette.column == SIXTEEN and ground in ("match", "accent") and colour in ("ink-1", "surface-page"):
-        return Style(color="black", bgcolor=palette.colour(ground), bold=ink.bold)
-    if palette.column == SIXTEEN and ground == "select" and colour in _DIM:
-        return Style(color="white", bgcolor=palette.colour(ground))
+    behind = palette.colour(ground)
+    if palette.column == SIXTEEN and behind != "default":
+        return Style(color=_ON_GROUNDS.get(behind, "black"), bgcolor=behind, bold=ink.bold)
     return Style(
         color=palette.colour(colour),
-        bgcolor=palette.colour(ground),
+        bgcolor=behind,
         bold=ink.bold or None,
+        dim=(palette.column == SIXTEEN and colour in _FAINT) or None,
         italic=ink.italic or None,
         underline=ink.underline or None,
     )

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
 
+FIND_HINT = "Enter: find, then the next match · Esc: close"
+SEARCH_HINT = "text in prompts and responses of the run · Enter: search · Esc: close"
+FILTER_HINT = "e.g. reward < 0.1 and turns > 3 · Tab: complete · Enter: go · Esc: close"
+"""What the foot says beside the line to type into."""
+
+
 class Actions:
     """The actions, mixed into the screen."""
 
@@ -124,7 +130,8 @@ class Actions:
     def action_find(self) -> None:
         """Ask what to find."""
         me = self._me
-        me.asker.ask("find", me.finder.enter, me.finder.text, stays=True)
+        me.tell("")
+        me.asker.ask("find", FIND_HINT, me.finder.enter, me.finder.text, stays=True)
 
     def action_filter(self, typed: str | None = None) -> None:
         """Ask for a filter; an empty one shows all samples."""
@@ -134,12 +141,14 @@ class Actions:
             me.go(replace(me.place, where=text.strip()), 0)
 
         names = [column.name for column in me.state.catalogue.columns] if me.state else []
-        me.asker.ask("filter", go, me.place.where if typed is None else typed, words=names)
+        me.tell("")
+        me.asker.ask("filter", FILTER_HINT, go, me.place.where if typed is None else typed, words=names)
 
     def action_search(self) -> None:
         """Ask what to search the run for."""
         me = self._me
-        me.asker.ask("search", self._search)
+        me.tell("")
+        me.asker.ask("search", SEARCH_HINT, self._search)
 
     def _search(self, text: str) -> None:
         if text:

@@ -16,8 +16,12 @@ from rolloupe.tui.widgets.typing_line import TypingLine
 class Asker(Horizontal):
     """Hidden until something is asked. Enter answers and Esc leaves; the line may stay open for more answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__(id="asker")
+        self._changed = changed
+        """Called when it opens or closes: the foot shows its hint."""
+        self.hint = ""
+        """What the person may type."""
         self._word = ""
         self._then: Callable[[str], None] = lambda _: None
         self._stays = False
@@ -38,11 +42,19 @@ class Asker(Horizontal):
         return self.has_class("open")
 
     def ask(
-        self, word: str, then: Callable[[str], None], value: str = "", *, stays: bool = False, words: Sequence[str] = ()
+        self,
+        word: str,
+        hint: str,
+        then: Callable[[str], None],
+        value: str = "",
+        *,
+        stays: bool = False,
+        words: Sequence[str] = (),
     ) -> None:
         """Ask for a text. With `stays`, the line stays open after an answer. Some words are completed."""
-        self._word, self._then, self._stays = word, then, stays
+        self._word, self.hint, self._then, self._stays = word, hint, then, stays
         self.add_class("open")
+        self._changed()
         bar = self.query_one(LineBar)
         bar.styles.width = len(word) + 2
         bar.changed()
@@ -54,6 +66,7 @@ class Asker(Horizontal):
     def close(self) -> None:
         """Hide the line."""
         self.remove_class("open")
+        self._changed()
         self.screen.focus_next() if self.screen.focused is self.line else None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

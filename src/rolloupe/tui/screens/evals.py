@@ -94,10 +94,11 @@ class EvalsScreen(BackScreen[SampleKey]):
         curve = sparkline([step.score for step in one.steps], SPARK)
         name = padded([(" ", PLAIN), safe(one.split.removeprefix("eval/"), STRONG)], NAME)
         first: Line = [*name, (f"{curve:{SPARK}}  ", Ink("accent"))]
-        facts, counts = _facts(one), _counts(one)
+        step, *figures = _facts(one) or [[]]
+        counts = _counts(one)
         if self.rows.row_height == 1:
-            return [cut([*first, *joined([*facts, counts])], width)]
-        return [cut([*first, *counts], width), cut([("   ", PLAIN), *joined(facts)], width)]
+            return [cut([*first, *joined([step, *figures, counts])], width)]
+        return [cut([*first, *joined([step, counts])], width), cut([("   ", PLAIN), *joined(figures)], width)]
 
     def _prompt_row(self, number: int, width: int) -> list[Line]:
         assert self._grid is not None

@@ -148,7 +148,8 @@ class FindingsScreen(BackScreen[SampleKey]):
         self.redraw("findings-title")
 
     def _title(self, width: int) -> list[Line]:
-        lines = [cut([(" Findings and data quality", STRONG)], width)]
+        split = self.rollouts.place.split
+        lines = [cut([(" Findings and data quality  ", STRONG), safe(split, ACCENT)], width)]
         notes = [self._findings.note if self._findings else self._progress()]
         if self._lint is not None:
             count = len(self._lint.broken)
@@ -214,7 +215,7 @@ def _of_finding(one: "Finding") -> FindingRow:
     of_correctness = "" if one.correctness is None else f", on correctness {one.correctness:+.3g}"
     shows = {name: words for pair in one.samples.pairs for name, words in zip(pair, PAIR, strict=True)}
     shows.setdefault(one.samples.earliest, "the first sample that has it")
-    samples = [(name, shows.get(name, "has it, and got less reward than its siblings")) for name in one.samples.ids()]
+    samples = [(name, shows.get(name, "has it, with less reward")) for name in one.samples.ids()]
     return FindingRow(one.kind, one.text, f"z {one.z:.1f}, effect {one.effect:+.3g}{of_correctness}", samples)
 
 

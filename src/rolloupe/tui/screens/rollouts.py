@@ -15,7 +15,7 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query import GroupPage, SamplePage
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.scales import Scale, scales_of
-from rolloupe.tui.keys import KEYS, actions_of, bindings
+from rolloupe.tui.keys import KEYS, SIDE_KEYS, actions_of, bindings
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
@@ -106,7 +106,7 @@ class Rollouts(Actions, Screen[None]):
             with Vertical(id="main"):
                 yield LineBar("head", self._sample_lines, "surface-page")
                 yield TextPane("reader", self._draw_foot)
-        yield Asker()
+        yield Asker(self._draw_foot)
         yield LineBar("foot", self._foot)
 
     # What is drawn
@@ -186,8 +186,10 @@ class Rollouts(Actions, Screen[None]):
         return run_line(self.opened.run.info.name, self.place, self.state, self.scales, self.marks, width)
 
     def _foot(self, width: int) -> list[Line]:
-        keys = KEYS if self.opened is not None else KEYS[-LEAST_KEYS:]
-        return [foot_line(self.message, self.is_alarm, keys, self._share, width)]
+        is_side = self.has_class("narrow") and self.has_class("side-open")
+        keys = KEYS[-LEAST_KEYS:] if self.opened is None else SIDE_KEYS if is_side else KEYS
+        message = self.message or (self.asker.hint if self.asker.is_open else "")
+        return [foot_line(message, self.is_alarm, keys, self._share, width)]
 
     def _sample_lines(self, width: int) -> list[Line]:
         return list(sample_lines(self.shown, self.scales, self.fields, self.marks, width))

@@ -58,8 +58,11 @@ LABELS = {"response_tokens": "tokens", "prompt_tokens": "prompt", "policy_versio
 
 
 def figures(sample: Sample, scales: Mapping[str, Scale], is_shown: "Mapping[str, bool]") -> Iterator[Line]:
-    """Yield the figures of a sample, the most telling first, each with its label."""
-    values = {one.name: one for one in facts_of(sample)}
+    """Yield the figures of a sample, the most telling first, each with its label.
+
+    The reason why it was discarded has lines of its own.
+    """
+    values = {one.name: one for one in facts_of(sample) if one.name != "discarded"}
     names = [*(name for name in FIRST if name in values), *(name for name in values if name not in FIRST)]
     for name in names:
         if is_shown.get(name, name != "uid") and values[name].value not in (None, ""):

@@ -125,16 +125,23 @@ def sample_lines(
     member = members.index(key) if key in members else 0
     left = [(" ", PLAIN), (position(at.number, at.total, len(members), member), STRONG)]
     badge: Line = [("★ bookmarked", ACCENT)] if marks.is_bookmarked else []
-    reason: Line = [safe(f"discarded: {at.sample.row.discarded}"[:60], WARN)] if at.sample.row.discarded else []
     limits = [*(["filtered"] if at.place.where else []), *(["discarded only"] if at.place.is_discarded else [])]
-    title = joined([left, [(", ".join(limits), ACCENT)] if limits else [], [safe(str(key), QUIET)], badge, reason])
+    title = joined([left, [(", ".join(limits), ACCENT)] if limits else [], [safe(str(key), QUIET)], badge])
     tabs = joined([[(word, ACCENT if view == marks.view else DIM)] for view, word in VIEWS] + [[(" ", PLAIN)]])
     shown = list(figures(at.sample, scales, is_shown))
     label: list[Line] = []
     if at.sample.label and is_shown.get("label", True) and marks.view == "tokens":
         label = [cut([(" golden ", DIM), safe(at.sample.label[:width])], width)]
     first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
-    return [first, *_flowed(shown, width, 2), *label, [("─" * width, Ink("line-2"))]]
+    reason = at.sample.row.discarded if is_shown.get("discarded", True) else ""
+    return [first, *_flowed(shown, width, 2), *_discarded(reason, width), *label, [("─" * width, Ink("line-2"))]]
+
+
+def _discarded(reason: str, width: int) -> Iterator[Line]:
+    """Yield why a sample was discarded, on as many lines as it takes: the index keeps the start of a long reason."""
+    if reason:
+        text = visible_line(f"discarded: {reason}")
+        yield from ([(" ", PLAIN), (text[start:stop], WARN)] for start, stop in wrapped(text, width - 2))
 
 
 def view_at(line: Line, x: int) -> str | None:

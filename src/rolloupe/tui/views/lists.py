@@ -26,8 +26,7 @@ def sample_row(
         value = value_of(item, name)
         shown = signed(value) if name == "advantage" else brief(value)
         line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
-    ink = GHOST if item.discarded else DIM
-    return [padded([*line, safe(preview(mask(item.response)), ink)], width)]
+    return [padded([*line, safe(preview(mask(item.response)), DIM)], width)]
 
 
 def _mark(*, is_discarded: bool) -> Piece:
@@ -46,7 +45,7 @@ def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) ->
     mean: Line = [mark, (f"{brief(group.reward.mean):>7}", scale.ink(group.reward.mean)), (" ", PLAIN)]
     prompt = " ".join(mask(group.prompt[:400]).split())
     cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
-    return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, GHOST if group.discarded else DIM)], width)]
+    return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, DIM)], width)]
 
 
 def _spread(values: list[float | None], most: int) -> list[float | None]:
