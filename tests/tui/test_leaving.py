@@ -63,6 +63,27 @@ def test_the_terminal_is_given_back(leave: Callable[[Screen], None], code: int, 
     assert re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\s", b"", rest) == b"", "nothing is printed afterwards"
 
 
+def test_the_shell_has_the_terminal_for_a_while(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
+    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
+    try:
+        screen.until(lambda text: "Sample 1 of 3" in text)
+        screen.press("\x1a")
+        while os.waitpid(screen.pid, os.WUNTRACED | os.WNOHANG)[0] == 0:
+            screen.read(0.05)
+        while screen.read(0.05):
+            pass
+        assert LEFT in screen.written
+        os.kill(screen.pid, signal.SIGCONT)
+        screen.press("n")
+        screen.until(lambda text: "Sample 2 of 3" in text)
+        screen.press("q")
+        assert screen.wait() == 0
+    finally:
+        screen.close()
+
+
 @pytest.mark.slow  # its peak follows how the machine shares its cores: 209 MB, and 231 with a search, beside others
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_stays_small(tmp_path: Path) -> None:

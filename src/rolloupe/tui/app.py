@@ -43,7 +43,10 @@ class Terminal(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     TITLE = "Rolloupe"
-    BINDINGS = [Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012
+        Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+    ]
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from textual.screen import Screen
 
 from rolloupe.tui.draw.figures import count
 
-ALWAYS = ("ctrl+c", "ctrl+q")
+ALWAYS = ("ctrl+c", "ctrl+q", "ctrl+z")
 AT_ONCE = ("question_mark", "q", "T")
 """Keys that need no run."""
 NOTHING_TO_DO = "There is no run yet: ? shows the keys, q quits."
