@@ -99,16 +99,24 @@ RECORDED: dict[str, tuple[dict[str, Any], str]] = {
         "u",
     ),
     "nemo_gym": ({"results": [{"_ng_task_index": 7, "text": "4", "reward": 1.0}]}, "7"),
-    "nemo_rl": ({"message_logs": [ANSWER], "rewards": [1.0], "truths": ["4"]}, ""),
+    "nemo_rl": ({"message_logs": [ANSWER], "rewards": [1.0], "truths": ["4"], "each": 4}, "0"),
     "open_instruct": (
         {
             "result": SimpleNamespace(responses=[[1, 2]]), "scores": [1.0],
             "tokenizer": SimpleNamespace(decode=lambda _: "4"),
+            "streaming_config": SimpleNamespace(num_samples_per_prompt_rollout=4),
         },
-        "",
+        "0",
     ),
-    "roll": ({"batch": SimpleNamespace(batch={"responses": tensor([1, 2]), "scores": tensor(1.0)})}, ""),
-    "skyrl": ({"output": {"response_ids": [[1, 2]], "rewards": [1.0]}, "uids": ["u"]}, "u"),
+    "roll": (
+        {
+            "batch": SimpleNamespace(
+                batch={"responses": tensor([1, 2]), "scores": tensor(1.0)}, non_tensor_batch={"id": [7]}
+            )
+        },
+        "7",
+    ),
+    "skyrl": ({"output": {"response_ids": [[1, 2]], "rewards": [[0.25, 0.75]]}, "uids": ["u"]}, "u"),
     "trackers": ({"batch": [("q", "4", 1.0)]}, ""),
     "tviz": ({"trajectories": [{"output_text": "4", "reward": 1.0}]}, "t"),
     "verifiers": ({"results": [{"example_id": 7, "completion": ANSWER, "reward": 1.0}]}, "7"),
@@ -135,10 +143,16 @@ def test_a_reward_function_of_ms_swift_records(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     own: dict[str, Any] = {"rolloupe": rolloupe, "judge": lambda texts: [float(text == "4") for text in texts]}
     exec(block_with("ms_swift", "recorder.sample("), own)
-    assert own["reward"](["4", "5"], SimpleNamespace(global_step=3)) == [1.0, 0.0]
+    asked = [{"role": "user", "content": "2+2?"}]
+    messages = [[*asked, {"role": "assistant", "content": text}] for text in ("4", "5")]
+    for _ in range(2):  # as with gradient accumulation
+        assert own["reward"](["4", "5"], SimpleNamespace(global_step=3), messages) == [1.0, 0.0]
     own["recorder"].close()
     with rolloupe.open(tmp_path / "runs") as runs:
-        assert [(one.key.step, one.reward) for one in runs.only().samples()] == [(3, 1.0), (3, 0.0)]
+        found = list(runs.only().samples())
+        assert [(one.key.step, one.reward) for one in found] == [(3, 1.0), (3, 0.0)] * 2
+        assert len({one.key.group for one in found}) == 1
+        assert runs.only().sample(found[0].key).prompt_text == "2+2?"
 
 
 def test_a_trainer_of_verl_records_logprobs(tmp_path: Path) -> None:
@@ -158,6 +172,14 @@ def test_a_trainer_of_verl_records_logprobs(tmp_path: Path) -> None:
     with rolloupe.open(tmp_path) as runs:
         whole = runs.only().sample("train/3/u/0")
     assert [(one.name, list(one.values)) for one in whole.series] == [("logprobs", [-1.0, -2.0])]
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in FRAMEWORKS.glob("*.md")))
+def test_what_a_page_records_has_groups(page: str) -> None:
+    text = (FRAMEWORKS / f"{page}.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for call in re.findall(r"recorder\.sample\((.*?)\)\n", block, re.DOTALL):
+            assert "group=" in call or "prompt=" in call, "all samples of a step would be one group"
 
 
 def block_with(page: str, words: str) -> str:
