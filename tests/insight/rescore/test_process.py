@@ -210,6 +210,23 @@ def fn(sample):
     assert (tmp_path / "large").stat().st_size <= 64 * 2**20
 
 
+@pytest.mark.parametrize("code", [
+    "def fn(sample):\n    os.fork()\n    return int(sample.index)",
+    "def fn(samples):\n    os.fork()\n    return [int(one.index) for one in samples]",
+    "def fn(sample):\n    if not os.fork():\n        raise SystemExit\n    return int(sample.index)",
+])  # fmt: skip
+def test_copies_of_the_process_that_a_grader_forks_answer_nothing(graders: Graders, code: str) -> None:
+    found = graders.verdicts(f"import os\n{code}", samples(4))
+    assert [one.score for one in found] == [0, 1, 2, 3]
+
+
+def test_words_that_are_no_unicode_are_kept_as_far_as_they_go(graders: Graders) -> None:
+    code = "def fn(sample):\n    if sample.index == '0':\n        raise ValueError('a \\ud800 b')\n"
+    failed, scored = graders.verdicts(f"{code}    return {{'score': 1, 'tag\\udfff': 'c\\ud83d'}}", samples(2))
+    assert (failed.failed, failed.reason) == ("exception", "ValueError: a ? b (line 3 of grader0.py)")
+    assert (scored.score, scored.tags) == (1.0, {"tag?": "c?"})
+
+
 def test_the_sample_after_a_late_crash_is_graded_again(graders: Graders) -> None:
     code = """
 import os, threading

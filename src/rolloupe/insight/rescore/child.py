@@ -302,8 +302,12 @@ def main(options: dict[str, Any]) -> None:
     for number in (0, 1, 2):  # what a grader prints goes nowhere
         os.dup2(os.open(os.devnull, os.O_RDWR), number)
 
+    own = os.getpid()
+
     def reply(answer: dict[str, Any]) -> None:
-        replies.write(json.dumps(answer).encode() + b"\n")
+        if os.getpid() != own:  # a copy that the grader forked came back from it
+            os._exit(0)
+        replies.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         replies.flush()
 
     signal.signal(signal.SIGALRM, _ring)
