@@ -352,6 +352,19 @@ def test_keys_before_the_run_is_open_wait_for_it(tmp_path: Path, monkeypatch: py
             asyncio.run(on_stage(keys.split(), gated, shows(early, late)))
 
 
+def test_enter_that_is_typed_before_the_app_starts(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+
+    async def scene() -> None:
+        async with terminal(run, tmp_path) as me:
+            await me.rest()
+            await me.type("Freward > 1", "ctrl+j")
+            await me.settle()
+            assert "Sample 1 of 1" in me.text
+
+    asyncio.run(scene())
+
+
 def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
     awaited: Future[str] = Future()
     app = Terminal(Future(), None, str(tmp_path), awaited)

@@ -90,6 +90,8 @@ class Terminal(App[None]):
     async def on_event(self, event: Event) -> None:
         """Keep keys until the run is open, and those of a sample until it is read."""
         if isinstance(event, Key) and not event.is_forwarded:
+            if event.key == "ctrl+j":  # Enter, as a terminal writes it until the app has it: typed ahead of the start
+                event = Key("enter", "\r")
             has_screen = self.rollouts.is_mounted
             is_ready = self.rollouts.is_ready and not self.rollouts.lacks_sample_of(event.key)
             is_main = not has_screen or self.screen is self.rollouts
