@@ -40,6 +40,7 @@ class BackScreen(PaneKeys, Screen[T | None]):
         self._failures: dict[str, str] = {}
         """Why the newest questions failed, by their kind."""
         self._message = ""
+        self._has_left = False
         self._kept: list[events.Key] = []
         """Keys that came while there was nothing yet to act upon, in their order."""
 
@@ -119,8 +120,9 @@ class BackScreen(PaneKeys, Screen[T | None]):
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Leave, once: a key or an answer that comes later has no effect."""
-        if not self.is_current:
+        if not self.is_current or self._has_left:
             return AwaitComplete()
+        self._has_left = True
         for kind in self._asked:
             self.questions.forget(kind)
         return super().dismiss(result)
