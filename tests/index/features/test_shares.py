@@ -40,7 +40,7 @@ def table(rows: int, **columns: object) -> pa.Table:
 
 
 def test_blocks_hold_whole_groups_of_samples_with_rewards() -> None:
-    rewards = [1.0, float("nan"), float("inf"), 1e200, *[2.0] * 8]
+    rewards = [1.0, float("nan"), float("inf"), 1e20, *[2.0] * 8]
     (one,) = blocks_of(table(12, reward=rewards), ScanShare())
     assert one.rows.tolist() == [0, *range(4, 12)] and one.grouping.sizes.tolist() == [1, 4, 4] and one.kept.all()
     assert one.of.env == "" and one.advantages.tolist() == one.rewards.tolist()

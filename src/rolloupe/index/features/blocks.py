@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping
 from rolloupe.index.features.shares import ScanShare, count_of, order_of
 
-LARGEST = 1e100
-"""Sums cannot tell a larger reward from infinity."""
+LARGEST = 1e15
+"""Squares of larger rewards do not fit into the single precision of the stored sums."""
 
 COLUMNS = ("split", "step", "launch", "env", "grp", "reward", "advantage")
 
