@@ -73,7 +73,7 @@ describe("the house", () => {
     );
   });
   it("keeps in a session what follows from its place", () => {
-    const ofPage = /^\.\/state\/(browser\/.*|team\/people|actions|connection|marks|runs|start)\.ts$/;
+    const ofPage = /^\.\/state\/(browser\/.*|team\/people|actions|connection|marks|runs|start|turns)\.ts$/;
     const shared = offenders(
       /^(export )?(const|let) \w+(: [^=]+)? = (signal|computed|effect|new Lru|new (Map|Set)(<.*>)?\(\))/m,
       below("state"),

@@ -211,7 +211,7 @@ export function CurveChart({
   useEffect(() => plot.current?.redraw(false), [current]);
 
   return (
-    <>
+    <div class={style["whole"]}>
       <div
         ref={host}
         class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
@@ -234,7 +234,7 @@ export function CurveChart({
             : beyond.map((one) => `${ARROWS[Number(one.isAbove)]} ${wordsOf(one)}`).join(" ")}
         </button>
       )}
-    </>
+    </div>
   );
 }
 

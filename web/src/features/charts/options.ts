@@ -13,6 +13,7 @@ import { dots } from "./drawing/dots";
 import { furtherAlone, furtherPaths, rawLines, type RowsOf } from "./drawing/furtherLines";
 import { type Frame, framing } from "./drawing/frame";
 import { pointerDots } from "./drawing/pointer";
+import { spikes } from "./drawing/spikes";
 import { stepLine } from "./drawing/stepLine";
 import type { Beyond } from "./edge/fit";
 import type { Inks } from "./inks";
@@ -179,7 +180,7 @@ export function optionsOf({
           });
         },
       ],
-      drawAxes: [plainJoins, rawLines(inks, rowsOf)],
+      drawAxes: [plainJoins, rawLines(inks, rowsOf), spikes(inks, rowsOf, isLog)],
       draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks, dotAt), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
       setSelect: [

@@ -11,7 +11,7 @@ import { Loading, Missing } from "../../ui/layout/EmptyState";
 import { Name } from "../../ui/text/Name";
 import { Text } from "../../ui/text/Text";
 import { option, rowsFor, setOptions, versionOf } from "./options";
-import { RunName } from "./RunName";
+import { RunName } from "../runs";
 import { Turn } from "./Turn";
 import style from "./Compare.module.css";
 

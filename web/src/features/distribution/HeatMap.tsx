@@ -1,11 +1,12 @@
 /** The distribution of a metric over the steps: one column for each, darker where more of its samples are. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DistributionReply } from "../../api/types.gen";
 import { rangesOf, type Values } from "../../lib/distribution/distribution";
 import {
   type Cell,
   cellAt,
+  greatestShare,
   neighbourOf,
   samplesAt,
   shadeOf,
@@ -38,6 +39,7 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
   const scheme = useScheme();
   const [at, move] = useState<Cell | null>(null);
   const bins = map.edges.length - 1;
+  const greatest = useMemo(() => greatestShare(map), [map]);
   useEffect(() => {
     const context = canvas.current?.getContext("2d") ?? null;
     if (canvas.current === null || context === null) return;
@@ -110,10 +112,26 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
       </div>
       <p class={style["steps"]} aria-hidden="true">
         <span>{figure(map.first_steps[0])}</span>
-        <span class="clip">{at === null ? "" : samplesAt(map, at)}</span>
+        {at === null ? <Scale greatest={greatest} colour={colour} /> : <span class="clip">{samplesAt(map, at)}</span>}
         <span>{figure(map.last_steps.at(-1))}</span>
       </p>
     </div>
+  );
+}
+
+const SCALE_STEPS = 8;
+
+/** Which share of the samples of its step each shade is. */
+function Scale({ greatest, colour }: { greatest: number; colour: number }) {
+  const shares = Array.from({ length: SCALE_STEPS + 1 }, (_, i) => (greatest * i) / SCALE_STEPS);
+  const ink = `var(--run-${colour})`;
+  const shades = shares.map((share) => `color-mix(in srgb, ${ink} ${100 * shadeOf(share)}%, transparent)`);
+  return (
+    <span class={style["scale"]} title="Share of the samples of a step that have the value">
+      share 0
+      <i style={{ backgroundImage: `linear-gradient(to right, ${shades.join(", ")})` }} />
+      {figure(Math.round(100 * greatest))}%
+    </span>
   );
 }
 

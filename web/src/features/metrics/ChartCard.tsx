@@ -3,6 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { CatalogueEntry, CurveGroup, DistributionReply } from "../../api/types.gen";
 import { acrossOf } from "../../lib/charts/across";
+import { definitionOf } from "../../lib/charts/words/basis";
 import type { Placed } from "../../lib/charts/layout";
 import { count, figure, score, signed } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
@@ -17,6 +18,7 @@ import {
   askedOf,
   groupOf,
   hasMarks,
+  hiddenRuns,
   isLog,
   limitsOf,
   setOption,
@@ -36,7 +38,7 @@ import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
 import { dashesOf } from "./parts/dashes";
-import { drawnOf, placeOf, reachOf, rowsOf, valueOf, withBands } from "./parts/lines";
+import { drawnOf, placeOf, reachOf, type Row, rowsOf, valueOf, withBands } from "./parts/lines";
 import { boundsIn, boundsOfAll, meaning } from "./parts/meaning";
 import { notesOf, notesOfMap } from "./parts/notes";
 import { Readout } from "./parts/Readout";
@@ -65,6 +67,10 @@ interface Props {
   tools: ChartTools;
 }
 
+/** The values of more runs do not fit in a line: the chart has them under the pointer. */
+const MOST_IN_LINE = 4;
+const NONE: readonly Row[] = [];
+
 /** A distribution as it is drawn, and how many samples it leaves out. */
 interface Mapped {
   map: DistributionReply | null;
@@ -86,13 +92,13 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const runs = run === null ? [] : [run, ...over];
   const isGrouped = groups !== null;
   const dashes = useMemo(() => dashesOf((curves ?? []).map(([first]) => first?.curve ?? null)), [curves]);
-  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked)), dashes);
+  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked), hiddenRuns(asked)), dashes);
   const isMany = rows.length > 1;
   const drawn = useMemo(
     () => drawnOf(rows, hidden),
     // Each time the rows are other objects, of the same curves.
     // oxlint-disable-next-line react/exhaustive-deps
-    [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map(({ name, colour }) => [name, colour])))],
+    [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map((one) => [one.name, one.colour, one.isHidden])))],
   );
   const whole = drawn?.curve ?? null;
   const curve = useMemo(() => (whole === null ? null : banded(whole, scale, between)), [whole, scale, between]);
@@ -107,13 +113,15 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
   const which = pointsOf(asked);
   const wordsOfNumber = which.from_zero ? signed : score;
-  const value = wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
+  const isOwnHidden = rows[0]?.lines[0]?.isHidden === true;
+  const value = isOwnHidden ? "" : wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
   const average = wordsOfNumber(own?.curve?.smooth[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && !isMap && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
   const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
-  const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
+  const ofRun = isMap && over.length > 0 && run !== null ? `of ${harmless(nameOf(run))}` : "";
+  const figures = ofRun !== "" ? ofRun : `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
   const span = spanOf(asked);
   const x = own?.x ?? "";
@@ -127,19 +135,15 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const bounds =
     which.from_zero || drawing === "std" ? NO_BOUNDS : boundsOfAll(rows.map((row) => boundsIn(session, row.entry)));
   const { map, leftOut } = mapped;
+  const definition = isMap || isMany ? "" : definitionOf(entry.chart);
   const notes = isMap
-    ? notesOfMap({
-        chart: entry.chart,
-        asked,
-        others: over.length,
-        run: run === null ? "" : harmless(nameOf(run)),
-        leftOut,
-      })
+    ? notesOfMap({ chart: entry.chart, asked, leftOut })
     : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero });
   const words = [
     splitOf(asked, session.place.field.split.value ?? ""),
     whereOf(asked),
     ...wordsOf(isMap ? { ...which, from_zero: false } : which),
+    definition,
     ...notes,
   ];
   const noteOf = (...parts: string[]): string => parts.filter((one) => one !== "").join(" · ");
@@ -168,6 +172,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         entry={entry}
         entries={entries}
         figures={figures}
+        definition={definition}
+        colour={over.length > 0 && !isGrouped && !isOwnHidden && run !== null ? colourOf(run.id) : null}
         pointed={pointed}
         step={step}
         value={value}
@@ -206,7 +212,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
               pointed={pointed}
               across={x === "" ? "" : acrossWords(own?.curve?.steps[at] ?? pointed, own?.data)}
               value={isMany ? "" : value}
-              average={isMany && span > 0 ? `EMA ${figure(span)}` : averageWords}
+              average={isMany && span > 0 ? `EMA ${figure(span)}` : isOwnHidden ? "" : averageWords}
+              rows={isMany || (!isGrouped && runs.length > MOST_IN_LINE) ? rows : NONE}
             />
           )}
           <CurveChart
@@ -243,7 +250,6 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
       {isMany && curves !== undefined && (
         <Legend
           rows={rows}
-          pointed={pointed}
           hidden={hidden}
           toggle={(text) =>
             hide(new Set([...hidden].filter((one) => one !== text).concat(hidden.has(text) ? [] : text)))
@@ -251,7 +257,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
           part={tools.part}
         />
       )}
-      {!isMany && over.length > 0 && !isMap && curves !== undefined && (
+      {!isMany && over.length > 0 && !isMap && curves !== undefined && (isGrouped || runs.length <= MOST_IN_LINE) && (
         <Values lines={rows[0]?.lines ?? []} pointed={pointed} isGrouped={isGrouped} />
       )}
     </section>

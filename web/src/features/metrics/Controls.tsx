@@ -1,14 +1,11 @@
-/** How all curves are drawn, and which runs they are of. */
+/** How all curves are drawn. */
 
 import type { ComponentChildren } from "preact";
 import { acrossOf, labelOf } from "../../lib/charts/across";
-import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { NARROW, useMatch } from "../../ui/hooks/useMatch";
-import { Text } from "../../ui/text/Text";
 import { bandOf } from "./band/band";
 import { BandSelect } from "./band/BandSelect";
-import { GroupSelect } from "./groups/GroupSelect";
 import { groupOf, hasMarks, isLog, type Layout, pageAsked, setOption, xOf, zoomOf } from "./choice";
 import { XSelect } from "./menu/XSelect";
 import { PointsMenu } from "./points/PointsMenu";
@@ -21,7 +18,6 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
   const asked = pageAsked(session);
   const zoom = zoomOf(asked);
   const x = xOf(asked);
-  const run = session.run.now.value;
   const over = session.overlays.runs.value;
   const isGrouped = over.length > 0 && groupOf(asked) !== "";
   const settings = (
@@ -70,9 +66,6 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
         marks
       </label>
       <PointsMenu />
-      {over.length > 0 && run !== null && (
-        <GroupSelect runs={[run, ...over].map(({ id }) => id)} value={groupOf(asked)} />
-      )}
     </>
   );
   return (
@@ -85,29 +78,6 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
         </details>
       ) : (
         settings
-      )}
-      {over.length > 0 && run !== null && (
-        <ul class={style["runs"]} aria-label="Runs in the charts">
-          {[run, ...over].map((one) => (
-            <li key={one.id}>
-              {!isGrouped && <i style={{ background: `var(--run-${colourOf(one.id)})` }} />}
-              <span class="clip">
-                <Text text={nameOf(one)} />
-              </span>
-              {one !== run && (
-                <button
-                  type="button"
-                  class="action"
-                  aria-label={`Take ${nameOf(one)} out of the charts`}
-                  title="Take it out"
-                  onClick={() => session.overlays.toggle(one.id)}
-                >
-                  ×
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
       )}
       {children}
     </header>

@@ -5,7 +5,7 @@ import type { AlarmItem } from "../../api/types.gen";
 import { sectionsOf } from "../../lib/charts/catalogue";
 import { nameOf } from "../../lib/charts/chart";
 import { idOf } from "../../lib/charts/layout";
-import { count } from "../../lib/numbers/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { areMarksLoaded, marksError } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -28,6 +28,7 @@ import { useLandmarks } from "./landmarks/useLandmarks";
 import { visit } from "./smoothing/slider";
 import { SectionTitle } from "./parts/SectionTitle";
 import { TakenAway } from "./parts/TakenAway";
+import { RunsSection } from "./runs/RunsSection";
 import { useCurves } from "./useCurves";
 import { type Drag, useMoves } from "./useMoves";
 import layoutStyle from "./Layout.module.css";
@@ -89,6 +90,7 @@ export function MetricsPage() {
         {run !== null && run.splits.length > 0 && <Views now="" />}
         <LayoutMenu entries={entries} />
       </Controls>
+      {isSlim && run !== null && <RunsSection run={run} />}
       {isSlim ? (
         <details class={style["choose"]}>
           <summary>
@@ -98,6 +100,10 @@ export function MetricsPage() {
         </details>
       ) : (
         <div class={style["left"]} data-scroll="catalogue">
+          {run !== null && <RunsSection run={run} />}
+          <h2 class={style["chooseTitle"]}>
+            Choose charts <small>{`${figure(layout.placed.length)} of ${count(entries.length, "metric")}`}</small>
+          </h2>
           {catalogue}
         </div>
       )}

@@ -128,6 +128,17 @@ export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.
 /** The key of configurations whose values divide the runs into groups; empty for none. */
 export const groupOf = ({ by = "" }: Asked): string => by;
 
+/** The ids of the runs whose lines a person hid, as the address has them. */
+export const hiddenRuns = ({ off = "" }: Asked): ReadonlySet<string> => new Set(off === "" ? [] : off.split("\n"));
+
+/** Hide the lines of one more run, or show them again. */
+export const withHidden = (hidden: ReadonlySet<string>, run: string): Asked => ({
+  off: [...hidden]
+    .filter((one) => one !== run)
+    .concat(hidden.has(run) ? [] : run)
+    .join("\n"),
+});
+
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
 

@@ -3,5 +3,7 @@
 export { RunsPage } from "./RunsPage";
 export { matchingRuns } from "./runSearch";
 export { Splits } from "./Splits";
+export { AddRuns } from "./picker/AddRun";
 export { RunEditor } from "./picker/RunEditor";
+export { RunName } from "./picker/RunName";
 export { RunPicker } from "./picker/RunPicker";

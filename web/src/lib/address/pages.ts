@@ -35,6 +35,7 @@ export const ASKED: Partial<Record<Page, readonly string[]>> = {
   runs: ["curve", "value", "rows"],
   metrics: [
     "by",
+    "off",
     "find",
     "ema",
     "log",

@@ -32,8 +32,7 @@ describe("the charts of a run never seen", () => {
       ["Policy", "mismatch_kl"],
       ["Length and status", "response_tokens"],
       ["Length and status", "Length, right and wrong", "length_wrong"],
-      ["Length and status", "truncated"],
-      ["Length and status", "discarded"],
+      ["Length and status", "Truncated and discarded", "discarded"],
       ["Evals", "score"],
     ]);
     expect(placed[1]?.chart.look).toEqual({ figure: "map" });
@@ -46,6 +45,17 @@ describe("the charts of a run never seen", () => {
       "actor/entropy",
       "response_chars",
       "optim/lr",
+    ]);
+  });
+
+  it("draw the mismatch once, and the trainer's KL beside it", () => {
+    const names = ["mismatch_kl", "policy/kl", "policy/entropy"];
+    const logged = names.map((name) => entry("trainer", name, "policy"));
+    const layout = placedOf(usualLayout(logged), logged);
+    expect(layout.map(({ name, title }) => [name, title])).toEqual([
+      ["policy/kl", "KL"],
+      ["policy/entropy", "Entropy"],
+      ["mismatch_kl", "Mismatch KL"],
     ]);
   });
 

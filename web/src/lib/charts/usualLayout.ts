@@ -25,10 +25,13 @@ const [LEARNING, POLICY, LENGTH, EVALS] = ["Reward", "Policy", "Length and statu
 export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const named = (kind: string, ...names: string[]): CatalogueEntry | undefined =>
     names.map((name) => entries.find((one) => one.kind === kind && one.name === name)).find((one) => one !== undefined);
+  // The mismatch has a chart of its own.
+  const isOf = (patterns: readonly RegExp[], name: string): boolean =>
+    patterns !== KL || first(MISMATCH, [name]) === undefined;
   const by = (patterns: readonly RegExp[], ...kinds: string[]): CatalogueEntry | undefined =>
     kinds
       .map((kind) => {
-        const all = entries.filter((one) => one.kind === kind);
+        const all = entries.filter((one) => one.kind === kind && isOf(patterns, one.name));
         const name = first(
           patterns,
           all.map((one) => one.name),
@@ -61,7 +64,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
       named("outcome", "length_right"),
       named("outcome", "length_wrong"),
     ]),
-    ...charts(LENGTH, named("share", "truncated"), named("share", "discarded")),
+    ...togetherOrApart(LENGTH, "Truncated and discarded", [named("share", "truncated"), named("share", "discarded")]),
     ...(evals.length > 0 ? charts(EVALS, ...evals.slice(0, MOST_EVALS)) : ofTrainer(scored.slice(0, MOST_EVALS))),
   ];
   if (best.length >= LEAST) return best;
@@ -93,6 +96,16 @@ const titled = (title: string, all: readonly Chart[]): Chart[] =>
 /** Evaluations of the trainer: their last names are often the same. */
 const ofTrainer = (entries: readonly CatalogueEntry[]): Chart[] =>
   charts(EVALS, ...entries).map((one) => Object.assign(one, { title: one.name.replace(/^[^/]*\//, "") }));
+
+/** One chart of several entries, so that the section fills a row; a chart for each where the run lacks some. */
+function togetherOrApart(
+  section: string,
+  title: string,
+  entries: readonly (CatalogueEntry | undefined)[],
+): readonly Chart[] {
+  const all = together(section, title, entries);
+  return all.length > 0 ? all : charts(section, ...entries);
+}
 
 /** One chart of several entries, if the run has all of them. */
 function together(section: string, title: string, entries: readonly (CatalogueEntry | undefined)[]): Chart[] {

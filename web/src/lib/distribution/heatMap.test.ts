@@ -4,6 +4,7 @@ import {
   between,
   cellAt,
   csvOf,
+  greatestShare,
   neighbourOf,
   padded,
   shadeOf,
@@ -40,6 +41,20 @@ describe("the heat map of a distribution", () => {
     expect(between(wide, [3, 5])).toMatchObject({ first_steps: [0, 4], last_steps: [3, 7], counts: [[1], [2]] });
     expect(between(wide, [7.5, 9])).toMatchObject({ first_steps: [8], last_steps: [8], counts: [[3]] });
     for (const range of [null, [9, 12], [-3, -1]] as const) expect(between(wide, range)).toBe(wide);
+  });
+
+  test("has a scale up to its greatest share", () => {
+    expect(greatestShare(MAP)).toBe(1);
+    expect(
+      greatestShare({
+        ...MAP,
+        counts: [
+          [3, 1],
+          [0, 0],
+        ],
+      }),
+    ).toBe(0.75);
+    expect(greatestShare({ ...MAP, counts: [] })).toBe(0);
   });
 
   test("ends at the greatest value, not at the end of its bin", () => {

@@ -79,6 +79,13 @@ export function shareAt({ counts }: DistributionReply, { column, bin }: Cell): n
   return all === 0 ? 0 : (own[bin] ?? 0) / all;
 }
 
+/** The greatest share of all cells. */
+export const greatestShare = ({ counts }: DistributionReply): number =>
+  counts.reduce((most, own) => {
+    const all = own.reduce((sum, one) => sum + one, 0);
+    return all === 0 ? most : Math.max(most, Math.max(...own) / all);
+  }, 0);
+
 /** What the top of the map is: the greatest value, where that is known and in the last bin; else the end of the bin. */
 export function topOf({ edges }: DistributionReply, most: number | null): number {
   const [from = NaN, to = NaN] = edges.slice(-2);

@@ -27,22 +27,29 @@ export const furtherAlone =
 export function rawLines({ faints, others }: Inks, rowsOf: RowsOf): (plot: uPlot) => void {
   return (plot) => {
     if (!hasRaw(others)) return;
-    const { ctx, bbox, data } = plot;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    ctx.setLineDash([]);
-    ctx.lineWidth = devicePixelRatio;
-    faints.forEach((ink, i) => {
-      ctx.strokeStyle = ink;
-      ctx.stroke(pathOf(plot, data.length - faints.length + i, rowsOf(i)));
+    clipped(plot, 1, (ctx) => {
+      faints.forEach((ink, i) => {
+        ctx.strokeStyle = ink;
+        ctx.stroke(pathOf(plot, plot.data.length - faints.length + i, rowsOf(i)));
+      });
     });
-    ctx.restore();
   };
 }
 
-function pathOf(plot: uPlot, series: number, rows: readonly number[]): Path2D {
+/** Draw whole lines of a width within the axes. */
+export function clipped({ ctx, bbox }: uPlot, px: number, draw: (ctx: CanvasRenderingContext2D) => void): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.setLineDash([]);
+  ctx.lineWidth = px * devicePixelRatio;
+  draw(ctx);
+  ctx.restore();
+}
+
+/** The line through the values of a series at these rows. */
+export function pathOf(plot: uPlot, series: number, rows: readonly number[]): Path2D {
   const path = new Path2D();
   const [toX, toY] = [placing(plot, "x"), placing(plot, "y")];
   const [xs] = plot.data;

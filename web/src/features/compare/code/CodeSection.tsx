@@ -19,7 +19,7 @@ import { Loading, Missing } from "../../../ui/layout/EmptyState";
 import { Name } from "../../../ui/text/Name";
 import { Text } from "../../../ui/text/Text";
 import { option, setOptions } from "../options";
-import { RunName } from "../RunName";
+import { RunName } from "../../runs";
 import pageStyle from "../Compare.module.css";
 import style from "./Code.module.css";
 

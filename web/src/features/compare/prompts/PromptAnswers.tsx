@@ -12,7 +12,7 @@ import { Box } from "../../../ui/layout/Box";
 import { Missing } from "../../../ui/layout/EmptyState";
 import { Score } from "../../../ui/text/Score";
 import { Text } from "../../../ui/text/Text";
-import { RunName } from "../RunName";
+import { RunName } from "../../runs";
 import style from "./Answers.module.css";
 
 /** Columns and buttons beyond these wait for a press. */

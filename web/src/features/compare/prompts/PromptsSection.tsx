@@ -12,7 +12,7 @@ import { Loading, Missing } from "../../../ui/layout/EmptyState";
 import { Score } from "../../../ui/text/Score";
 import { Text } from "../../../ui/text/Text";
 import { option, rowsFor, setOptions, versionOf } from "../options";
-import { RunName } from "../RunName";
+import { RunName } from "../../runs";
 import { Turn } from "../Turn";
 import { PromptAnswers } from "./PromptAnswers";
 import style from "../Compare.module.css";

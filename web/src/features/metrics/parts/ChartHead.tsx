@@ -18,6 +18,10 @@ interface Props {
   entry: Placed;
   entries: readonly CatalogueEntry[];
   figures: string;
+  /** How its number was computed, where that is not plain. */
+  definition: string;
+  /** Of the run that the value is of, where there are several. */
+  colour: number | null;
   pointed: number | null;
   /** The step of the value; undefined without one. */
   step: number | undefined;
@@ -36,6 +40,8 @@ export function ChartHead({
   entry,
   entries,
   figures,
+  definition,
+  colour,
   pointed,
   step,
   value,
@@ -51,11 +57,21 @@ export function ChartHead({
   const asked = askedOf(session, entry.chart);
   const where = whereOf(asked);
   const split = asked["split"] ?? "";
+  const about = (words: string): string => (definition === "" ? words : `${words}\n${definition}`);
+  const which = step === undefined ? "" : `${value} ${whichValue(step, average, pointed)}: open its rollouts`;
   return (
     <>
       <h3>
-        <ChartTitle title={entry.title} about={explained(entry)} tools={tools} />
-        <small title={figures}>{pointed === null ? figures : `step ${figure(step ?? pointed)}`}</small>
+        <ChartTitle title={entry.title} about={about(explained(entry))} tools={tools} />
+        <small title={about(figures)}>{pointed === null ? figures : `step ${figure(step ?? pointed)}`}</small>
+        <span class={style["last"]}>
+          {step !== undefined && value !== "" && (
+            <>
+              {colour !== null && <i style={{ background: `var(--run-${colour})` }} />}
+              {pointed === null && "last"}
+            </>
+          )}
+        </span>
         {step === undefined || !hasRollouts ? (
           <b>{step === undefined ? "" : value}</b>
         ) : (
@@ -63,8 +79,8 @@ export function ChartHead({
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={`${value} ${whichValue(step, average)}: open its rollouts`}
-            title={`${value} ${whichValue(step, average)}: open its rollouts`}
+            aria-label={which}
+            title={which}
           >
             {value}
           </a>
@@ -110,8 +126,8 @@ export function ChartHead({
   );
 }
 
-const whichValue = (step: number, average: string): string =>
-  `at step ${figure(step)}${average === "" ? "" : ` (${average})`}`;
+const whichValue = (step: number, average: string, pointed: number | null): string =>
+  `at ${pointed === null ? "the last step, " : "step "}${figure(step)}${average === "" ? "" : ` (${average})`}`;
 
 /** Its own name and what it is, where the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {

@@ -1,7 +1,11 @@
-/** What the pointer says within a chart: what stands across, the value at the dot, and the average at the ring. */
+/**
+ * What the pointer says within a chart: what stands across, the value at the dot, and the average at the ring; of
+ * several curves the value of each, in each run. It lies over the chart, so that nothing moves.
+ */
 
 import type { Curve, Frame } from "../../charts";
-import { placeOf } from "./lines";
+import { Key } from "./Legend";
+import { placeOf, type Row, shownOf, wordsOfValue } from "./lines";
 import style from "./Parts.module.css";
 
 interface Props {
@@ -10,25 +14,46 @@ interface Props {
   pointed: number;
   /** What stands across, in words; empty for the step. */
   across: string;
-  /** Empty where the legend has the values. */
+  /** Empty where the rows have the values. */
   value: string;
   /** Empty where it is the value. */
   average: string;
+  /** The curves of a chart that has several, else none. */
+  rows: readonly Row[];
 }
 
-export function Readout({ curve, frame, pointed, across, value, average }: Props) {
+export function Readout({ curve, frame, pointed, across, value, average, rows }: Props) {
   const parts = [
     ...(across === "" ? [] : [across]),
     ...(average === "" ? [] : [value === "" ? "● value" : `● ${value}`, `○ ${average}`]),
   ];
-  if (parts.length === 0) return null;
+  if (parts.length === 0 && rows.length === 0) return null;
   const x = (curve.x ?? curve.steps)[placeOf(curve, pointed)] ?? 0;
   const isRight = frame !== null && x > (frame.low + frame.high) / 2;
   return (
-    <p class={style["readout"]} data-side={isRight ? "left" : "right"}>
-      {parts.map((part) => (
-        <span key={part}>{part}</span>
-      ))}
-    </p>
+    <div class={style["readout"]} data-side={isRight ? "left" : "right"}>
+      {parts.length > 0 && (
+        <p>
+          {parts.map((part) => (
+            <span key={part}>{part}</span>
+          ))}
+        </p>
+      )}
+      {rows.length > 0 && (
+        <ul aria-label="Values">
+          {rows.map((row) => (
+            <li key={row.text}>
+              <Key colour={row.colour} dash={row.dash} />
+              <span class="clip">{row.title}</span>
+              {shownOf(row.lines).map((line) => (
+                <b key={line.source} style={row.colour === null ? { color: `var(--run-${line.colour})` } : {}}>
+                  {wordsOfValue(line, row.lines, pointed)}
+                </b>
+              ))}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }

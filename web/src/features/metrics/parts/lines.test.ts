@@ -24,7 +24,7 @@ function drawn(values: number[]) {
   return { data, curve: curveOf(data), x: "" };
 }
 
-it("are told apart by the colour of the run, or by that of the curve where a chart has several", () => {
+it("have the colour of their run and the dash of their curve; many curves of one run have colours of their own", () => {
   const [alone, both] = placedOf(
     [chart("trainer", "kl"), chart("trainer", "kl", { copy: "2", more: ["trainer.loss"] })],
     CATALOGUE,
@@ -49,8 +49,16 @@ it("are told apart by the colour of the run, or by that of the curve where a cha
   expect(rows.map(({ colour }) => colour)).toEqual([null, null]);
   const [own] = RUNS.map(({ colour }) => colour);
   expect(only?.colour).toBe(own);
-  const ofOne = rowsOf(both, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
-  expect(new Set([own, ...ofOne.map(({ colour }) => colour)]).size, "none has the colour of the run").toBe(3);
+  const few = rowsOf(both, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
+  expect(few.map(({ colour, dash }) => [colour, dash.length > 0])).toEqual([
+    [own, false],
+    [own, true],
+  ]);
+  const more = ["trainer.loss", "trainer.loss", "trainer.loss"];
+  const [four] = placedOf([chart("trainer", "kl", { more })], CATALOGUE);
+  if (four === undefined) throw new Error("no chart");
+  const ofOne = rowsOf(four, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
+  expect(new Set([own, ...ofOne.map(({ colour }) => colour)]).size, "none has the colour of the run").toBe(5);
   expect(ofOne.every(({ colour, lines }) => lines.every((line) => line.colour === colour))).toBe(true);
 });
 
@@ -88,6 +96,11 @@ it("keep their places while one is hidden", () => {
     others: [{ curve: { mean: [5, 6] } }],
   });
   expect(drawnOf(rowsOf(both, [], RUNS), new Set())).toBeNull();
+  const without = rowsOf(both, [[drawn([1, 2]), drawn([3, 4])]], sourcesOf(ITEMS, null, "", new Set(["a"])));
+  expect(drawnOf(without, new Set())).toMatchObject({
+    curve: { steps: [0, 1], mean: [null, null] },
+    others: [{ curve: { mean: [3, 4] } }, {}, {}],
+  });
 });
 
 it("are of groups of runs with their values, and the number of their runs", () => {

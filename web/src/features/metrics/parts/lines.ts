@@ -14,9 +14,11 @@ import type { Drawn } from "../useCurves";
 
 /** The colours that runs have too, the least alike first: lines on each other must differ. */
 export const COLOURS = [1, 2, 9, 4, 5, 6, 7, 3, 8, 10] as const;
-/** Of the curves of a chart with several runs: there colours tell the runs apart, as on the rest of the page. */
+/** Of the curves of a chart whose colours tell the runs apart, as on the rest of the page. */
 const OF_CURVES: readonly Dash[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4], [14, 4], [2, 6], [10, 3, 2, 3, 2, 3]];
 const WHOLE: Dash = [];
+/** Of one run, more curves have colours of their own: so many kinds of broken lines look alike. */
+const FEW_CURVES = 3;
 
 export interface Line {
   curve: Curve | null;
@@ -25,6 +27,8 @@ export interface Line {
   source: string;
   colour: number;
   dash: Dash;
+  /** A person hid the run. */
+  isHidden: boolean;
 }
 
 /** A curve of a chart, with its lines: that of the run first. */
@@ -40,9 +44,9 @@ export interface Row {
 }
 
 /**
- * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Several curves of one run
- * have colours of their own, none that of the run, and those with `dashes` are broken. Of several runs each line has
- * the colour of its run, and the dash of its curve.
+ * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Each line has the colour of
+ * its run, and the dash of its curve. More than a few curves of one run have colours of their own, none that of the
+ * run, and those with `dashes` are broken.
  */
 export function rowsOf(
   placed: Placed,
@@ -55,16 +59,18 @@ export function rowsOf(
   const all = [placed, ...placed.series];
   const areMany = all.length > 1;
   const areRuns = sources.length > 1;
+  const areOfRuns = areRuns || (areMany && all.length <= FEW_CURVES);
   return all.map((entry, i) => {
-    const colour = areMany ? (colours[i] ?? 1) : own;
-    const dash = (areMany && areRuns ? OF_CURVES : dashes)[i] ?? WHOLE;
+    const colour = areMany && !areOfRuns ? (colours[i] ?? 1) : own;
+    const dash = (areMany && areOfRuns ? OF_CURVES : dashes)[i] ?? WHOLE;
     const title = harmless(i === 0 && areMany ? placed.curve : entry.title);
     const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
       name: [...(areMany ? [title] : []), ...(areRuns || !areMany ? [source.name] : [])].join(" · "),
       source: source.name,
-      colour: areMany && !areRuns ? colour : source.colour,
+      colour: areOfRuns ? source.colour : colour,
       dash,
+      isHidden: source.isHidden,
     }));
     return {
       text: textOf(plain(entry.chart)),
@@ -82,7 +88,9 @@ const NOTHING: Curve = { steps: [], mean: [], smooth: [], std: [] };
 /** The lines to draw: that of the run in the first curve, and all others; null without any. */
 export function drawnOf(rows: readonly Row[], hidden: ReadonlySet<string>): { curve: Curve; others: Line[] } | null {
   const [main, ...others] = rows.flatMap(({ text, lines }) =>
-    lines.map((line) => (hidden.has(text) && line.curve !== null ? { ...line, curve: blank(line.curve) } : line)),
+    lines.map((line) =>
+      (hidden.has(text) || line.isHidden) && line.curve !== null ? { ...line, curve: blank(line.curve) } : line,
+    ),
   );
   if (main === undefined || rows.every(({ lines }) => lines[0]?.curve === null)) return null;
   return { curve: main.curve ?? NOTHING, others };
@@ -127,9 +135,9 @@ export function endOf({ curve }: Line, lines: readonly Line[]): number | null {
   return last === undefined || lines.every((one) => (one.curve?.steps.at(-1) ?? last) <= last) ? null : last;
 }
 
-/** The lines that have the curve: a run without it has no value to name. */
-export const linesOf = (rows: readonly Row[]): readonly Line[] =>
-  rows.flatMap(({ lines }) => lines.filter(({ curve }) => curve !== null));
+/** The lines that are drawn: a run without the curve has no value to name. */
+export const shownOf = (lines: readonly Line[]): readonly Line[] =>
+  lines.filter(({ curve, isHidden }) => curve !== null && !isHidden);
 
 /** The value at the pointed step, else the last one, with its step where that is another one. */
 export function wordsOfValue(line: Line, lines: readonly Line[], pointed: number | null): string {

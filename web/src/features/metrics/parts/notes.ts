@@ -1,7 +1,7 @@
 /** The notes below a chart: how many samples its values rest on, what it leaves out, and which curve it lacks. */
 
 import type { CurveData } from "../../../api/types.gen";
-import { definitionOf, samplesAt } from "../../../lib/charts/words/basis";
+import { samplesAt } from "../../../lib/charts/words/basis";
 import type { Chart } from "../../../lib/charts/chart";
 import { count } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
@@ -32,7 +32,6 @@ export function notesOf({ chart, rows, curves, pointed, xName, isShifted }: Give
   return [
     isShifted ? "change since the first value" : "",
     ...basesOf(rows, curves, pointed),
-    rows.length > 1 ? "" : definitionOf(chart),
     ownSettings(chart),
     leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
     ...errorsOf(rows, curves),
@@ -64,17 +63,13 @@ const errorsOf = (rows: readonly Row[], curves: Curves): string[] =>
 interface MapGiven {
   chart: Chart;
   asked: Asked;
-  /** Runs in the other charts of the page. */
-  others: number;
-  run: string;
   leftOut: number;
 }
 
-/** What a distribution over time lacks that other charts have: it is of one run, and by step. */
-export function notesOfMap({ chart, asked, others, run, leftOut }: MapGiven): string[] {
+/** What a distribution over time lacks that other charts have: it is by step. */
+export function notesOfMap({ chart, asked, leftOut }: MapGiven): string[] {
   const isElsewhere = xOf(asked) !== "";
   return [
-    others > 0 ? `of ${run} alone` : "",
     isElsewhere ? "by step: a distribution has no other x" : "",
     pointsOf(asked).from_zero ? "values as they are, not shifted" : "",
     ownSettings(chart),

@@ -1,10 +1,10 @@
 /** The name of a run beside its colour. */
 
-import type { RunItem } from "../../api/types.gen";
-import { harmless } from "../../lib/text/invisible";
-import { colourOf, nameOf } from "../../state/marks";
-import { Name } from "../../ui/text/Name";
-import style from "./Compare.module.css";
+import type { RunItem } from "../../../api/types.gen";
+import { harmless } from "../../../lib/text/invisible";
+import { colourOf, nameOf } from "../../../state/marks";
+import { Name } from "../../../ui/text/Name";
+import style from "./AddRun.module.css";
 
 export function RunName({ item }: { item: RunItem }) {
   return (

@@ -1,0 +1,146 @@
+/** The runs in the charts: their colours, their rewards and what differs in their configurations; others are added. */
+
+import { useMemo } from "preact/hooks";
+import { getConfigTable } from "../../../api/compare";
+import type { RunItem, StepsReply } from "../../../api/types.gen";
+import { smoothed } from "../../../lib/numbers/curves";
+import { figure, finite, score } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
+import { colourOf, nameOf } from "../../../state/marks";
+import { useSession } from "../../../state/useSession";
+import { useFollowed } from "../../../ui/hooks/useFollowed";
+import { Text } from "../../../ui/text/Text";
+import { AddRuns } from "../../runs";
+import { GroupSelect } from "../groups/GroupSelect";
+import { groupOf, hiddenRuns, pageAsked, setOption, spanOf, withHidden } from "../choice";
+import { differencesOf } from "./differences";
+import style from "./Runs.module.css";
+
+/** More keys than anybody reads in a line, or on hover. */
+const MOST_KEYS = 40;
+
+export function RunsSection({ run }: { run: RunItem }) {
+  const session = useSession();
+  const asked = pageAsked(session);
+  const over = session.overlays.runs.value;
+  const all = [run, ...over];
+  const ids = all.map(({ id }) => id);
+  const isGrouped = over.length > 0 && groupOf(asked) !== "";
+  const loaded = useFollowed(
+    over.length > 0 ? JSON.stringify(ids) : null,
+    all.map(({ version }) => version).join(" "),
+    () => getConfigTable(ids, { all: false, find: "", offset: 0, limit: MOST_KEYS }),
+  );
+  const configs = over.length > 0 ? loaded.value : null;
+  const span = spanOf(asked);
+  const steps = new Map(session.overlays.all.value.map(({ item, steps: theirs }) => [item.id, theirs]));
+  steps.set(run.id, session.steps.reply.value);
+  const hasRewards = [...steps.values()].some((one) => one?.reward_mean.some((mean) => finite(mean) !== null) === true);
+  const compare = { page: "compare" } as const;
+  return (
+    <section class={style["section"]} aria-labelledby="metrics-runs">
+      <h2 id="metrics-runs">
+        Runs {hasRewards && <small title={ABOUT_REWARD}>reward{span > 0 ? `, EMA ${figure(span)}` : ", last"}</small>}
+      </h2>
+      <ul class={style["runs"]} aria-label="Runs in the charts">
+        {all.map((one) => (
+          <Row
+            key={one.id}
+            item={one}
+            isFirst={one === run}
+            isAlone={over.length === 0}
+            isGrouped={isGrouped}
+            steps={steps.get(one.id) ?? null}
+            span={span}
+            differences={configs === null ? null : differencesOf(configs, one.id)}
+          />
+        ))}
+      </ul>
+      <div class={style["add"]}>
+        <AddRuns
+          label="Runs to add to the charts"
+          button={over.length === 0 ? "Compare with another run" : "Add a run"}
+          buttonClass={`action ${style["button"]}`}
+          isInline
+        />
+        {over.length > 0 && (
+          <a href={session.place.href(compare)} onClick={session.place.onLink(compare)}>
+            Compare in full
+          </a>
+        )}
+        {over.length > 0 && <GroupSelect runs={ids} value={groupOf(asked)} />}
+      </div>
+    </section>
+  );
+}
+
+const ABOUT_REWARD = "Mean reward at the last step, smoothed as the charts are";
+
+interface Props {
+  item: RunItem;
+  isFirst: boolean;
+  isAlone: boolean;
+  /** The lines are of groups of runs, none is of this one. */
+  isGrouped: boolean;
+  steps: StepsReply | null;
+  span: number;
+  differences: { short: string; whole: string } | null;
+}
+
+function Row({ item, isFirst, isAlone, isGrouped, steps, span, differences }: Props) {
+  const session = useSession();
+  const hidden = hiddenRuns(pageAsked(session));
+  const isShown = !hidden.has(item.id);
+  const name = nameOf(item);
+  const reward = useMemo(() => rewardAt(steps, span), [steps, span]);
+  const words = (
+    <>
+      <i style={isGrouped ? {} : { background: `var(--run-${colourOf(item.id)})` }} />
+      <span class="clip">
+        <Text text={name} />
+      </span>
+      <b>{reward === null ? "" : score(reward)}</b>
+    </>
+  );
+  return (
+    <li>
+      {isAlone || isGrouped ? (
+        <p class={style["run"]} title={harmless(item.path)}>
+          {words}
+        </p>
+      ) : (
+        <button
+          type="button"
+          class={style["run"]}
+          aria-pressed={isShown}
+          title={`${isShown ? "Hide" : "Show"} its curves\n${harmless(item.path)}`}
+          onClick={() => setOption(session, withHidden(hidden, item.id))}
+        >
+          {words}
+        </button>
+      )}
+      {!isAlone && (
+        <p class={style["differences"]}>
+          <span title={differences?.whole}>{differences?.short}</span>
+          {!isFirst && (
+            <button
+              type="button"
+              class="action"
+              aria-label={`Take ${name} out of the charts`}
+              title="Take it out"
+              onClick={() => session.overlays.toggle(item.id)}
+            >
+              ×
+            </button>
+          )}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** The last mean reward of a run, smoothed over a span of steps; null without one. */
+function rewardAt(steps: StepsReply | null, span: number): number | null {
+  const means = steps?.reward_mean.map(finite) ?? [];
+  return (span > 0 ? smoothed(steps?.steps ?? [], means, span) : means).findLast((one) => one !== null) ?? null;
+}
