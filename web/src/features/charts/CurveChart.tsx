@@ -11,7 +11,7 @@ import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
-import { type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
+import { type Beyond, type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
 import type { Frame } from "./drawing/frame";
 import { watchWidth } from "./drawing/widths";
 import { firmness, inksOf } from "./inks";
@@ -225,13 +225,11 @@ export function CurveChart({
           title={
             isWhole
               ? "Fit the axis to the other points"
-              : "Beyond the edge, so that the rest is not flat. Press to show all"
+              : `${beyond.map(wordsOf).join(", ")}. Beyond the edge, so that the rest is not flat: press to show all`
           }
           onClick={() => showWhole(!isWhole)}
         >
-          {isWhole
-            ? "Fit to the other points"
-            : beyond.map((one) => `${ARROWS[Number(one.isAbove)]} ${wordsOf(one)}`).join(" ")}
+          {isWhole ? "Fit to the other points" : beyond.map((one) => <Far key={one.to} of={one} />)}
         </button>
       )}
     </div>
@@ -239,6 +237,18 @@ export function CurveChart({
 }
 
 const ARROWS = ["▼", "▲"] as const;
+
+/** How far points go beyond an end of the axis; how many they are, for those who do not see the chart. */
+function Far({ of }: { of: Beyond }) {
+  const [words, value] = [wordsOf(of), score(of.to)];
+  return (
+    <>
+      {`${ARROWS[Number(of.isAbove)]} `}
+      <span class="hidden">{words.slice(0, -value.length)}</span>
+      {`${value} `}
+    </>
+  );
+}
 
 function words(what: string, { steps, mean }: Curve, isByPosition: boolean): string {
   const means = mean.map(finite).filter((one) => one !== null);

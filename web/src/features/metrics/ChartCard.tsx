@@ -121,7 +121,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
   const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
   const ofRun = isMap && over.length > 0 && run !== null ? `of ${harmless(nameOf(run))}` : "";
-  const figures = ofRun !== "" ? ofRun : `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
+  const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
   const span = spanOf(asked);
   const x = own?.x ?? "";
@@ -149,7 +149,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const noteOf = (...parts: string[]): string => parts.filter((one) => one !== "").join(" · ");
   const charted = ((): Charted | MapCharted | null => {
     if (run === null) return null;
-    if (isMap) return map && { title, note: noteOf(figures, ...words), map, colour: colourOf(run.id) };
+    if (isMap) return map && { title, note: noteOf(figures, ofRun, ...words), map, colour: colourOf(run.id) };
     if (curve === null || !hasLine) return null;
     return {
       title,
@@ -256,6 +256,14 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
           }
           part={tools.part}
         />
+      )}
+      {isMap && over.length > 0 && run !== null && (
+        <p class={`${style["others"]} ${style["inLine"]}`}>
+          <span>
+            <i style={{ background: `var(--run-${colourOf(run.id)})` }} />
+            {harmless(nameOf(run))} alone
+          </span>
+        </p>
       )}
       {!isMany && over.length > 0 && !isMap && curves !== undefined && (isGrouped || runs.length <= MOST_IN_LINE) && (
         <Values lines={rows[0]?.lines ?? []} pointed={pointed} isGrouped={isGrouped} />

@@ -20,7 +20,7 @@ interface Props {
   figures: string;
   /** How its number was computed, where that is not plain. */
   definition: string;
-  /** Of the run that the value is of, where there are several. */
+  /** The run that the value is of has this colour; null without other runs. */
   colour: number | null;
   pointed: number | null;
   /** The step of the value; undefined without one. */
