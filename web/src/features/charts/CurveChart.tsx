@@ -240,11 +240,11 @@ const ARROWS = ["▼", "▲"] as const;
 
 /** How far points go beyond an end of the axis; how many they are, for those who do not see the chart. */
 function Far({ of }: { of: Beyond }) {
-  const [words, value] = [wordsOf(of), score(of.to)];
+  const [whole, value] = [wordsOf(of), score(of.to)];
   return (
     <>
       {`${ARROWS[Number(of.isAbove)]} `}
-      <span class="hidden">{words.slice(0, -value.length)}</span>
+      <span class="hidden">{whole.slice(0, -value.length)}</span>
       {`${value} `}
     </>
   );

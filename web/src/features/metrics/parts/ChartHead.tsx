@@ -127,7 +127,7 @@ export function ChartHead({
 }
 
 const whichValue = (step: number, average: string, pointed: number | null): string =>
-  `at ${pointed === null ? "the last step, " : "step "}${figure(step)}${average === "" ? "" : ` (${average})`}`;
+  `at step ${figure(step)}${pointed === null ? ", the last" : ""}${average === "" ? "" : ` (${average})`}`;
 
 /** Its own name and what it is, where the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {
