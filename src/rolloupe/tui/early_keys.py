@@ -50,8 +50,8 @@ def waiting(keys: Sequence[Key], until: str) -> str:
     return f"{count(len(keys), 'key')} {'waits' if len(keys) == 1 else 'wait'} until {until}"
 
 
-def aim(event: Key, screen: Screen[object]) -> None:
-    """Note which screen a person saw when pressing a key."""
+def aim(event: Key, screen: Screen[object] | None) -> None:
+    """Note which screen a person saw when pressing a key; None: not the one that has it."""
     vars(event)["aimed_at"] = screen
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
 from textual.await_complete import AwaitComplete
-from textual.screen import Screen
 
 from rolloupe.tui.draw.ink import ALARM, PLAIN, Line, cut, safe
 from rolloupe.tui.early_keys import waiting
@@ -16,6 +15,7 @@ from rolloupe.tui.screens.help import HelpScreen
 from rolloupe.tui.views.headers import keys_line, size_classes
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.lines import LinePane, PaneKeys
+from rolloupe.tui.widgets.over import OverScreen
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
-class BackScreen(PaneKeys, Screen[T | None]):
+class BackScreen(PaneKeys, OverScreen[T | None]):
     """Returns what a person chooses, None if they leave by Esc or q."""
 
     KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
@@ -40,7 +40,6 @@ class BackScreen(PaneKeys, Screen[T | None]):
         self._failures: dict[str, str] = {}
         """Why the newest questions failed, by their kind."""
         self._message = ""
-        self._has_left = False
         self._kept: list[events.Key] = []
         """Keys that came while there was nothing yet to act upon, in their order."""
 
@@ -80,7 +79,7 @@ class BackScreen(PaneKeys, Screen[T | None]):
 
     def press_kept(self) -> None:
         """Press the keys that were kept, once there is something to act upon."""
-        if self._kept and self.is_current and not self._waits(self._kept[0]):
+        if self._kept and self.is_active and not self._waits(self._kept[0]):
             kept, self._kept = self._kept, []
             self.redraw("keys")
             for key in kept:
@@ -119,11 +118,8 @@ class BackScreen(PaneKeys, Screen[T | None]):
         self.redraw("keys")
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Leave, once: a key or an answer that comes later has no effect."""
-        if not self.is_current or self._has_left:
-            return AwaitComplete()
-        self._has_left = True
-        for kind in self._asked:
+        """Leave, and wait for no answer any more."""
+        for kind in self._asked if self.is_active else ():
             self.questions.forget(kind)
         return super().dismiss(result)
 
@@ -140,7 +136,7 @@ class BackScreen(PaneKeys, Screen[T | None]):
     async def on_key(self, event: events.Key) -> None:
         """Do what the table of this screen says, once there is something to act upon."""
         action = actions_of(self.KEYS).get(event.key)
-        if not self.is_current or (action is None and not self._kept):  # the key is for the screen that is
+        if self.misses(event) or (action is None and not self._kept):
             return
         event.stop()
         if action == "back":

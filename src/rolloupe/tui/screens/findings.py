@@ -198,14 +198,17 @@ class FindingsScreen(BackScreen[SampleKey]):
         """Open the sample of a finding, or list them if there are several."""
         samples = self._rows[number].samples
 
+        def leave(number: int) -> None:
+            self.dismiss(SampleKey.parse(samples[number][0]))
+
         def chosen(number: int | None) -> None:
             if number is not None:
-                self.dismiss(SampleKey.parse(samples[number][0]))
+                self.call_later(leave, number)  # the list of samples leaves first
 
         if not samples:
             self.tell("No sample shows it.")
         elif len(samples) == 1:
-            chosen(0)
+            leave(0)
         else:
             choices = [Choice(name, [(f"{shows} ", DIM)]) for name, shows in samples]
             self.app.push_screen(PickScreen("Samples", choices), chosen)

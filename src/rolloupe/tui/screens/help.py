@@ -13,6 +13,7 @@ from rolloupe.tui.keys import KeyHelp, actions_of
 from rolloupe.tui.screen_keys import HELP_KEYS
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.lines import LinePane, PaneKeys
+from rolloupe.tui.widgets.over import OverScreen
 
 LABEL = 17
 """Cells of the keys before what they do."""
@@ -59,7 +60,7 @@ class HelpPane(LinePane):
         self.changed()
 
 
-class HelpScreen(PaneKeys, ModalScreen[None]):
+class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
     """The keys; any of those that close, or `?`, leaves."""
 
     def __init__(self, keys: Iterable[KeyHelp]) -> None:
@@ -83,12 +84,11 @@ class HelpScreen(PaneKeys, ModalScreen[None]):
 
     async def on_key(self, event: events.Key) -> None:
         """Scroll, or leave."""
-        event.stop()
-        action = actions_of(HELP_KEYS).get(event.key)
+        action = None if self.misses(event) else actions_of(HELP_KEYS).get(event.key)
         if action is not None:
+            event.stop()
             await self.run_action(action)
 
     def action_back(self) -> None:
-        """Leave, unless an earlier key has left already."""
-        if self.is_current:
-            self.dismiss(None)
+        """Leave."""
+        self.dismiss(None)

@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from rolloupe.tui.draw.ink import DIM, STRONG, Line, padded, safe
 from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.widgets.over import OverScreen
 from rolloupe.tui.widgets.rows import RowList
 from rolloupe.tui.widgets.typing_line import TypingLine
 
@@ -22,7 +23,7 @@ class Choice(NamedTuple):
     facts: Line = []  # noqa: RUF012
 
 
-class PickScreen(ModalScreen[int | None]):
+class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
     """Returns the number of the choice, None if the person leaves."""
 
     def __init__(self, title: str, choices: Sequence[Choice], current: int = 0) -> None:
@@ -83,13 +84,13 @@ class PickScreen(ModalScreen[int | None]):
         self._choose(event.number)
 
     def _choose(self, row: int) -> None:
-        if row < len(self._numbers) and self.is_current:
+        if row < len(self._numbers):
             self.dismiss(self._numbers[row])
 
     async def on_key(self, event: events.Key) -> None:
         """Move in the list while typing, choose, or leave."""
         line = self.query_one(TypingLine)
-        if not self.is_current:  # an earlier key has left already
+        if self.misses(event):
             return
         if event.key == "escape":
             event.stop()
