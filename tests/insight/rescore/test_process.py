@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -218,6 +219,23 @@ def fn(sample):
 def test_copies_of_the_process_that_a_grader_forks_answer_nothing(graders: Graders, code: str) -> None:
     found = graders.verdicts(f"import os\n{code}", samples(4))
     assert [one.score for one in found] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("line", ['{"score": 99}', '{"score": 99, "number": 1}', "no JSON"])
+def test_what_a_grader_writes_to_the_pipe_of_answers_is_no_score(graders: Graders, line: str) -> None:
+    code = f"""
+        import os
+        def fn(sample):
+            for number in range(3, 20) if sample.index == "1" else ():
+                try:
+                    os.write(number, b{line + chr(10)!r})
+                except OSError:
+                    pass
+            return int(sample.index)
+        """
+    verdicts = graders.verdicts(dedent(code), samples(4))
+    assert [one.score for one in verdicts] == [0.0, None, 2.0, 3.0]
+    assert verdicts[1].failed == "crash" and "pipe of its answers" in verdicts[1].reason
 
 
 def test_words_that_are_no_unicode_are_kept_as_far_as_they_go(graders: Graders) -> None:

@@ -1,8 +1,9 @@
 """What runs in the child process: loads a person's grader and grades the samples that the parent sends.
 
 It needs the standard library alone, so that any interpreter can run it: `python -I child.py OPTIONS`, where OPTIONS are
-JSON. A request is a line of JSON with `samples`; for each of them a line of JSON follows, in order. The limits are
-against accidents: this is no sandbox.
+JSON. A request is a line of JSON with `samples`; for each of them a line of JSON follows, in order, with the `number`
+of the request, which tells an answer from what a grader writes to the same pipe. The limits are against accidents: this
+is no sandbox.
 """
 
 import importlib.util
@@ -322,7 +323,7 @@ def main(options: dict[str, Any]) -> None:
     for line in requests:
         request = json.loads(line, object_pairs_hook=_record)
         for answer in grader.answers(request["samples"], alone=request["alone"]):
-            reply(answer)
+            reply(answer | {"number": request["number"]})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -38,6 +39,13 @@ class _Ready(msgspec.Struct, frozen=True):
     unusable: str = ""
 
 
+class _Answer(Verdict, frozen=True, kw_only=True):
+    """A verdict as the child sends it."""
+
+    number: int
+    """That of the request."""
+
+
 class Died(Exception):
     """Raised when the child is gone, or was ended because it did not answer."""
 
@@ -54,6 +62,7 @@ class GraderProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._is_batch = False
         self._unread = b""
+        self._number = secrets.randbelow(2**32)
         self._is_closed = False
         self._lock = threading.Lock()
 
@@ -93,8 +102,10 @@ class GraderProcess:
         child = self._child
         if child is None or child.stdin is None:
             return
+        self._number += 1
+        request = {"samples": samples, "alone": alone, "number": self._number}
         try:
-            child.stdin.write(json.dumps({"samples": samples, "alone": alone}).encode() + b"\n")
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
         except OSError:
             raise Died(self._death()) from None
@@ -102,7 +113,18 @@ class GraderProcess:
         for number in range(len(samples)):
             # the first answer of a batch may follow a failure of all together
             limit_s = self._limits.seconds * (together + 1 if number == 0 else 1) + GRACE_S
-            found.append(self._read(limit_s, Verdict))
+            found.append(self._answer(limit_s))
+
+    def _answer(self, limit_s: float) -> Verdict:
+        """Read a verdict. Raises `Died`, too, where the grader itself wrote to the pipe of answers."""
+        one: _Answer = self._read(limit_s, _Answer)
+        if one.number != self._number:
+            raise self._meddled()
+        return Verdict(failed=one.failed, reason=one.reason, score=one.score, metrics=one.metrics, tags=one.tags)
+
+    def _meddled(self) -> Died:
+        self._end()
+        return Died(Verdict(failed="crash", reason="the grader wrote to the pipe of its answers"))
 
     def _start(self) -> None:
         with self._lock:
@@ -150,7 +172,7 @@ class GraderProcess:
         try:
             return msgspec.json.decode(line, type=kind)
         except (msgspec.MsgspecError, ValueError):
-            raise Died(self._death()) from None
+            raise self._meddled() from None
 
     def _death(self, *, is_late: bool = False) -> Verdict:
         """End the child, and say how it died."""
