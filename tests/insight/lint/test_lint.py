@@ -103,6 +103,14 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
     assert {*BREAKS} == {*found.checked}
 
 
+def test_a_reward_at_the_end_of_what_numbers_can_hold_is_compared(tmp_path: Path) -> None:
+    def changed(one: SampleRecord) -> SampleRecord:
+        ends = {"1/1/0": -1.7e308, "1/1/1": 1.7e308}
+        return one | ({"reward": ends[one["uid"]], "response": "Same."} if one["uid"] in ends else {})
+
+    assert [one.count for one in linted(tmp_path, changed).broken if one.rule == "other_reward"] == [2]
+
+
 def test_without_a_law_nothing_is_certain_about_advantages(tmp_path: Path) -> None:
     def changed(one: SampleRecord) -> SampleRecord:
         return one | {"advantage": ((int(one["uid"][0]) * 7 + int(one["index"]) * 3) % 5) / 5}
@@ -144,3 +152,17 @@ def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: P
     assert run.lint(split="eval/held_out", steps=(0, 20)).samples < 1440
     with pytest.raises(NotFound):
         run.lint(split="eval/nothing")
+
+
+def test_samples_that_a_file_holds_twice_are_found_by_the_ids_of_their_records(tmp_path: Path) -> None:
+    def run(name: str, *ids: str) -> RunLint:
+        usual = {"step": 0, "group_id": "a", "prompt": "Why?", "response": "So.", "reward": 1.0}
+        rows = [usual | {"sample_id": one, "response": "So." if one == "x" else "No."} for one in ids]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rollouts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return rolloupe.open(tmp_path / name, index_dir=tmp_path / "index").runs[0].lint()
+
+    (one,) = [one for one in run("twice", "x", "y", "x", "z").broken if one.is_certain]
+    assert (one.rule, one.count) == ("same_id", 2) and "of another trained sample" in one.text
+    assert not run("once", "x", "y", "z").is_broken
+    assert not run("prompt", "x", "x", "x").is_broken, "the id of a prompt"

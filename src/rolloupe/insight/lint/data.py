@@ -9,6 +9,7 @@ from rolloupe import query
 from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
+from rolloupe.index.features.blocks import LARGEST
 from rolloupe.insight.lint.records import LintQuery
 from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery
 
@@ -18,6 +19,9 @@ COLUMNS = (
     "split", "step", "reward", "advantage", "status", "discarded", "env", "turns", "response_tokens", "response_chars",
     "derived.ends_with_eos",
 )  # fmt: skip
+
+RECORDED = ("sample_id", "sample_uid", "trajectory_id")
+"""What records call an id of a sample, where the format itself goes by the place in the file."""
 
 AFFINE = 1e-6
 """A correlation of advantage and reward so near to 1 is one but for rounding."""
@@ -36,7 +40,8 @@ class LintData:
         ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
         self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.is_metric(run, name)]
         self._tokens = [f"derived.{name}" for name in token_metrics()]
-        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self._tokens))
+        self.recorded = [name for name in RECORDED if query.has_column(run, name)]
+        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self.recorded, *self._tokens))
         self.arrays = query.sample_arrays(run, scope, list(columns))
         self.ranged = ranges
         self.step = self.arrays.numbers("step")
@@ -74,6 +79,12 @@ class LintData:
         """Which samples have a value, finite or not."""
         values: Mask = self.arrays.table[name].is_valid().to_numpy().astype(np.bool_)
         return values
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """A number for each value of a column, from 0 on, the same for equal ones."""
+        coded = self.arrays.table[name].combine_chunks().dictionary_encode("encode")
+        codes: NDArray[np.int64] = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes
 
     def series(self) -> dict[tuple[str, int, str], SeriesStats]:
         """The token series by split, step and name, merged over the parts of each step."""
@@ -115,7 +126,7 @@ class GroupFacts:
 
     def __init__(self, data: LintData) -> None:
         self._grouping, self._data = data.grouping, data
-        counts = data.trained & np.isfinite(data.reward) & np.isfinite(data.advantage)
+        counts = data.trained & (np.abs(data.reward) < LARGEST) & (np.abs(data.advantage) < LARGEST)
         self.counts = counts
         self.sizes = self._sums(counts)
         rewards, advantages = self._gaps(data.reward), self._gaps(data.advantage)

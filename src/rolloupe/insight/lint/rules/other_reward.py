@@ -23,7 +23,7 @@ def look(data: LintData) -> Breach | None:
     alike = Grouping(np.cumsum(np.any([np.diff(key, prepend=key[:1]) != 0 for key in ordered], axis=0)))
     rewards = data.reward[own]
     low, high = (way.reduceat(rewards, alike.starts) if len(own) else rewards for way in (np.minimum, np.maximum))
-    bad = np.flatnonzero(high - low > SLACK)
+    bad = np.flatnonzero(high > low + SLACK)
     places = [own[alike.starts[one] : alike.starts[one] + alike.sizes[one]] for one in bad[: MOST_READ // 2].tolist()]
     found = [pair for own in places if (pair := _pair(data, own))]
     if not found:
