@@ -64,6 +64,13 @@ def test_rewards_too_large_to_add_up_pull_nothing(tmp_path: Path) -> None:
     assert sum(one.on_rewards for one in found.by_length) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-7, 1.0, 1e9])
+def test_the_scale_of_rewards_does_not_matter(scale: float, tmp_path: Path) -> None:
+    rewards = [0.0, 1.0, 2.0, 3.0, *[1.0] * 4, 1.0, 1.0, 1.0, 1.0 + 1e-9]
+    found = run_of(tmp_path, [rows_of([one * scale for one in rewards])]).gradient()
+    assert (found.groups, found.dead, found.effective) == (3, 2, 1)
+
+
 def test_a_sample_pulls_by_the_square_of_its_advantage(tmp_path: Path) -> None:
     wide, narrow = [0.0, 0.0, 2.0, 2.0], [0.5, 0.5, 0.7, 0.7]
     run = run_of(tmp_path, [rows_of([*wide, *narrow, 1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])])

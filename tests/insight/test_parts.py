@@ -100,3 +100,20 @@ def test_one_part_or_none_is_said_in_words(tmp_path: Path) -> None:
     rows = [row(0, 0, response="a", reward=1.0)]
     few = run_of(tmp_path / "few", [rows]).parts()
     assert few.parts[0].text == "reward: each sample is alone in its group, without siblings"
+
+
+def test_values_too_large_to_add_up_are_none(tmp_path: Path) -> None:
+    def parts(text: str, rng: random.Random) -> dict[str, float]:
+        return {"a": float("answer" in text), "b": rng.choice([0.0, 1.0, 1e300])}
+
+    found = by_name(planted(tmp_path, parts).parts().parts)
+    assert 0 < found["b"].spread < 1 and 20 < found["b"].groups < 80
+
+
+def test_a_part_that_only_some_siblings_have_is_not_said_to_be_equal_among_them(tmp_path: Path) -> None:
+    rewards = [{"score": n % 2, "h": n % 4, **({} if n % 3 else {"g": n})} for n in range(40)]
+    rows = [row(0, n, response="a", reward=one) for n, one in enumerate(rewards)]
+    found = by_name(run_of(tmp_path, [rows]).parts().parts)
+    only = "g is recorded for only some siblings of 10 groups, and differs in no other: too few for a formula"
+    assert found["g"].text.endswith(only)
+    assert found["h"].text.endswith("h differs among the siblings of 10 groups only, too few for a formula")

@@ -53,6 +53,11 @@ def test_advantages_count_where_each_sample_has_one() -> None:
     assert one.advantages.tolist() == one.rewards.tolist()
 
 
+def test_differences_too_small_for_the_stored_sums_are_none() -> None:
+    (one,) = blocks_of(table(8, reward=[1e-30, 3e-30, 2e-30, 1e-30, 1e-9, 2e-9, 3e-9, 4e-9]), ScanShare())
+    assert not one.rewards[:4].any() and one.rewards[4:].all() and not one.advantages[:4].any()
+
+
 def test_a_huge_step_has_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK_SAMPLES", 8)
     sizes = [len(one.rows) for one in blocks_of(table(20), ScanShare())]

@@ -16,10 +16,12 @@ from rolloupe.features import phrase_hashes, words_of
 from rolloupe.index import Piece
 from rolloupe.index.features import shares
 from rolloupe.insight.findings import RunFindings, cache, search
+from rolloupe.insight.findings.candidates import smallest_effect
 from rolloupe.insight.findings.phrase import pattern_of, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
+from rolloupe.insight.findings.words import note_of
 from rolloupe.model import SampleKey
-from rolloupe.query import FeatureWindow, feature_pieces, feature_sums, sample_words
+from rolloupe.query import FeaturePieces, FeatureWindow, WindowFacts, feature_pieces, feature_sums, sample_words
 from rolloupe.query.run_features.feature_index import condition
 from tests.index.support import lines, row
 from tests.insight.findings.planted import Plan, write_run
@@ -180,6 +182,13 @@ def test_a_run_without_rewards_or_siblings_says_so(tmp_path: Path) -> None:
 def test_findings_without_samples_are_none(run: rolloupe.Run) -> None:
     found: RunFindings = run.findings(steps=(500, 600))
     assert found.findings == [] and found.samples == 0 and found.smallest is None
+
+
+def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:
+    facts = WindowFacts(samples=8, groups=1)
+    pieces = FeaturePieces((), (), 8, 0)
+    assert smallest_effect(facts, 5.0, 0.1) is None
+    assert "inf" not in note_of([], facts, pieces, 3, 0.0, None, 0.1, is_alone=False)
 
 
 def test_the_class_follows_the_trend_and_correctness() -> None:

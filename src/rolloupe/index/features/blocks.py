@@ -14,6 +14,9 @@ from rolloupe.index.features.shares import ScanShare, count_of, order_of
 LARGEST = 1e15
 """Squares of larger rewards do not fit into the single precision of the stored sums."""
 
+SMALLEST = 1e-15
+"""Squares of smaller differences do not, either."""
+
 COLUMNS = ("split", "step", "launch", "env", "grp", "reward", "advantage")
 
 
@@ -87,7 +90,12 @@ def _block(of: StepOfEnv, members: _Members, rewards: Floats, advantages: Floats
     rows = np.array([row for some, _ in members for row in some], np.int64)
     sizes = [len(some) for some, _ in members]
     grouping = Grouping(np.repeat(np.arange(len(members)), sizes))
-    own = grouping.centred(rewards[rows])
+    own = _gaps(grouping, rewards[rows])
     has_advantages = bool(np.isfinite(advantages[rows]).all())
     kept = np.repeat([kept for _, kept in members], sizes)
-    return SampleBlock(of, rows, grouping, grouping.centred(advantages[rows]) if has_advantages else own, own, kept)
+    return SampleBlock(of, rows, grouping, _gaps(grouping, advantages[rows]) if has_advantages else own, own, kept)
+
+
+def _gaps(grouping: Grouping, values: Floats) -> Floats:
+    gaps = grouping.centred(values)
+    return np.where(np.abs(gaps) < SMALLEST, 0.0, gaps)

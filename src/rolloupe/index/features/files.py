@@ -25,7 +25,9 @@ from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, Segmen
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.texts import CONTENTS, text_of
 
-VERSION = 1
+VERSION = 2
+"""Raise it when the same samples lead to other sums or words."""
+
 ENDING = ".features.parquet"
 WORDS_OF_SAMPLES = ".samples" + ENDING
 """The ending of the file with the words of samples."""

@@ -85,9 +85,12 @@ def spread(squares: float, freedom: float) -> float:
     return math.sqrt(squares / freedom) if freedom else 0.0
 
 
-def smallest_effect(facts: WindowFacts, least: float, share: float) -> float:
-    """The least reward over siblings, by a use, that a feature which `share` of the samples have once would show."""
+def smallest_effect(facts: WindowFacts, least: float, share: float) -> float | None:
+    """The least reward over siblings, by a use, that a feature which `share` of the samples have once would show.
+
+    None where no siblings differ.
+    """
     varying = facts.freedom * share * (1 - share)
     if not varying:
-        return float("inf")
+        return None
     return max(least / math.sqrt(varying), MIN_EFFECT) * spread(facts.reward_squares, facts.freedom)

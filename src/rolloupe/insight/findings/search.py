@@ -99,7 +99,7 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
         samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
         tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
         correct=correct, metrics=list(metrics),
-        smallest=None if not facts.freedom else smallest,
+        smallest=smallest,
         note=note_of(
             found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE, is_alone=sample.is_alone
         ),

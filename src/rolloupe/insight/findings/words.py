@@ -57,7 +57,7 @@ def note_of(
     pieces: FeaturePieces,
     tested: int,
     expected: float,
-    smallest: float,
+    smallest: float | None,
     share: float,
     *,
     is_alone: bool,
@@ -68,7 +68,7 @@ def note_of(
         return f"Nothing to compare: no sample with a reward is indexed.{waits}"
     if is_alone:
         return f"Nothing to compare: each of the {facts.samples:,} samples is alone in its group, without siblings."
-    if not facts.groups:
+    if smallest is None:
         return f"Nothing to compare: no two siblings among {facts.samples:,} samples have different rewards."
     scanned = f"{facts.samples:,} of {pieces.samples:,}" if facts.samples < pieces.samples else f"{facts.samples:,}"
     looked = (

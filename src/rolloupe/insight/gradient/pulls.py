@@ -13,7 +13,7 @@ from rolloupe.query import GROUP, SampleQuery
 Mask = NDArray[np.bool_]
 
 FLAT = 1e-12
-"""Less is a rounding error."""
+"""So small a share of the square of the largest reward in a group is a rounding error."""
 
 COLUMNS = ("step", "reward", "advantage", "env", "status", "discarded", "response_tokens", "response_chars")
 
@@ -35,17 +35,24 @@ class Pulls:
         self.trained: Mask = self.words("discarded") == ""
         rewards = self.numbers("reward")
         gaps = self.grouping.centred(rewards)
-        self.is_dead: Mask = self.grouping.sums(gaps * gaps) < FLAT
+        flat = FLAT * self._largest(rewards) ** 2
+        self.is_dead: Mask = self.grouping.sums(gaps * gaps) <= flat
         """By group: all rewards are equal, those of discarded samples too."""
         self.sizes = self.sums(self.trained)
         """By group, the number of trained samples."""
         means = divided(self.sums(np.where(self.trained, gaps, 0)), self.sizes)
         self.on_rewards = np.where(self.trained, gaps - self.spread(means), 0) ** 2
-        self.on_rewards[self.on_rewards < FLAT] = 0
+        self.on_rewards[self.on_rewards <= self.spread(flat)] = 0
         variances = divided(self.sums(self.on_rewards), self.sizes)
         self.on_std = divided(self.on_rewards, self.spread(variances))
         advantages = np.where(self.trained, self.numbers("advantage"), 0)
         self.recorded = advantages**2 if (np.abs(advantages) < LARGEST).all() and advantages.any() else None
+
+    def _largest(self, rewards: Floats) -> Floats:
+        """The largest amount in each group."""
+        amounts = np.abs(rewards)
+        largest: Floats = np.maximum.reduceat(amounts, self.grouping.starts) if len(amounts) else amounts
+        return largest
 
     def sums(self, values: Floats | Mask) -> Floats:
         """The sums over each group."""

@@ -163,7 +163,9 @@ class PartFormulas:
     def _unvaried(self, part: PartValues) -> RewardPart:
         """A part that has no formula, and why."""
         groups = int(part.groups(self._of.grouping).sum())
-        text = unvaried(part.name, part.values[np.isfinite(part.values)], groups, self._of.grouping)
+        has = np.isfinite(part.values)
+        partial = int((self._of.grouping.sums((has & ~part.known).astype(np.float64)) > 0).sum())
+        text = unvaried(part.name, part.values[has], groups, partial, self._of.grouping)
         return RewardPart(name=part.name, text=text, spread=float(part.centred.std()), groups=groups)
 
 

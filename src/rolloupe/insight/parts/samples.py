@@ -53,7 +53,7 @@ def some_groups(of: SampleWords) -> SampleWords:
 def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
     """A part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
     values = query.sample_metric(run, run.snapshot(), of, name)
-    centred = of.grouping.centred(np.where(np.isfinite(values), values, np.nan))
+    centred = of.grouping.centred(values)
     known = np.isfinite(centred)
     return PartValues(name, values, np.where(np.abs(centred) > FLAT, np.nan_to_num(centred), 0), known)
 

@@ -46,17 +46,25 @@ def sum_of(weights: dict[str, float]) -> str:
     return "reward =" + "".join(sign + one for sign, one in zip(signs, summands, strict=True)).removeprefix(" +")
 
 
-def unvaried(name: str, values: Floats, groups: int, grouping: Grouping) -> str:
-    """Says why there is no formula for a part."""
+def unvaried(name: str, values: Floats, groups: int, partial: int, grouping: Grouping) -> str:
+    """Says why there is no formula for a part, which `partial` of the groups have for some siblings only."""
     if not len(values):
         return f"{name}: no sample here has it"
     if grouping.sizes.max() == 1:
         return f"{name}: each sample is alone in its group, without siblings"
     if values.min() == values.max():
         return f"{name} is always {values[0]:.4g}" if name != REWARD else f"{name} never differs among siblings"
+    if partial:
+        known = f"differs among those of {groups:,}" if groups else "differs in no other"
+        return f"{name} is recorded for only some siblings of {counted(partial)}, and {known}: too few for a formula"
     if not groups:
         return f"{name} differs between groups, but never among siblings"
-    return f"{name} differs among the siblings of {groups:,} group{'s' * (groups != 1)} only, too few for a formula"
+    return f"{name} differs among the siblings of {counted(groups)} only, too few for a formula"
+
+
+def counted(groups: int) -> str:
+    """`1 group`, `2 groups`."""
+    return f"{groups:,} group{'s' * (groups != 1)}"
 
 
 class Known(Protocol):

@@ -99,8 +99,9 @@ def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Ta
 
 
 def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) -> Floats:
-    """The values of a sample metric, NaN for none. Raises as `database.ask`."""
-    return _column(run, snapshot, of, metric_column(name), is_annotated=name in snapshot.annotated())
+    """The values of a sample metric; NaN for none, and for those too large to add up. Raises as `database.ask`."""
+    values = _column(run, snapshot, of, metric_column(name), is_annotated=name in snapshot.annotated())
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
 
 
 def _column(run: OpenRun, snapshot: Snapshot, of: SampleWords, column: str, *, is_annotated: bool) -> Floats:
