@@ -12,16 +12,24 @@ import pytest
 
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.features import phrase_hashes, words_of
+from rolloupe.features import WithinSums, phrase_hashes, words_of
 from rolloupe.index import Piece
 from rolloupe.index.features import shares
 from rolloupe.insight.findings import RunFindings, cache, search
-from rolloupe.insight.findings.candidates import smallest_effect
+from rolloupe.insight.findings.candidates import candidates, smallest_effect
 from rolloupe.insight.findings.phrase import pattern_of, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.insight.findings.words import note_of
 from rolloupe.model import SampleKey
-from rolloupe.query import FeaturePieces, FeatureWindow, WindowFacts, feature_pieces, feature_sums, sample_words
+from rolloupe.query import (
+    FeaturePieces,
+    FeatureSums,
+    FeatureWindow,
+    WindowFacts,
+    feature_pieces,
+    feature_sums,
+    sample_words,
+)
 from rolloupe.query.run_features.feature_index import condition
 from tests.index.support import lines, row
 from tests.insight.findings.planted import Plan, write_run
@@ -189,6 +197,13 @@ def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:
     pieces = FeaturePieces((), (), 8, 0)
     assert smallest_effect(facts, 5.0, 0.1) is None
     assert "inf" not in note_of([], facts, pieces, 3, 0.0, None, 0.1, is_alone=False)
+
+
+def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:
+    ones = np.ones(2)
+    sums = WithinSums(ones, np.array([2.0, 9.0]), ones, ones, ones)
+    features = FeatureSums(np.array([4, 5], np.uint64), np.array([8, 8]), sums)
+    assert candidates(features, WindowFacts(8, 1, 7.0, 1.0, 1.0)).best == 9
 
 
 def test_the_class_follows_the_trend_and_correctness() -> None:

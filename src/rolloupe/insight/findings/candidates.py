@@ -62,7 +62,9 @@ def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
     first, stands = _distinct(twins)
     found = twins.at(first[:MAX_CANDIDATES])
     kept = stands < MAX_CANDIDATES
-    return Candidates(found.hashes, found, twins.hashes[kept], stands[kept], tested, least, float(z.max(initial=0)))
+    named = np.abs(features.at(np.flatnonzero(~is_phrase)).sums.z)
+    best = float(max(z.max(initial=0), named.max(initial=0)))
+    return Candidates(found.hashes, found, twins.hashes[kept], stands[kept], tested, least, best)
 
 
 def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
