@@ -7,19 +7,24 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Input
 
+from rolloupe.query.filter.parser import MAX_CHARS
 from rolloupe.tui.draw.ink import ACCENT
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.suggest import FilterNames
 from rolloupe.tui.widgets.typing_line import TypingLine
 
+FULL = f"The line holds {MAX_CHARS:,} characters, no more."
+
 
 class Asker(Horizontal):
     """Hidden until something is asked. Enter answers and Esc leaves; the line may stay open for more answers."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], tell: Callable[[str], None]) -> None:
         super().__init__(id="asker")
         self._changed = changed
         """Called when it opens or closes: the foot shows its hint."""
+        self._tell = tell
+        self._is_full = False
         self.hint = ""
         """What the person may type."""
         self._word = ""
@@ -76,6 +81,20 @@ class Asker(Horizontal):
         if not self._stays:
             self.close()
         then(event.value)
+
+    def on_typing_line_full(self, event: TypingLine.Full) -> None:
+        """Say that the line takes no more, until it changes."""
+        event.stop()
+        if not self._is_full:
+            self._is_full = True
+            self._tell(FULL)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Take back that the line is full."""
+        event.stop()
+        if self._is_full:
+            self._is_full = False
+            self._tell("")
 
     def on_key(self, event: events.Key) -> None:
         """Complete a word on Tab."""

@@ -106,7 +106,7 @@ class Rollouts(Actions, Screen[None]):
             with Vertical(id="main"):
                 yield LineBar("head", self._sample_lines, "surface-page")
                 yield TextPane("reader", self._draw_foot)
-        yield Asker(self._draw_foot)
+        yield Asker(self._draw_foot, self.tell)
         yield LineBar("foot", self._foot)
 
     # What is drawn

@@ -7,7 +7,7 @@ from textual.suggester import Suggester
 
 from rolloupe.text.visible import visible_line
 
-_NAME = re.compile(r"[\w.:/-]+$")
+_NAME = re.compile(r"[\w.:/-]+")
 
 
 class FilterNames(Suggester):
@@ -19,12 +19,14 @@ class FilterNames(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         """Return the typed text with its last word complete."""
-        begun = _NAME.search(value)
-        if begun is None or value[: begun.start()].count('"') % 2:
+        from_end = _NAME.match(value[::-1])  # a search for it would begin at every letter of the line
+        start = len(value) - from_end.end() if from_end else len(value)
+        begun = value[start:]
+        if not begun or value.count('"', 0, start) % 2:
             return None
-        longer = (name for name in self._names if name.startswith(begun[0]) and name != begun[0])
+        longer = (name for name in self._names if name.startswith(begun) and name != begun)
         name = next(longer, None)
-        return None if name is None else value[: begun.start()] + name
+        return None if name is None else value[:start] + name
 
 
 def _is_fit(name: str) -> bool:
