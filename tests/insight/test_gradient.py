@@ -114,5 +114,7 @@ def test_a_run_without_training_has_no_gradient(tmp_path: Path) -> None:
     run = run_of(tmp_path / "trained", [rows_of([0.0, 1.0])])
     with pytest.raises(NotFound):
         run.gradient(env="elsewhere")
+    with pytest.raises(NotFound):
+        run.gradient(steps=(500, 600))
     with pytest.raises(BadQuery):
         run.gradient(correct="none")
