@@ -78,12 +78,8 @@ class Terminal(App[None]):
         """Do some work between two keys; an answer that comes while the app ends finds no screen to be shown on."""
         self.call_later(lambda: work() if self.is_running else None)
 
-    async def on_load(self) -> None:
-        """Hear before the screen is taken who ends the process, so as to give the terminal back."""
-        for one in (signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(one, self._end, one)
-
-    def _end(self, by: signal.Signals) -> None:
+    def end(self, by: signal.Signals) -> None:
+        """Give the terminal back, since a signal ends the process. Any thread may call it."""
         self.ended_by = by
         self.exit()
 

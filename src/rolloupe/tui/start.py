@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rolloupe.errors import NotFound
 from rolloupe.model import AS_FOUND, Reading
 from rolloupe.tui.memory import keep_arrow_small, keep_memory_small
+from rolloupe.tui.way_out import ENDING, watch
 
 if TYPE_CHECKING:
     from rolloupe.tui.app import FirstLook
@@ -140,6 +141,8 @@ def show(
     from rolloupe.tui.draw.palettes import PALETTES
 
     app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir, opener.awaited)
+    assert sys.__stdin__ is not None
+    watch(sys.__stdin__.fileno(), app.end)
     app.run()
     opener.leave()
     gc.unfreeze()  # else libraries count what is left at the end as leaks, on the person's terminal
@@ -149,7 +152,8 @@ def show(
         raise app.failure
     if app.ended_by is not None:  # as whoever sent the signal expects
         signal.signal(app.ended_by, signal.SIG_DFL)
-        os.kill(os.getpid(), app.ended_by)
+        with ENDING:
+            os.kill(os.getpid(), app.ended_by)
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,95 @@
+"""A signal ends the terminal view in some seconds, though its loop hangs or nobody reads what it writes."""
+
+import contextlib
+import os
+import signal
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from benchmarks.terminal import Screen
+
+from tests.cli.support import row, write_run
+from tests.thoroughness import slow_unless
+
+HANG = (
+    "import os, sys, time; from rolloupe.cli import main; from rolloupe.tui.screens.actions import Actions;"
+    "open(sys.argv.pop(1), 'w').write(str(os.getpid()));"
+    "Actions.action_theme = lambda self: time.sleep(600); sys.exit(main())"
+)
+"""The terminal view, in which `T` hangs."""
+SHELL = '"$@"; echo ended $?'
+MOST_S = 60.0
+
+
+def started(tmp_path: Path) -> tuple[Screen, int]:
+    """A terminal view that shows a sample, under a shell, and its process."""
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
+    view = [sys.executable, "-c", HANG, str(tmp_path / "pid"), "tui", str(run), *places]
+    screen = Screen(["/bin/sh", "-c", SHELL, "sh", *view])
+    screen.until(lambda text: "Sample 1 of 3" in text and "/ 0" in text)
+    return screen, int((tmp_path / "pid").read_text())
+
+
+def hang(screen: Screen) -> None:
+    """Hang in the loop."""
+    screen.press("T")
+    time.sleep(1)
+
+
+def deafen(screen: Screen) -> None:
+    """Read nothing of all that is written."""
+    os.set_blocking(screen.descriptor, False)
+    for _ in range(60):
+        with contextlib.suppress(BlockingIOError):
+            screen.press("np?\x1b")
+        time.sleep(0.05)
+    os.set_blocking(screen.descriptor, True)
+
+
+def wait(process: int) -> None:
+    """Wait, without reading, until the process ends."""
+    began = time.monotonic()
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() - began < MOST_S:
+            os.kill(process, 0)
+            time.sleep(0.05)
+        raise TimeoutError("the process goes on")
+
+
+@pytest.mark.parametrize(
+    ("bar", "by"),
+    [
+        slow_unless(True, hang, signal.SIGTERM),
+        slow_unless(False, hang, signal.SIGHUP),
+        slow_unless(False, deafen, signal.SIGTERM),
+    ],
+    ids=["hang-SIGTERM", "hang-SIGHUP", "unread-SIGTERM"],
+)
+def test_a_signal_ends_the_process_and_gives_the_terminal_back(
+    bar: Callable[[Screen], None], by: signal.Signals, tmp_path: Path
+) -> None:
+    screen, process = started(tmp_path)
+    try:
+        raw = termios.tcgetattr(screen.descriptor)
+        bar(screen)
+        os.kill(process, by)
+        wait(process)
+        assert not raw[3] & termios.ECHO and termios.tcgetattr(screen.descriptor)[3] & termios.ECHO
+        screen.until(lambda text: f"ended {128 + by}" in text)
+        assert b"\x1b[?1049l\x1b[?25h" in screen.written
+    finally:
+        screen.close()
+
+
+@pytest.mark.parametrize("bar", [slow_unless(True, hang), slow_unless(False, lambda _: None)], ids=["hang", "none"])
+def test_a_closed_terminal_ends_the_process(bar: Callable[[Screen], None], tmp_path: Path) -> None:
+    screen, process = started(tmp_path)
+    bar(screen)
+    os.close(screen.descriptor)
+    wait(process)
+    os.waitpid(screen.pid, 0)
