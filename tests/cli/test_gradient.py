@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from rolloupe import Recorder
 from tests.cli.support import rolloupe
 from tests.insight.test_gradient import rows_of, run_of
 
@@ -19,3 +20,12 @@ def test_the_shares_of_the_gradient_are_a_table_or_objects(tmp_path: Path) -> No
     assert {**shares[-1], "run": ""} == {"run": "", "step": 1, "groups": 3, "dead": 1}
     done = rolloupe("gradient", path, "--env", "none")
     assert done.code == 1 and "no trained sample" in done.err
+
+
+def test_runs_without_a_gradient_are_said_in_words(tmp_path: Path) -> None:
+    rows = rows_of([1.0] * 8)
+    assert "all 2 groups have equal rewards: no gradient" in rolloupe("gradient", run_of(tmp_path, [rows]).path).out
+    with Recorder(tmp_path / "empty", code=None) as recorder:
+        recorder.metrics(0, {"loss": 1.0})
+    done = rolloupe("gradient", str(tmp_path / "empty"))
+    assert done.code == 1 and "no trained sample there has a reward" in done.err

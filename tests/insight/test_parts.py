@@ -117,3 +117,16 @@ def test_a_part_that_only_some_siblings_have_is_not_said_to_be_equal_among_them(
     only = "g is recorded for only some siblings of 10 groups, and differs in no other: too few for a formula"
     assert found["g"].text.endswith(only)
     assert found["h"].text.endswith("h differs among the siblings of 10 groups only, too few for a formula")
+
+
+def test_what_recorded_parts_leave_of_the_reward_has_a_formula(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    texts = [text_of(rng) for _ in range(400)]
+    rows = [row(0, n, response=t, reward={"acc": float(rng.random() < 0.5)}) for n, t in enumerate(texts)]
+    for one in rows:
+        one["reward"]["score"] = one["reward"]["acc"] + 0.2 * ("<answer>" in one["response"])
+    found = run_of(tmp_path, [rows]).parts()
+    assert "The reward has one part, reward.acc. No metric records the rest of the reward." in found.note
+    rest = by_name(found.parts)["the rest of the reward"]
+    assert (rest.r2 or 0) > 0.99
+    assert rest.text.startswith("the rest of the reward = 0.2·(has final answers)")

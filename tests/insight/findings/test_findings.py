@@ -187,6 +187,15 @@ def test_a_run_without_rewards_or_siblings_says_so(tmp_path: Path) -> None:
     assert "no two siblings" in note("same", [row(0, n, reward=1.0) for n in range(8)])
 
 
+def test_what_rises_is_not_called_unpaid_where_nothing_can_be_compared(tmp_path: Path) -> None:
+    for step in range(12):
+        rows = [row(step, n, group_index=n, response="a b " * (20 + 9 * step + n % 3)) for n in range(16)]
+        (tmp_path / "run").mkdir(exist_ok=True)
+        (tmp_path / f"run/{step}.jsonl").write_bytes(lines(rows))
+    found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index", format="relax").runs[0].findings()
+    assert "alone in its group" in found.note and found.findings == []
+
+
 def test_findings_without_samples_are_none(run: rolloupe.Run) -> None:
     found: RunFindings = run.findings(steps=(500, 600))
     assert found.findings == [] and found.samples == 0 and found.smallest is None

@@ -92,7 +92,7 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
     evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
     values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     look = _Look(run, matrix, evidence, chosen, values)
-    found = look.findings()
+    found = look.findings() if facts.groups else []
     smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE)
     return RunFindings(
         findings=found, split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,

@@ -15,7 +15,7 @@ from rolloupe.insight.findings.phrase import pattern_of, wording_of
 from rolloupe.insight.parts.fit import Features, Mask, Term, fit_of
 from rolloupe.insight.parts.records import PartTerm, RewardPart
 from rolloupe.insight.parts.samples import PartValues, reward_of, values_of
-from rolloupe.insight.parts.words import REWARD, formula_of, sum_of, term_words, unexplained, unvaried
+from rolloupe.insight.parts.words import REST, REWARD, formula_of, sum_of, term_words, unexplained, unvaried
 from rolloupe.query import Hashes, SampleWords
 
 MOST_PHRASES = 60
@@ -45,6 +45,9 @@ class PartFormulas:
         self.names = [one.name for one in every if any(one is other for other in self._every)]
         self.copies = [one.name for one in self._every if one.name != REWARD and self._is_whole(one)]
         """The names that are the reward as a whole."""
+        rest = None if self.whole else self._rest(every)
+        self.has_rest = rest is not None
+        self._every += [rest] if rest else []
 
     def _is_whole(self, part: PartValues) -> bool:
         return bool(part.centred.any()) and bool(np.allclose(part.centred, self._of.rewards))
@@ -52,19 +55,34 @@ class PartFormulas:
     def _summands(self, every: Sequence[PartValues]) -> list[PartValues]:
         """The parts that make the reward, and those that never vary; none if they do not make it."""
         others = [one for one in every if not self._is_whole(one)]
-        varied = [one for one in others if one.known.all() and one.centred.any()]
-        rewards = self._of.rewards
-        if len(varied) < 2 or not rewards.any():
+        varied = _varied(others)
+        if len(varied) < 2 or not self._of.rewards.any():
             return []
-        x = np.stack([one.centred for one in varied], axis=1)
-        weights, _, rank, _ = np.linalg.lstsq(x, rewards, rcond=1e-9)
-        missed = rewards - x @ weights
-        if rank < len(varied) or missed @ missed > (1 - EXACT) * (rewards @ rewards):
+        weights, missed, rank = self._weighed(varied)
+        if rank < len(varied) or self._is_much(missed):
             return []
         known = {one.name: weight for one, weight in zip(varied, weights.tolist(), strict=True)}
         known = {name: weight for name, weight in known.items() if abs(weight) >= TINY_WEIGHT}
         self.whole = sum_of(known)
         return [one for one in others if one.name in known or not any(one is other for other in varied)]
+
+    def _weighed(self, varied: Sequence[PartValues]) -> tuple[Floats, Floats, int]:
+        """The weights of parts in the reward, what they leave of it, and how many of them are independent."""
+        x = np.stack([one.centred for one in varied], axis=1)
+        found, _, rank, _ = np.linalg.lstsq(x, self._of.rewards, rcond=1e-9)
+        weights = found.astype(np.float64)
+        return weights, self._of.rewards - x @ weights, int(rank)
+
+    def _is_much(self, missed: Floats) -> bool:
+        return bool(missed @ missed > (1 - EXACT) * (self._of.rewards @ self._of.rewards))
+
+    def _rest(self, every: Sequence[PartValues]) -> PartValues | None:
+        """What recorded parts leave of the reward, if it is much."""
+        varied = _varied([one for one in every if not self._is_whole(one)])
+        if not varied:
+            return None
+        missed = self._weighed(varied)[1]
+        return reward_of(self._of)._replace(name=REST, values=missed, centred=missed) if self._is_much(missed) else None
 
     def parts(self) -> list[RewardPart]:
         """Each part with its formula, those best explained first; then those that have none."""
@@ -167,6 +185,11 @@ class PartFormulas:
         partial = int((self._of.grouping.sums((has & ~part.known).astype(np.float64)) > 0).sum())
         text = unvaried(part.name, part.values[has], groups, partial, self._of.grouping)
         return RewardPart(name=part.name, text=text, spread=float(part.centred.std()), groups=groups)
+
+
+def _varied(some: Sequence[PartValues]) -> list[PartValues]:
+    """The parts that every sample has, and that differ among siblings."""
+    return [one for one in some if one.known.all() and one.centred.any()]
 
 
 def _speaks(phrase: str) -> bool:

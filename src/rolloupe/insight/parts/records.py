@@ -27,7 +27,7 @@ class RewardPart(Struct, frozen=True, kw_only=True):
     """A part of the reward, and what of the texts explains it among siblings."""
 
     name: str
-    """The sample metric; `reward` for a run whose reward has no parts."""
+    """The sample metric; `reward` for a reward without parts; `the rest of the reward` for what no part explains."""
     text: str
     """The formula with its R², or the reason why it has none."""
     terms: Sequence[PartTerm] = ()

@@ -9,6 +9,9 @@ from rolloupe.query import SampleWords
 
 REWARD = "reward"
 
+REST = "the rest of the reward"
+"""What the parts that a run records leave of its reward."""
+
 
 def term_words(form: str, *, phrase: str = "", behaviour: str = "") -> str:
     """A feature in a form of `fit.FORMS`, as a formula has it: a phrase, or the label of a behaviour."""
@@ -73,6 +76,7 @@ class Known(Protocol):
     names: list[str]
     copies: list[str]
     whole: str
+    has_rest: bool
 
 
 def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> str:
@@ -83,12 +87,13 @@ def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> 
     count = len(known.names) - len(known.copies)
     if not known.names:
         own = "The run records the reward as one number without parts."
-    elif len(known.names) == 1:
+    elif len(known.names) == 1 and not known.has_rest:
         own = f"The reward has one part only, {known.names[0]}."
     else:
         makes = f"; among siblings, {known.whole}" if known.whole else ""
         parts = [name for name in known.names if name not in known.copies]
         own = f"The reward has one part, {parts[0]}." if count == 1 else f"The reward has {count} parts{makes}."
+        own += f" No metric records {REST}." if known.has_rest else ""
         own += "".join(f" {name} is the reward as a whole." for name in known.copies)
     if not is_fitted:
         return own

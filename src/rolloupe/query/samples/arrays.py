@@ -44,9 +44,7 @@ class SampleArrays(NamedTuple):
 
     def words(self, name: str) -> NDArray[np.object_]:
         """A column of words; empty for none."""
-        if not len(self):  # without rows a column has no type
-            return np.zeros(0, np.object_)
-        words: NDArray[np.object_] = self.table[name].fill_null("").to_numpy()
+        words: NDArray[np.object_] = self.table[name].cast(pa.string()).fill_null("").to_numpy()
         return words
 
     def ids(self, run: OpenRun, places: Sequence[int]) -> list[str]:

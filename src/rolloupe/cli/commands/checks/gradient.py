@@ -93,6 +93,9 @@ def _print(run: "Run", found: "RunGradient") -> None:
             f"{run.id}: all {found.groups:,} groups have one sample, which has no siblings to differ from: no gradient."
         )
         return
+    if found.dead == found.groups:
+        tell(f"{run.id}: all {found.groups:,} groups have equal rewards: no gradient.")
+        return
     alone = f" ({found.single:,} of one sample)" if found.single else ""
     tell(
         f"{run.id}: of {found.groups:,} groups {found.dead:,}{alone} have equal rewards, and no gradient. The others "
