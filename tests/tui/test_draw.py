@@ -7,19 +7,21 @@ from unittest.mock import ANY
 
 import pytest
 
+from rolloupe.insight.findings import Finding, Prevalence, ReadingList
 from rolloupe.query import Catalogue, Stats, StepSummary
 from rolloupe.tui.draw.axis import axis_of, beyond
 from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, listed
-from rolloupe.tui.draw.ink import DIM, Ink
+from rolloupe.tui.draw.ink import DIM, PLAIN, Ink
 from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
 from rolloupe.tui.run import find, session
 from rolloupe.tui.run.find import places_in
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.session import RunState
+from rolloupe.tui.screens.findings import _of_finding
 from rolloupe.tui.views.blocks import TextBlock, as_text
 from rolloupe.tui.views.facts import as_value
-from rolloupe.tui.views.headers import Marks, run_line, spark_place, step_at
+from rolloupe.tui.views.headers import Marks, _flowed, run_line, spark_place, step_at
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,26 @@ def test_what_a_header_shows_of_thousands_of_steps_is_made_once(monkeypatch: pyt
     lines.append(run_line("run", ListPlace(step=500), state.aged(5.0), {}, Marks(), 120))
     assert len(thinnings) == 1 and step_at(state, lines[0], spark_place(lines[0])[0]) == 0
     assert lines[1] == lines[2] != lines[0]
+
+
+def test_a_header_names_no_step_of_a_run_whose_files_are_gone() -> None:
+    state = RunState("v", [], [], Catalogue([], 0), [], 0, "ready", 1.0, None, is_live=False)
+    line = "".join(text for text, _ in run_line("run", ListPlace(step=9), state, {}, Marks(), 120))
+    assert "run   train" in line and "step" not in line and "9" not in line
+
+
+@pytest.mark.parametrize(("view", "end"), [("text", "  +17  s table"), ("table", "  +17"), ("tokens", "  +17")])
+def test_figures_without_room_are_counted_with_the_key_that_shows_them(view: str, end: str) -> None:
+    lines = ["".join(text for text, _ in line) for line in _flowed([[("abc 1.00", PLAIN)]] * 25, 53, 2, view)]
+    assert len(lines) == 2 and lines[1].endswith(f"abc 1.00{end}") and max(map(len, lines)) <= 53
+
+
+def test_figures_of_findings_have_the_minus_of_all_others() -> None:
+    found = Finding(
+        text="", kind="suspect", effect=-0.5, z=-9.0, first=0.1, last=0.9, rise=5.0, correctness=-0.25,
+        prevalence=Prevalence([], [], [], []), samples=ReadingList(earliest="train/0/1/2"),
+    )  # fmt: skip
+    assert _of_finding(found).facts == "z −9.0, effect −0.500, on correctness −0.250"
 
 
 def test_of_a_long_list_the_limit_is_named() -> None:

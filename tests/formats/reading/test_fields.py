@@ -45,6 +45,11 @@ def test_names(value: object, expected: str | None) -> None:
     assert fields.name(value) == expected
 
 
+def test_a_reason_that_is_cut_off_says_so() -> None:
+    assert [fields.reason(one) for one in (None, 3, "", "x" * 200)] == [None, None, "", "x" * 200]
+    assert fields.reason("x" * 201) == "x" * 199 + "…"
+
+
 @pytest.mark.parametrize(
     ("name", "step"),
     [

@@ -75,8 +75,13 @@ class Reward(NamedTuple):
 
 
 def reason(value: object) -> str | None:
-    """Read why a sample was not trained on; None, or an empty text, means that it was, as far as is known."""
-    return value[:MAX_NAME_CHARS] if isinstance(value, str) else None
+    """Read why a sample was not trained on; None, or an empty text, means that it was, as far as is known.
+
+    The start of a long reason is kept.
+    """
+    if not isinstance(value, str) or len(value) <= MAX_NAME_CHARS:
+        return value if isinstance(value, str) else None
+    return f"{value[: MAX_NAME_CHARS - 1]}…"
 
 
 def number(value: object) -> float | None:

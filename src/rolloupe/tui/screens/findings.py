@@ -13,7 +13,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Problem, SampleKey
 from rolloupe.state import FindingAside, findings_aside
 from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.figures import listed
+from rolloupe.tui.draw.figures import listed, signed
 from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, safe
 from rolloupe.tui.draw.wrap import wrapped
 from rolloupe.tui.screen_keys import FINDING_KEYS
@@ -215,16 +215,20 @@ class FindingsScreen(BackScreen[SampleKey]):
 
 
 def _of_finding(one: "Finding") -> FindingRow:
-    of_correctness = "" if one.correctness is None else f", on correctness {one.correctness:+.3g}"
+    of_correctness = "" if one.correctness is None else f", on correctness {signed(one.correctness)}"
     shows = {name: words for pair in one.samples.pairs for name, words in zip(pair, PAIR, strict=True)}
     shows.setdefault(one.samples.earliest, "the first sample that has it")
     samples = [(name, shows.get(name, "has it, with less reward")) for name in one.samples.ids()]
-    return FindingRow(one.kind, one.text, f"z {one.z:.1f}, effect {one.effect:+.3g}{of_correctness}", samples)
+    return FindingRow(one.kind, one.text, f"{_z(one)}, effect {signed(one.effect)}{of_correctness}", samples)
+
+
+def _z(one: "Finding") -> str:
+    return f"z {one.z:.1f}".replace("-", "−")
 
 
 def _set_aside(one: "Finding", aside: FindingAside) -> FindingRow:
     reason = f": {aside.why}" if aside.why else ""
-    facts = " · ".join(filter(None, (aside.by, f"{one.kind}, z {one.z:.1f}")))
+    facts = " · ".join(filter(None, (aside.by, f"{one.kind}, {_z(one)}")))
     return _of_finding(one)._replace(tag="not a hack", text=f"{one.title}{reason}", facts=facts, is_aside=True)
 
 

@@ -19,6 +19,9 @@ from rolloupe.tui.run.session import RunState, SampleAt
 from rolloupe.tui.views.facts import figures, position
 
 SPARK = 24
+MORE = 14
+"""Cells for the number of figures that have no room, and the key that shows them."""
+
 NARROW = 100
 """In a narrower window the left pane is folded away."""
 
@@ -54,8 +57,10 @@ def run_line(
     if state is None:
         return cut(left, width)
     step = state.step(place.step)
-    last = state.steps[-1].step if state.steps else place.step
-    left.append((f" / {last}", DIM))
+    if state.steps:
+        left.append((f" / {state.steps[-1].step}", DIM))
+    else:  # perhaps all files are gone
+        left = left[:4]
     summary = _summary(step, scales) if step else []
     following: Line = [("following", ACCENT)] if marks.is_following else []
     right = joined([_progress(state), _age(state), following, [(" ", PLAIN)]])
@@ -134,11 +139,17 @@ def sample_lines(
         label = [cut([(" golden ", DIM), safe(at.sample.label[:width])], width)]
     first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
     reason = at.sample.row.discarded if is_shown.get("discarded", True) else ""
-    return [first, *_flowed(shown, width, 2), *_discarded(reason, width), *label, [("─" * width, Ink("line-2"))]]
+    return [
+        first,
+        *_flowed(shown, width, 2, marks.view),
+        *_discarded(reason, width),
+        *label,
+        [("─" * width, Ink("line-2"))],
+    ]
 
 
 def _discarded(reason: str, width: int) -> Iterator[Line]:
-    """Yield why a sample was discarded, on as many lines as it takes: the index keeps the start of a long reason."""
+    """Yield why a sample was discarded, on as many lines as it takes: of a long one, the start."""
     if reason:
         text = visible_line(f"discarded: {reason}")
         yield from ([(" ", PLAIN), (text[start:stop], WARN)] for start, stop in wrapped(text, width - 2))
@@ -154,13 +165,14 @@ def view_at(line: Line, x: int) -> str | None:
     return None
 
 
-def _flowed(figures_: Sequence[Line], width: int, most: int) -> Iterator[Line]:
-    """Yield figures on lines, at most so many; the last line says how many more there are."""
+def _flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Iterator[Line]:
+    """Yield figures on lines, at most so many; the last line counts the others, and the text has the key for them."""
+    key: Line = [("  s", ACCENT), (" table", DIM)] if view == "text" else []
     lines: list[Line] = [[]]
     for nth, one in enumerate(figures_):
         room = width - width_of(lines[-1]) - width_of(one) - 3
-        if room < 10 and len(lines) == most:
-            lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM)]
+        if room < MORE and len(lines) == most:
+            lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM), *key]
             break
         if room < 0:
             lines.append([])
