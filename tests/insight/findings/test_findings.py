@@ -199,6 +199,7 @@ def test_what_rises_is_not_called_unpaid_where_nothing_can_be_compared(tmp_path:
 def test_findings_without_samples_are_none(run: rolloupe.Run) -> None:
     found: RunFindings = run.findings(steps=(500, 600))
     assert found.findings == [] and found.samples == 0 and found.smallest is None
+    assert run.findings(steps=(0, 10**40)).samples == 2304
 
 
 def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:

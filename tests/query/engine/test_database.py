@@ -43,3 +43,13 @@ def test_few_databases_stay_open(tmp_path: Path) -> None:
         with opened(tmp_path / "run", tmp_path / f"index{number}") as library:
             assert asked(library.runs[0], "SELECT count(*) FROM rows") == [(8,)]
     assert len(database._databases) == database.MAX_DATABASES
+
+
+def test_ctrl_c_while_duckdb_asks_python_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> str:
+        raise duckdb.InvalidInputException("Invalid Input Error: reading the schema failed: KeyboardInterrupt: ")
+
+    relax_run(tmp_path / "run", steps=1)
+    monkeypatch.setattr(database, "definition", interrupted)
+    with opened(tmp_path / "run", tmp_path / "index") as library, pytest.raises(KeyboardInterrupt):
+        asked(library.runs[0], "SELECT 1 FROM rows")

@@ -47,8 +47,11 @@ def known(run: OpenRun, stamp: str) -> RunFindings | None:
 
 
 def keep(run: OpenRun, stamp: str, found: RunFindings) -> None:
-    """Keep findings, and drop the oldest ones if there are many. Without room nothing is kept."""
-    with contextlib.suppress(OSError):
+    """Keep findings, and drop the oldest ones if there are many.
+
+    Without room nothing is kept, nor for steps that are too large to write.
+    """
+    with contextlib.suppress(OSError, OverflowError):
         atomic.write(_path(run, stamp), msgspec.msgpack.encode(found))
         files = sorted(_path(run, stamp).parent.glob("*.findings"), key=lambda path: path.stat().st_mtime)
         for path in files[:-MOST_FILES]:

@@ -201,6 +201,8 @@ def _answer(
     except (duckdb.BinderException, duckdb.ConversionException) as error:
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
+        if str(error).rstrip(": \n").endswith("KeyboardInterrupt"):  # Ctrl-C while DuckDB asked Python
+            raise KeyboardInterrupt from error
         with _lock:
             # some errors leave a database that no longer answers
             _databases.pop(run.catalog.folder.parent)
