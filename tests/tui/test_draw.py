@@ -12,7 +12,7 @@ from rolloupe.query import Catalogue, Stats, StepSummary
 from rolloupe.tui.draw.axis import axis_of, beyond
 from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.figures import brief, listed
-from rolloupe.tui.draw.ink import DIM, PLAIN, Ink
+from rolloupe.tui.draw.ink import DIM, PLAIN, Ink, Line
 from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
 from rolloupe.tui.run import find, session
 from rolloupe.tui.run.find import places_in
@@ -72,6 +72,8 @@ def test_a_header_names_no_step_of_a_run_whose_files_are_gone() -> None:
 def test_figures_without_room_are_counted_with_the_key_that_shows_them(view: str, end: str) -> None:
     lines = ["".join(text for text, _ in line) for line in _flowed([[("abc 1.00", PLAIN)]] * 25, 53, 2, view)]
     assert len(lines) == 2 and lines[1].endswith(f"abc 1.00{end}") and max(map(len, lines)) <= 53
+    wide: list[Line] = [[("abc 1.00", PLAIN)], [("x" * 42, PLAIN)], [("abc 1.00", PLAIN)]]
+    assert ["".join(text for text, _ in line) for line in _flowed(wide, 53, 2, view)][1] == f" {'x' * 42}  +1"
 
 
 def test_figures_of_findings_have_the_minus_of_all_others() -> None:

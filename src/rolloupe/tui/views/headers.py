@@ -172,7 +172,8 @@ def _flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Itera
     for nth, one in enumerate(figures_):
         room = width - width_of(lines[-1]) - width_of(one) - 3
         if room < MORE and len(lines) == most:
-            lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM), *key]
+            has_room = width - width_of(lines[-1]) >= MORE  # not after a figure that fills the line
+            lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM), *(key if has_room else [])]
             break
         if room < 0:
             lines.append([])
