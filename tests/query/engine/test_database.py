@@ -45,9 +45,13 @@ def test_few_databases_stay_open(tmp_path: Path) -> None:
     assert len(database._databases) == database.MAX_DATABASES
 
 
-def test_ctrl_c_while_duckdb_asks_python_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [duckdb.InvalidInputException("reading the schema failed: KeyboardInterrupt: "), RuntimeError("Query interrupted")],
+)
+def test_ctrl_c_within_a_query_is_ctrl_c(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> str:
-        raise duckdb.InvalidInputException("Invalid Input Error: reading the schema failed: KeyboardInterrupt: ")
+        raise error
 
     relax_run(tmp_path / "run", steps=1)
     monkeypatch.setattr(database, "definition", interrupted)

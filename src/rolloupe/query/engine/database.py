@@ -6,7 +6,8 @@ always quoted.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -151,7 +152,7 @@ def of_files(
     names = ", ".join(literal(f"{folder}/{path.parent.name}/{path.name}") for path in paths)
     connection = _database(run.catalog.folder.parent)
     try:
-        with _time_limit.watch(connection.interrupt):
+        with _interruptible(), _time_limit.watch(connection.interrupt):
             files = f"SELECT *, file_index::BIGINT AS {quote(FILE)} FROM read_parquet([{names}])"
             return connection.sql(f"WITH files AS ({files}) {sql}", params=list(values)).to_arrow_table(), paths
     except duckdb.InterruptException as error:
@@ -170,6 +171,17 @@ def of_files(
 def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
     """The current way of reading pieces."""
     return TableReading(run.catalog.folder.resolve(), pieces)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C be Ctrl-C, of which DuckDB makes errors of its own."""
+    try:
+        yield
+    except Exception as error:
+        if str(error).rstrip(": \n").endswith(("KeyboardInterrupt", "Query interrupted")):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _answer(
@@ -192,7 +204,7 @@ def _answer(
             connection.register("places", base.numbers(question.at))
         for name, other in [pair for one in (base, newer, scores) for pair in one.tables().items()]:
             connection.register(name, other)
-        with _time_limit.watch(connection.interrupt):
+        with _interruptible(), _time_limit.watch(connection.interrupt):
             return fetch(connection, f"WITH {definition(base, newer, scores, question.overlay)} {question.sql}"), base
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
@@ -201,8 +213,6 @@ def _answer(
     except (duckdb.BinderException, duckdb.ConversionException) as error:
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
-        if str(error).rstrip(": \n").endswith("KeyboardInterrupt"):  # Ctrl-C while DuckDB asked Python
-            raise KeyboardInterrupt from error
         with _lock:
             # some errors leave a database that no longer answers
             _databases.pop(run.catalog.folder.parent)
