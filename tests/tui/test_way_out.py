@@ -80,7 +80,7 @@ def test_a_signal_ends_the_process_and_gives_the_terminal_back(
         os.kill(process, by)
         wait(process)
         assert not raw[3] & termios.ECHO and termios.tcgetattr(screen.descriptor)[3] & termios.ECHO
-        screen.until(lambda text: f"ended {128 + by}" in text)
+        screen.until(lambda _: f"ended {128 + by}".encode() in screen.written)  # wherever the cursor is
         assert b"\x1b[?1049l\x1b[?25h" in screen.written
     finally:
         screen.close()
