@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.reading.tables import parquet_columns, parquet_files
+from rolloupe.formats.reading.tables import parquet_columns, parquet_files, parquet_footer
 from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.formats.testing import FormatContract
 from rolloupe.index.segments.grid import GRID_BYTES
@@ -253,3 +254,23 @@ def test_a_file_that_is_replaced_while_it_is_read_yields_no_rows_of_both(plank: 
     assert len(before) == parquet_files.BATCH_ROWS
     assert isinstance(problem, Problem) and problem.transient and "changed while it was read" in problem.reason
     assert len(rows(run)) == 600
+
+
+def test_a_footer_with_the_long_texts_of_many_row_groups_is_read(tmp_path: Path) -> None:
+    path, groups = tmp_path / "rows.parquet", 400
+    with pq.ParquetWriter(path, pa.schema([("prompt", pa.string()), ("completion", pa.string())])) as writer:
+        for group in range(groups):
+            text = f"{group} " + "long " * 700
+            writer.write_table(pa.table({"prompt": [text], "completion": [text]}))
+    tail = path.read_bytes()[-parquet_footer.TAIL_BYTES :]
+    assert int.from_bytes(tail[:4], "little") > 2**22
+    with path.open("rb") as file:
+        assert len(parquet_footer.row_groups(file)) == groups
+
+
+@pytest.mark.parametrize("value", [b"\x11", b"\x16\x02", b"\x19\x00"], ids=["true", "number", "empty list"])
+def test_a_footer_of_too_many_values_is_refused(value: bytes) -> None:
+    footer = value * (parquet_footer.MAX_VALUES + 1) + b"\0"
+    file = io.BytesIO(footer + len(footer).to_bytes(4, "little") + parquet_footer.MAGIC)
+    with pytest.raises(ValueError, match="too many values"):
+        parquet_footer.row_groups(file)

@@ -13,7 +13,12 @@ MAGIC = b"PAR1"
 TAIL_BYTES = 8
 """The length of the footer, and the magic."""
 
-MAX_FOOTER_BYTES = 2**21
+MAX_FOOTER_BYTES = 2**25
+"""A footer holds the least and the largest text of each column in each row group, of up to 4 KB each."""
+
+MAX_VALUES = 2**20
+"""The values of a footer take time and memory; the bytes of its texts take next to none."""
+
 MAX_DEPTH = 16
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
@@ -80,11 +85,13 @@ class _Compact:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
+        self._values_left = MAX_VALUES
 
     def struct(self, depth: int) -> dict[int, Any]:
         found: dict[int, Any] = {}
         field = 0
         while head := self._byte():
+            self._count(1)
             kind, delta = head & 15, head >> 4
             field = field + delta if delta else self._integer()
             found[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
@@ -108,17 +115,23 @@ class _Compact:
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()
         size = head >> 4 if head >> 4 < 15 else self._varint()
-        return [self._value(head & 15, depth) for _ in range(self._checked(size))]
+        return [self._value(head & 15, depth) for _ in range(self._count(size))]
 
     def _map(self, depth: int) -> None:
-        size = self._checked(self._varint())
+        size = self._count(self._varint())
         kinds = self._byte() if size else 0
         for _ in range(size):
             self._value(kinds >> 4, depth)
             self._value(kinds & 15, depth)
 
-    def _checked(self, size: int) -> int:
+    def _count(self, values: int) -> int:
         """A number of values, each of which takes a byte or more."""
+        self._values_left -= self._checked(values)
+        if self._values_left < 0:
+            raise ValueError("its footer has too many values")
+        return values
+
+    def _checked(self, size: int) -> int:
         if size > len(self._data) - self._at:
             raise IndexError
         return size
