@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from rolloupe import Recorder
 from rolloupe.record.files import launches
@@ -76,3 +76,32 @@ def test_the_charts_of_a_row_are_of_one_height_whatever_the_pointer_says(page: P
         charts.first.hover(position={"x": 60, "y": 40})
         expect(page.get_by_text("step 0", exact=True).first).to_be_visible()
         assert places() == before
+
+
+def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(page: Page, tmp_path: Path) -> None:
+    three_runs(tmp_path / "runs")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.route(re.compile("/catalogue"), hold)
+        page.goto(viewer.to("runs/first/metrics"))
+        loading = page.get_by_role("main").get_by_text("Loading", exact=True)
+        expect(loading).to_have_css("clip-path", "none")
+        expect(loading).to_have_css("opacity", "1")
+        for route in held:
+            route.continue_()
+        page.unroute_all()
+
+        kl = page.get_by_role("region", name="KL by step")
+        kl.get_by_role("button", name="Menu of KL").click()
+        menu = page.get_by_role("dialog", name="Menu of KL").bounding_box()
+        drawn = kl.get_by_role("img").first.bounding_box()
+        assert menu is not None and drawn is not None
+        bar = page.get_by_role("banner").bounding_box()
+        assert bar is not None and bar["y"] == 0 and drawn["y"] >= bar["height"]
+        assert drawn["y"] + drawn["height"] <= menu["y"]
+        assert menu["height"] >= 200 and menu["y"] + menu["height"] <= 844 - 48

@@ -30,10 +30,10 @@ export function Alone({ heading, children }: { heading: string; children: Compon
   );
 }
 
-/** For screen readers only: loading is quick. */
+/** For screen readers only, for loading is quick; a page that has nothing else shows it after a second. */
 export function Loading() {
   return (
-    <p class="hidden" role="status">
+    <p class={`hidden ${style["loading"]}`} role="status">
       Loading
     </p>
   );

@@ -8,6 +8,8 @@ const GAP_PX = 4;
 const EDGE_PX = 8;
 /** The bar of pages lies over the lower end of a narrow screen. */
 const BAR_PX = 48;
+/** A lower card shows too little of a menu. */
+const LEAST_PX = 240;
 
 const roomBelow = (): number => innerHeight - BAR_PX - EDGE_PX;
 
@@ -52,19 +54,23 @@ export function Popover({ label, title, button, buttonClass, children, align = "
   useLayoutEffect(() => {
     const [panel, own] = [card.current, opener.current];
     if (!isOpen || panel === null || own === null) return undefined;
+    const owner = beside === "" ? null : own.closest(beside);
+    if (owner !== null && getComputedStyle(panel).position === "fixed") raise(owner);
     const observer = new ResizeObserver(() => {
       if (getComputedStyle(panel).position !== "fixed") {
         const pane = panel.closest("[data-scroll]")?.getBoundingClientRect();
         const { left, width } = panel.getBoundingClientRect();
         const plain = left - (Number.parseFloat(panel.style.translate) || 0);
         const [low, high] = [(pane?.left ?? 0) + EDGE_PX, (pane?.right ?? innerWidth) - EDGE_PX - width];
-        const around = beside === "" ? undefined : own.closest(beside)?.getBoundingClientRect();
+        const around = owner?.getBoundingClientRect();
         const wanted = around === undefined ? plain : placeBeside(around, width, low, high, plain);
         panel.style.translate = `${Math.max(low, Math.min(high, wanted)) - plain}px`;
         return;
       }
+      const below = (owner ?? own).getBoundingClientRect().bottom + GAP_PX;
+      if (owner !== null && roomBelow() - below >= LEAST_PX) panel.style.maxHeight = `${roomBelow() - below}px`;
       const { top, height } = panel.getBoundingClientRect();
-      const wanted = Math.max(EDGE_PX, Math.min(own.getBoundingClientRect().bottom + GAP_PX, roomBelow() - height));
+      const wanted = Math.max(EDGE_PX, Math.min(below, roomBelow() - height));
       panel.style.top = `${panel.offsetTop + wanted - top}px`;
     });
     observer.observe(panel);
@@ -112,4 +118,11 @@ export function placeBeside(
   const [before, after] = [left - GAP_PX - width, right + GAP_PX];
   if (after <= high) return after;
   return before >= low ? before : plain;
+}
+
+/** Scrolls to it in the pane around it alone: `scrollIntoView` would move the frame of the page too. */
+function raise(owner: Element): void {
+  let pane = owner.parentElement;
+  while (pane !== null && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;
+  if (pane !== null) pane.scrollTop += owner.getBoundingClientRect().top - pane.getBoundingClientRect().top - EDGE_PX;
 }
