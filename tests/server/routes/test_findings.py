@@ -28,7 +28,9 @@ def test_findings_are_sent_with_what_was_looked_at(tmp_path: Path) -> None:
         assert found["correct"] == "reward.acc" and [one["step"] for one in found["by_step"]] == list(range(2, 24))
         assert get(app, f"{run_path(app)}/gradient?split=eval").status == 404
         found = get(app, f"{run_path(app)}/parts?step_min=2&env=").json
-        assert {one["name"] for one in found["parts"]} == {"reward.acc", "reward.score"} and found["samples"] == 2112
+        texts = {one["name"]: one["text"] for one in found["parts"]}
+        assert texts.keys() == {"reward.acc", "reward.score", "the rest of the reward"} and found["samples"] == 2112
+        assert "verified" in texts["the rest of the reward"]
         assert "reward.score is the reward as a whole" in found["note"]
         assert get(app, f"{run_path(app)}/parts?split=none").status == 404
         found = get(app, f"{run_path(app)}/lint?split=train&step_max=1").json

@@ -11,6 +11,7 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.team import oidc
 from rolloupe.server.team.oidc import OidcClient, OidcLogin, client_of, local_place
 from rolloupe.server.team.people import Refused
+from rolloupe.server.team.serve import secret_in
 from tests.server.support import relax_run
 from tests.server.team.provider import LoginBrowser, free_port, providing
 from tests.server.team.server_process import TeamProcess
@@ -174,23 +175,21 @@ def test_a_provider_that_is_away_is_named(tmp_path: Path) -> None:
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
     url = "https://rollouts.example.org"
-    assert client_of("oidc:https://a.example/", "id", secret, url + "/", "email") == OidcClient(
+    assert client_of("oidc:https://a.example/", "id", "s", url + "/", "email") == OidcClient(
         "https://a.example", "id", "s", url
     )
-    for users_from, client, file, public in (
-        ("oidc:", "id", secret, url),
-        ("oidc:http://a.example", "id", secret, url),
-        ("oidc:https://a.example", "", secret, url),
-        ("oidc:https://a.example", "id", None, url),
-        ("oidc:https://a.example", "id", secret, ""),
+    for users_from, client, secret, public in (
+        ("oidc:", "id", "s", url),
+        ("oidc:http://a.example", "id", "s", url),
+        ("oidc:https://a.example", "", "s", url),
+        ("oidc:https://a.example", "id", "", url),
+        ("oidc:https://a.example", "id", "s", ""),
     ):
         with pytest.raises(BadQuery):
-            client_of(users_from, client, file, public, "email")
-    secret.write_text(" \n")
+            client_of(users_from, client, secret, public, "email")
+    (tmp_path / "secret").write_text(" \n")
     with pytest.raises(BadQuery):
-        client_of("oidc:https://a.example", "id", secret, url, "email")
+        secret_in(tmp_path / "secret")
     with pytest.raises(UnreadablePath):
-        client_of("oidc:https://a.example", "id", tmp_path / "none", url, "email")
+        secret_in(tmp_path / "none")

@@ -6,7 +6,6 @@ server with the same client secret knows the cookies of the others.
 
 import hashlib
 import re
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -14,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.errors import BadQuery
 from rolloupe.server.security.auth import cookies
 from rolloupe.server.security.origins import is_api
 from rolloupe.server.team.people import Refused, checked_name
@@ -178,19 +177,13 @@ def local_place(place: str) -> str:
     return place if is_local and not place.startswith("/auth/") else "/"
 
 
-def client_of(users_from: str, client_id: str, secret_file: Path | None, public_url: str, claim: str) -> OidcClient:
-    """Return the client of `--users-from oidc:ISSUER`. Raises `BadQuery`, and `UnreadablePath` for its secret."""
+def client_of(users_from: str, client_id: str, secret: str, public_url: str, claim: str) -> OidcClient:
+    """Return the client of `--users-from oidc:ISSUER`. Raises `BadQuery`."""
     found = ISSUER.fullmatch(users_from)
     if found is None:
         raise BadQuery(f"--users-from {users_from!r} is not understood; give oidc:https://ISSUER")
-    if not client_id or secret_file is None or not public_url:
+    if not client_id or not secret or not public_url:
         raise BadQuery("--users-from oidc needs --oidc-client ID, --oidc-secret-file FILE and --public-url URL")
-    try:
-        secret = secret_file.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadablePath(f"{secret_file} cannot be read: {error}") from None
-    if not secret:
-        raise BadQuery(f"{secret_file} is empty; it must hold the client's secret")
     return OidcClient(found["issuer"].rstrip("/"), client_id, secret, public_url.rstrip("/"), claim)
 
 

@@ -52,7 +52,8 @@ def serve_team(
     if users_from.startswith("oidc:"):
         if access is None:
             raise BadQuery("name roles in a file with --access: anybody may have an account at a provider")
-        client = client_of(users_from, oidc_client, oidc_secret_file, public_url, oidc_claim)
+        secret = "" if oidc_secret_file is None else secret_in(oidc_secret_file)
+        client = client_of(users_from, oidc_client, secret, public_url, oidc_claim)
         senders: Senders = OidcLogin(client)
         source = f"People log in at {client.issuer}."
     else:
@@ -97,13 +98,21 @@ def metrics_token_of(place: Path | None) -> str:
     """Return the token of `/metrics`; empty without a file. Raises `UnreadablePath`, and `BadQuery` for a short one."""
     if place is None:
         return ""
-    try:
-        token = place.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadablePath(f"{place} cannot be read: {error}") from None
+    token = secret_in(place)
     if len(token) < MIN_CHARS:
         raise BadQuery(f"the token in {place} must have at least {MIN_CHARS} characters")
     return token
+
+
+def secret_in(place: Path) -> str:
+    """Return what a file holds, without space around it. Raises `UnreadablePath`, and `BadQuery` for nothing."""
+    try:
+        secret = place.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadablePath(f"{place} cannot be read: {error}") from None
+    if not secret:
+        raise BadQuery(f"{place} is empty; it must hold a secret")
+    return secret
 
 
 def allow_many_files() -> None:
