@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from rolloupe.cli.commands.terminal import tail as module
 from rolloupe.cli.frame import NOTHING, UNREADABLE
 from rolloupe.index import library
-from tests.cli.support import FORBIDDEN, rolloupe, row, write_run
+from tests.cli.support import FORBIDDEN, command, rolloupe, row, write_run
 
 
 def aged(run: Path, seconds: float = 60) -> Path:
@@ -32,6 +33,21 @@ def test_the_last_steps_have_their_best_median_and_worst_sample(run: Path) -> No
     assert first["best"]["response"] == "Answer 3"
     done = rolloupe("tail", run, "--split", "train", "--last", "2", "--count", "1")
     assert done.out.splitlines()[0] == "run  train  step 0" and "worst" in done.out and "train/0/0/0" in done.out
+
+
+@pytest.mark.parametrize("more", [["--json"], []])
+def test_a_pipe_gets_each_step_at_once(run: Path, more: list[str]) -> None:
+    words = command("tail", aged(run), "--split", "train", "--last", "1", *more)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=buffered) as process:
+        assert process.stdout is not None
+        end = threading.Timer(30, process.kill)
+        end.start()
+        try:
+            assert b"train" in process.stdout.readline()
+        finally:
+            end.cancel()
+            process.kill()
 
 
 def test_the_largest_rewards_count(tmp_path: Path) -> None:

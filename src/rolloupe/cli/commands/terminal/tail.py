@@ -72,6 +72,7 @@ def tail(run_id: str | None, split: str | None, last: int, count: int | None, as
             return NOTHING
         for nth, found in enumerate(_steps(runs, run_id, split, last), 1):
             tell(dumps(_record(found))) if as_json else _print(found)
+            sys.stdout.flush()  # whoever reads from a pipe follows, too
             if nth == count:
                 break
     return OK
