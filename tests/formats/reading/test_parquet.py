@@ -240,6 +240,24 @@ def test_a_text_that_many_rows_repeat_is_in_memory_once(tmp_path: Path) -> None:
         pa.set_memory_pool(before)
 
 
+def test_the_types_of_columns_are_in_the_footer(tmp_path: Path) -> None:
+    file = tmp_path / "some.parquet"
+    columns = {"text": pa.array(["a"]), "part": pa.array([1.0]), "kind": pa.array(["a"]).dictionary_encode()}
+    pq.write_table(pa.table(columns), file)
+    data = file.read_bytes()
+    pages = len(data) - parquet_footer.TAIL_BYTES - int.from_bytes(data[-8:-4], "little")
+    file.write_bytes(b"PAR1" + b"\xff" * (pages - 4) + data[pages:])  # none of its pages can be decoded
+    found = parquet_columns.column_types(Location(str(file), str(file)))
+    assert list(found) == ["text", "part", "kind"] and (found["text"], found["part"]) == ("string", "double")
+
+
+def test_repeats_are_counted_where_texts_are_no_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "some.parquet"
+    texts = pa.array([b"a", b"\xff", b"\xff", None, b"a", b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": texts}), file)
+    assert parquet_columns.repeats(Location(str(file), str(file)), "text") == (0, 0, 0, 0, 1, 1)
+
+
 def test_a_file_that_is_replaced_while_it_is_read_yields_no_rows_of_both(plank: Path, tmp_path: Path) -> None:
     pq.write_table(table(600), tmp_path / "0.parquet")
     run = only_run(tmp_path)

@@ -20,9 +20,10 @@ from rolloupe.formats.reading.tables.parquet_files import (
     batches_of,
     first_batch,
     groups_of,
+    opened_table,
     stamp_of,
 )
-from rolloupe.formats.reading.tables.rows import python_rows, readable
+from rolloupe.formats.reading.tables.rows import python_rows, python_values
 from rolloupe.model import Location
 
 LEADING_ROWS = 64
@@ -43,9 +44,10 @@ def column_types(location: Location) -> dict[str, str]:
 
 @lru_cache(maxsize=KEPT_FOOTERS)
 def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
-    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
-    schema = first_batch(location, groups[0], 1).schema if groups else pa.schema([])
-    return {field.name: str(field.type) for field in schema}
+    if not any(group.facts.rows for group in groups_of(location, stamp)):
+        return {}
+    with opened_table(location) as file:
+        return {field.name: str(field.type) for field in file.schema_arrow}
 
 
 def repeats(location: Location, column: str) -> tuple[int, ...]:
@@ -81,15 +83,14 @@ def _digests(location: Location, group: PlacedGroup, column: str) -> Iterator[li
         if not pa.types.is_dictionary(values.type):
             yield [(fields.digest(fields.joined(one.get(column))), 1) for one in python_rows(batch, lambda _: False)]
             continue
-        numbers = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        numbers = values.indices.to_numpy(zero_copy_only=False)  # of a column with nulls floats, its nulls NaN
+        numbers = np.nan_to_num(numbers, nan=-1).astype(np.int64)
         starts = np.flatnonzero(np.diff(numbers, prepend=-2))
         lengths = np.diff(starts, append=len(numbers))
-        used = {number: _digest_at(values.dictionary, number) for number in set(numbers[starts].tolist())}
-        yield [(used[number], rows) for number, rows in zip(numbers[starts].tolist(), lengths.tolist(), strict=True)]
-
-
-def _digest_at(texts: pa.Array, number: int) -> str:
-    return fields.digest("" if number < 0 else fields.joined(readable(texts[number])))
+        used, places = np.unique(numbers[starts], return_inverse=True)
+        texts = python_values(values.dictionary.take(pa.array(used, mask=used < 0)))
+        digests = [fields.digest(fields.joined(one)) for one in texts]
+        yield [(digests[place], rows) for place, rows in zip(places.tolist(), lengths.tolist(), strict=True)]
 
 
 def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:

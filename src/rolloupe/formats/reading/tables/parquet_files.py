@@ -3,6 +3,7 @@
 A file without a footer is being written. The claims of a footer are checked before pyarrow sees them.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -73,6 +74,16 @@ def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:  # n
     return tuple(found)
 
 
+@contextlib.contextmanager
+def opened_table(location: Location, **options: Any) -> Iterator[pq.ParquetFile]:
+    """Open a file that `groups_of` has checked, to read it in pieces."""
+    with (
+        open_file(location) as opened,
+        pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False, **options) as file,
+    ):
+        yield file
+
+
 def batches_of(
     location: Location,
     group: PlacedGroup,
@@ -81,8 +92,7 @@ def batches_of(
     numbered: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Decode a row group in batches; columns of texts in `numbered` are numbers of different texts."""
-    options: dict[str, Any] = {"buffer_size": BUFFER_BYTES, "pre_buffer": False, "read_dictionary": list(numbered)}
-    with open_file(location) as opened, pq.ParquetFile(opened, **options) as file:
+    with opened_table(location, read_dictionary=list(numbered)) as file:
         yield from file.iter_batches(rows or group.batch_rows, [group.number], columns, use_threads=False)
 
 

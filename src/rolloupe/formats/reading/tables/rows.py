@@ -21,22 +21,23 @@ def python_rows(batch: pa.RecordBatch, is_array: Callable[[str], bool]) -> Itera
     In a column with invalid UTF-8, U+FFFD replaces unreadable bytes.
     """
     columns = {
-        name: _arrays(column) if is_array(name) and _is_numeric_list(column.type) else _values(column)
+        name: _arrays(column) if is_array(name) and _is_numeric_list(column.type) else python_values(column)
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     }
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
 
-def _values(column: pa.Array) -> list[Any]:
+def python_values(column: pa.Array) -> list[Any]:
+    """The values of a column in the types of JSON; see `python_rows` for invalid UTF-8."""
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
-        values = [readable(value) for value in column]
+        values = [_readable(value) for value in column]
     return values if _is_plain(column.type) else [_as_json(value) for value in values]
 
 
-def readable(value: pa.Scalar) -> Any:
+def _readable(value: pa.Scalar) -> Any:
     """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None."""
     try:
         return value.as_py()
