@@ -31,7 +31,7 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-all test-frameworks test-scale check lint types contracts format python-tests pytest web-tests browser sshd postgres web wheel docs pages pictures install dev clean
+.PHONY: help demo live test test-all test-frameworks test-scale check lint types contracts format python-tests pytest web-tests browser sshd tmux postgres web wheel docs pages pictures install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -48,11 +48,11 @@ live: .venv/.torch web  ## train a small model on the CPU for some minutes, and 
 	  $(PY) -m rolloupe view $$run $(ARGS)
 
 test:  ## set up, then lint, types, contracts and all tests, in a real Chromium too
-	@$(TWO) dev browser sshd
+	@$(TWO) dev browser sshd tmux
 	@$(MAKE) --no-print-directory check
 
 test-all:  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
-	@$(TWO) dev browser sshd
+	@$(TWO) dev browser sshd tmux
 	@$(call apt,fonts-inter fonts-noto-cjk fonts-dejavu-core firefox-esr)
 	@( $(call apt,chromium) ) || true
 	@ROLLOUPE_EXAMPLES=thorough ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_SSHD=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
@@ -145,6 +145,10 @@ build/sshd/.made:
 	@command -v sshd /usr/sbin/sshd >/dev/null || ( cd build/sshd && apt-get download -qq openssh-server libwrap0 && \
 	  for one in *.deb; do dpkg -x $$one .; done ) 2>/dev/null || echo "No sshd: the tests over SSH are skipped"
 	@touch $@
+
+# After the browser: two of apt-get would be in each other's way.
+tmux: browser
+	@command -v tmux >/dev/null || ( $(call apt,tmux) ) || echo "No tmux: the test in it is skipped"
 
 web/node_modules/.made: .venv/.node web/package.json web/package-lock.json
 	$(NPM) ci --no-audit --no-fund
