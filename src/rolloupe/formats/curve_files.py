@@ -149,8 +149,9 @@ def without_curves(run: RunInfo) -> list[str]:
 def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
     """Yield the files with the curves of a run: path, name in the folder of the run, and what wrote them."""
     folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
-    found = [(one.path, file.kind) for file in curve_files(run) for one in file.locations]
-    found += [(f"{path}-wal", kind) for path, kind in found if kind == "trackio"]
+    files = [(one, file.kind) for file in curve_files(run) for one in file.locations]
+    found = [(one.path, kind) for one, kind in files]
+    found += [(side_file(one, "-wal").path, kind) for one, kind in files if kind == "trackio"]
     return ((path, os.path.relpath(path, folder), kind) for path, kind in found)
 
 

@@ -101,7 +101,7 @@ def test_one_request_for_many_curves_looks_at_the_trainers_files_of_each_run_onc
     assert len(looks) == 2  # the next request looks again
 
 
-ONE = [{"kind": "sample", "name": "reward"}]
+ONE: list[dict[str, Any]] = [{"kind": "sample", "name": "reward"}]
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,9 @@ ONE = [{"kind": "sample", "name": "reward"}]
         ({"points": -1}, "points is -1"),
         ({"points": 10**30}, "points is 1000"),
         ({"points": 20_000, "curves": ONE * 100}, "too many"),
-        ({"curves": [{"kind": "nothing", "name": "reward"}]}, "no kind of curve 'nothing'"),
-        ({"curves": [{"kind": "sample", "name": "reward", "stat": "mode"}]}, "no statistic 'mode'"),
         ({"curves": [{"kind": "sample", "name": 7}]}, "`$.curves[0].name`"),
         ({"curves": [{"kind": "sample", "colour": "red"}]}, "colour"),
-        ({"curves": [{"kind": "sample", "options": {"smooth": -3}}]}, "smooth is -3"),
-        ({"curves": [{"kind": "eval", "options": {"k": 0}}]}, "k is 0"),
         ({"curves": [{"kind": "eval", "options": {"threshold": 1e999}}]}, "the body is not a CurvesRequest"),
-        ({"curves": [{"kind": "sample", "name": "reward", "x": {"kind": "odd"}}]}, "no kind of curve 'odd'"),
         ({"curves": [{"kind": "sample", "options": {"last_step": 10**30}}]}, "last_step is 1000"),
         ({"curves": [{"kind": "sample", "x": {"kind": "sample", "x": None}}]}, "unknown field `x`"),
         ({"step_min": "one"}, "step_min"),
@@ -133,6 +128,26 @@ def test_what_cannot_be_answered_says_why(app: App, change: dict[str, Any], mess
     body = json.dumps({"runs": [run_id(app)], "curves": ONE} | change).replace("Infinity", "1e999").encode()
     reply = post(app, body)
     assert reply.status == 400 and message in reply.json["error"], reply.body
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "nothing"}, "no kind of curve 'nothing'"),
+    ({"stat": "mode"}, "no statistic 'mode'"),
+    ({"options": {"smooth": -3}}, "smooth is -3"),
+    ({"kind": "eval", "options": {"k": 0}}, "k is 0"),
+    ({"x": {"kind": "odd"}}, "no kind of curve 'odd'"),
+]
+
+
+def test_a_chart_that_nobody_can_draw_leaves_the_others(app: App) -> None:
+    """As a layout may hold one that a person loaded from a file, or got with a link."""
+    asked = {"runs": [run_id(app)], "curves": [*ONE, *(ONE[0] | wrong for wrong, _ in WRONG)]}
+    good, *bad = post(app, asked).json["curves"]
+    assert good["values"] == [0.5] * 3 and good["error"] == ""
+    for answer, (wrong, message) in zip(bad, WRONG, strict=True):
+        assert message in answer["error"] and answer["steps"] == []
+        file = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked | {'curves': [*ONE, ONE[0] | wrong]}))}")
+        assert file.status == 400 and message in file.json["error"]
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"runs": 1}', b'"' + b"x" * 1000])

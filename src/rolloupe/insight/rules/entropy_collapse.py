@@ -22,7 +22,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     if 0 <= late < SHARE * early:
         high = np.flatnonzero(entropy.values[: -max(1, len(entropy) // 5)] >= SHARE * early)
         first, last = int(entropy.steps[high[-1] + 1]), int(entropy.steps[-1])
-        text = f"{which.name} is {late:.3g}, {late / early:.0%} of the {early:.3g} of the first steps"
+        text = f"{which.name} is {late:.3g}, {100 * late / early:.2g}% of the {early:.3g} of the first steps"
         yield Alarm(
             f"Entropy fell to {late:.3g}", text, first, last, where=_low(source), sort=OF_SAMPLES, descending=False,
             curves=(which,),

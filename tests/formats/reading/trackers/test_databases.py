@@ -79,7 +79,9 @@ def test_rows_that_are_only_in_the_log_of_a_writer_count_and_nothing_is_left_bes
         stamps = [(one.stat().st_size, one.stat().st_mtime_ns) for one in files]
         assert tmp_path / "live.db-wal" in files
         alone = Location(str(path), str(path))  # as a person names it
-        for place in (location(path), alone):
+        link = tmp_path.with_name(f"{tmp_path.name} link.db")
+        link.symlink_to(path)  # the log of its database does not lie beside it
+        for place in (location(path), alone, Location(str(link), str(tmp_path))):
             assert [row.values.get("loss") for row in read_trackio(place)["a"].rows][-1] == 7.0
         assert project_runs(alone) == [("a", "n")]
         assert sorted(tmp_path.iterdir()) == files

@@ -214,7 +214,7 @@ def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time(limit_char
     assert len(read_csv(f"step,{names}\n".encode() + b"1,2\n" * 5000).rows) == 5000
     assert time.process_time() - begin < 3  # a cell for each name of each row took a minute
     long = read_csv(
-        b"\n\nstep,a,b\n1,2,\n" + b"2,3," + b"x" * 200_000 + b"\n3,4,\n" + b"," * 300_000 + b"\n\0" + b"4,5"
+        b"\n\nstep,a,b\n1,2,\n" + b"2,3," + b"x" * 200_000 + b"\n3,4,\n" + b"," * 300_000 + b"\n\0" + b"4,5\n"
     )
     assert shown(long) == {1: {"a": 2}, 3: {"a": 4}, 4: {"a": 5}}
     left_out = "rows left out: 1 (a cell of more than 131,072 characters); rows left out: 1 (more than 200,000 columns)"
@@ -228,6 +228,23 @@ def test_odd_rows_of_a_table_cost_no_other_row_and_short_ones_no_time(limit_char
     assert read_csv(b"step,a\n").damage == read_csv(b"").damage == ""
     with pytest.raises(ValueError, match="more than 200,000 columns"):
         read_csv(b"," * 300_000 + b"\n1,2\n")
+
+
+def test_a_table_that_breaks_off_has_no_half_row_and_says_that_half_a_number_is_uncertain() -> None:
+    """As a writer leaves it that was killed, or that writes its buffer wherever that is full."""
+    rows = [b"step,lr,loss\n", b"1,1e-05,0.25\n", b"2,1e-05,0.125\n"]
+    whole, last = shown(read_csv(b"".join(rows))), b"".join(rows[:2])
+    for stop in range(len(rows[2]) + 1):
+        run = read_csv(last + rows[2][:stop])
+        found = shown(run)
+        assert found[1] == whole[1]
+        if stop == 0 or stop == len(rows[2]):
+            assert run.damage == ""
+        elif rows[2][:stop].count(b",") < 2:
+            assert 2 not in found and run.damage == "rows left out: 1 (it breaks off)"
+        else:
+            assert run.damage == "no line end follows its last row, so that the last number may be cut"
+            assert found.get(2, {"lr": 1e-05})["lr"] == 1e-05
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers import csv_tables, swanlab, tables, trackio, wandb
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
-from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase
+from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, side_file
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
 from rolloupe.model import Location
 from rolloupe.storage import path_state
@@ -51,7 +51,7 @@ def states_of(location: Location) -> tuple[int, ...]:
     found = [state.st_ino, state.st_size, state.st_mtime_ns]
     for ending in SIDE_FILES:
         with contextlib.suppress(OSError):
-            beside = path_state(f"{location.path}{ending}")
+            beside = path_state(side_file(location, ending).path)
             found += [beside.st_size, beside.st_mtime_ns]
     return tuple(found)
 

@@ -36,6 +36,8 @@ class _CsvTable:
         self.separator = _separator_of(self._lines().read(COMPARED_CHARS))
         self.left_out: Counter[str] = Counter()
         self.is_cut = False
+        self.has_end = True
+        """False if no line end follows the last row, which its writer may not have finished."""
 
     def _lines(self) -> TextIOWrapper:
         encoding = "utf-16" if self._data.startswith(_UTF16) else "utf-8-sig"
@@ -46,10 +48,14 @@ class _CsvTable:
         self.left_out.clear()
         lines = self._lines()
         reader = csv.reader(self._whole_rows(self._short_lines(lines)), delimiter=self.separator)
+        width = 0
         while True:
             try:
                 for row in reader:
-                    if row:
+                    width = width or len(row)
+                    if len(row) < width and not self.has_end:
+                        self.left_out["it breaks off"] += bool(row)
+                    elif row:
                         yield row
             except csv.Error as error:  # the next line begins a new row
                 self.left_out[str(error)] += 1
@@ -79,6 +85,7 @@ class _CsvTable:
 
     def _short_lines(self, lines: Iterable[str]) -> Iterator[str]:
         for number, line in enumerate(islice(lines, MAX_ROWS)):
+            self.has_end = line.endswith(("\n", "\r"))
             if line.count(self.separator) < MOST_COLUMNS:
                 yield line.replace("\0", "")
                 continue
@@ -103,6 +110,8 @@ def read_csv(data: bytes) -> LoggedRun:
     notes = [f"rows left out: {count:,} ({reason})" for reason, count in table.left_out.items()]
     if table.is_cut:
         notes.append(f"only its first {MAX_ROWS:,} lines are read")
+    if rows and not (table.has_end or table.left_out["it breaks off"]):
+        notes.append("no line end follows its last row, so that the last number may be cut")
     if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
         notes.append(f"several columns have one name, of which only the last is read: {', '.join(twice[:20])}")
     if first is not None and not rows:

@@ -66,8 +66,11 @@ def is_database(location: Location) -> bool:
 
 
 def side_file(location: Location, ending: str) -> Location:
-    """Return the location of a file beside a database: if the database is its own root, so is that file."""
-    path = f"{location.path}{ending}"
+    """Return the location of a file beside a database, of a link beside the file that it leads to, as SQLite does.
+
+    If the database is its own root, so is that file.
+    """
+    path = f"{os.path.realpath(location.path) if os.path.islink(location.path) else location.path}{ending}"
     return Location(path, path if location.root == location.path else location.root)
 
 

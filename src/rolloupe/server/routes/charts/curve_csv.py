@@ -33,6 +33,8 @@ async def curve_csv(request: Request) -> Response:
     if len(body.curves) > MAX_CURVES:
         raise BadQuery(f"a file has at most {MAX_CURVES} curves; {len(body.curves)} were requested")
     asked = checked(body, len(runs))
+    for one in asked:
+        query.check_curve(one)
 
     def begin() -> Iterator[bytes]:
         if not body.group_by:
