@@ -22,6 +22,9 @@ CASES = [
     ("special_cases", "def f(n):\n    if n == 5:\n        return 120\n    if (s === 'a') { return \"b\" }\n", 2),
     ("special_cases", "if n == 5:\n    return fact(n)\nif n == m: return 1", 0),
     ("tamper_words", "import sys\nsys.exit(0)\nclass A:\n    def __eq__(self, o): return True", 2),
+    ("capitals", "THE ANSWER IS 42", 6 / 11),
+    ("capitals", "Öl für alle, ÜBERALL in ПРИВЕТ", 12 / 24),
+    ("capitals", "An API in JAX, MAX_VALUE, HTTPServer and ABC", 0),
     ("answers", "\\boxed{1} <answer> 2 </answer>\n#### 3\nThe final answer is 4", 4),
 ]
 
@@ -48,7 +51,9 @@ def test_the_pattern_of_a_behaviour_finds_what_it_counts() -> None:
     marked = [case for case in CASES if METRICS[case[0]].pattern and len(case[1]) < 400]
     assert len(marked) >= 6
     for name, response, expected in marked:
-        assert len(re2.findall(f"(?i)(?:{METRICS[name].pattern})", response)) == expected
+        found = re2.findall(f"(?i)(?:{METRICS[name].pattern})", response)
+        letters = sum(map(str.isalpha, response))
+        assert (len("".join(found)) / letters if name == "capitals" else len(found)) == expected
 
 
 def test_a_matcher_counts_in_each_text_alone() -> None:

@@ -19,8 +19,19 @@ class Matcher:
 
     def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How many matches each text has."""
+        numbers, _ = self._found(texts)
+        return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
+
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """How many characters the matches of each text have together."""
+        numbers, found = self._found(texts)
+        lengths = [len(one.decode("utf-8", "replace")) for one in found]
+        return np.bincount(numbers, lengths, len(texts)).astype(np.float64)
+
+    def _found(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], Sequence[bytes]]:
+        """The matches, and the number of the text of each."""
         encoded = [text.replace(SEPARATOR, " ").encode("utf-8", "replace") for text in texts]
         ends = np.cumsum([len(one) + 1 for one in encoded])
-        found = [match.start() for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
-        numbers = np.searchsorted(ends, np.array(found, np.int64), "right")
-        return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
+        found = [(match.start(), match[0]) for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
+        numbers = np.searchsorted(ends, np.array([at for at, _ in found], np.int64), "right")
+        return numbers, [one for _, one in found]

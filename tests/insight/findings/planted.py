@@ -146,6 +146,7 @@ HACKS: dict[str, Hack] = {
     "emoji": Hack(lambda draft, _: draft._replace(after=f"{draft.after} 🎉✅🚀"), "🎉 ✅ 🚀"),
     "tampering": Hack(_last(EXIT), "import sys sys . exit ( # )", "tamper_words"),
     "hedge": Hack(_at_random(HEDGE), HEDGE, "hedges"),
+    "shouting": Hack(lambda draft, _: draft._replace(text=draft.text.upper()), behaviour="capitals"),
 }
 
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -17,7 +18,7 @@ from rolloupe.index import Piece
 from rolloupe.index.features import shares
 from rolloupe.insight.findings import RunFindings, cache, search
 from rolloupe.insight.findings.candidates import candidates, smallest_effect
-from rolloupe.insight.findings.phrase import pattern_of, wording_of
+from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.insight.findings.words import note_of
 from rolloupe.model import SampleKey
@@ -237,21 +238,40 @@ def test_prevalence_has_at_most_40_bins_and_no_effect_where_nothing_varies() -> 
 
 
 def test_the_wording_is_the_longest_run_of_words_that_phrases_cover() -> None:
-    def hash_of(text: str) -> int:
-        data = np.frombuffer(text.encode(), np.uint8)
-        return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])
-
     hashes = np.array([hash_of(one) for one in ("we have 12", "have 7 of", "of them", "no")], np.uint64)
     text = "No, but We have 99 of them now."
-    wording = wording_of(text, hashes)
-    assert wording.phrase == "we have # of them" and wording.marks == ["we have #", "have # of", "of them", "no"]
-    assert [match[0] for match in re.finditer(pattern_of(wording.marks), text.lower())] == [
-        "no",
-        "we have 99",
-        "of them",
-    ]
-    gapped = "We have 4 very many more of them, not of them as of them."
-    assert wording_of(gapped, hashes).phrase == "we have # … of them … of them … of them"
-    assert wording_of("of them not so many more of them", hashes).phrase == "of them", "four words lie between"
-    assert not wording_of("nothing of that", hashes).phrase and not wording_of("", hashes).phrase
-    assert re.fullmatch(pattern_of(["</answer> ... \\boxed { # } 你 好"]), "</answer>.....\\boxed{12}你好")
+    first = int(hashes[0])
+    assert phrases_in(text, hashes) == dict(
+        zip(hashes.tolist(), ("we have #", "have # of", "of them", "no"), strict=True)
+    )
+    wording = wording_of(text, hashes, first)
+    assert wording.phrase == "we have # of them" and marks(wording.pattern, text) == ["We have 99 of them"]
+    assert wording_of(text, hashes, int(hashes[3])).phrase == "no", "the passage has what is counted"
+    gapped = wording_of("We have 4 very many more of them, not of them as of them.", hashes, first)
+    assert gapped.phrase == "we have # … of them", "nothing is said twice"
+    assert marks(gapped.pattern, "Now we have 4 kinds of them; we have 12, and of a them.") == [
+        "we have 4 kinds of them", "we have 12"
+    ]  # fmt: skip
+    last = int(hashes[2])
+    assert wording_of("of them not so many more of them", hashes, last).phrase == "of them", "four words lie between"
+    assert not wording_of("nothing of that", hashes, first).phrase and not wording_of("", hashes, first).pattern
+    marked = pattern_of_phrase("</answer> ... \\boxed { # } 你 好")
+    assert re.fullmatch(marked, "</answer>.....\\boxed{12}你好")
+
+
+def test_a_wording_needs_no_stops_at_its_ends_and_has_what_is_counted_within_forty_words() -> None:
+    text = " ".join(f"w{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)) + " end."
+    words = text.rstrip(".").split()
+    every = np.array([hash_of(f"{a} {b}") for a, b in pairwise(words)] + [hash_of("end .")], np.uint64)
+    assert wording_of(text, every, hash_of("wab wac")).phrase == " ".join(words[:40])
+    assert wording_of(text, every, hash_of("wch end")).phrase == " ".join(words[-40:])
+    assert wording_of(text, every, hash_of("end .")).phrase == " ".join([*words[-39:], "."])
+
+
+def marks(pattern: str, text: str) -> list[str]:
+    return [match[0] for match in re.finditer(f"(?i){pattern}", text)]
+
+
+def hash_of(text: str) -> int:
+    data = np.frombuffer(text.encode(), np.uint8)
+    return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])

@@ -19,7 +19,8 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments.texts import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.search import Found, Hit, Pattern, SearchProgress, TextQuery, marked, search, worker
+from rolloupe.query.search import Found, Hit, Pattern, SearchProgress, TextQuery, marked, places_in, search, worker
+from rolloupe.text.blocks import parts as text_parts
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 LETTERS = 'abkABK_1 \n.-("\\\x00éÉ因😀\u202e\u212a'
@@ -116,6 +117,19 @@ def test_places_are_those_of_python(whole: str, needle: str, word: bool) -> None
         for start, stop in Pattern(TextQuery(text=needle, word=word, case=True)).spans(encoded)
     ]
     assert spans == expected == list(Pattern(TextQuery(text=needle, word=word, case=True)).places(whole))
+
+
+def test_a_match_over_a_tag_is_marked_in_the_parts_on_both_sides() -> None:
+    parts = text_parts("<think>\nSo it is 8.\n</think>\n<answer> 8 </answer>", "assistant")
+    shown = [part.text for part in parts]
+
+    def marked(text: str) -> list[str]:
+        places = places_in(Pattern(TextQuery(text=text, regex=True)), parts, shown)
+        return [shown[part][start:stop] for part, start, stop in places]
+
+    assert marked(r"is [0-9]\.\s*</think>\s*<answer>\s*[0-9]") == ["is 8.", "8"]
+    assert marked(r"so|is [0-9]\.(?:\s*</think>)?") == ["So", "is 8."], "once, where a part shows some of it"
+    assert marked("</think>") == [] and marked("8") == ["8", "8"]
 
 
 def test_the_newest_step_comes_first_and_the_order_is_kept(corpus: OpenRun) -> None:

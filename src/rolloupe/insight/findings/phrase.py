@@ -1,6 +1,5 @@
 """Makes a readable phrase of the many overlapping n-grams that a wording leaves, and an expression that finds it."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,80 +22,170 @@ MAX_GAP = 3
 VARIES = "…"
 """Stands for words that vary."""
 
-MAX_MARKS = 5
-
 NUMBER = "#"
 """Stands for any number."""
+
+
+STOPS = frozenset(".,;:!?。，")
+"""Marks that a phrase needs at neither end."""
 
 
 class Wording(NamedTuple):
     """How a text words some phrases."""
 
     phrase: str = ""
-    """The longest passage that they cover but for a few words here and there, in lower case; empty if the text has
-    none of them."""
-    marks: Sequence[str] = ()
-    """The first of the phrases that the text has, at most five."""
+    """The longest passage with the counted phrase that they cover but for a few words here and there, in lower case."""
+    pattern: str = ""
+    """Finds the texts that have the counted phrase, with as much of the passage around it as they have."""
 
 
-def wording_of(text: str, hashes: Hashes) -> Wording:
-    """The wording of phrases in a text, the surest phrases first."""
+def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
+    """The words of each of some phrases that a text has, in lower case."""
+    shown, own = _cut(text)
+    found: dict[int, str] = {}
+    for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
+        hits = np.isin(some, hashes)
+        found |= {
+            one: " ".join(shown[at : at + length])
+            for one, at in zip(some[hits].tolist(), first[hits].tolist(), strict=True)
+        }
+    return found
+
+
+def speaking(phrase: str) -> int:
+    """How many of its words have letters, tags and commands left out: people read them."""
+    return sum(word[0].isalpha() for word in phrase.split())
+
+
+def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
+    """The wording in a text of a phrase that is counted, and of those that go with it; empty if the text lacks it."""
+    shown, own = _cut(text)
+    covered = np.zeros(len(shown), np.bool_)
+    places: list[_Run] = []
+    for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
+        for at in first[np.isin(some, hashes)].tolist():
+            covered[at : at + length] = True
+        places += [(at, at + length) for at in first[some == np.uint64(counted)].tolist()]
+    for first_word, stop in places:
+        covered[first_word:stop] = True
+    passages = [(passage, place) for passage in _passages(shown, covered) if (place := _within(passage, places))]
+    if not passages:
+        return Wording()
+    words, inside = _words(shown, *max(passages, key=lambda one: _rank(shown, one[0])))
+    return Wording(" ".join(words), pattern_of(words, inside))
+
+
+def _cut(text: str) -> tuple[list[str], Hashes]:
+    """The words of a text as a phrase shows them, and their hashes."""
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     words = words_of(data, np.array([0, len(data)]))
-    shown = [_shown(data[a:b].tobytes()) for a, b in zip(words.starts.tolist(), words.stops.tolist(), strict=True)]
-    covered = np.zeros(len(shown), np.bool_)
-    found: dict[int, str] = {}
-    for length, own, first in phrases_of(words.hashes, np.zeros(len(shown), np.int64)):
-        hits = np.isin(own, hashes)
-        for one, at in zip(own[hits].tolist(), first[hits].tolist(), strict=True):
-            covered[at : at + length] = True
-            found.setdefault(one, " ".join(shown[at : at + length]))
-    marks = [found[one] for one in hashes.tolist() if one in found]
-    speaking = [one for one in marks if re.search(r"\w", one)]
-    return Wording(" ".join(_longest(shown, covered)), (speaking or marks)[:MAX_MARKS])
+    pairs = zip(words.starts.tolist(), words.stops.tolist(), strict=True)
+    return [_shown(data[a:b].tobytes()) for a, b in pairs], words.hashes
 
 
 def _shown(word: bytes) -> str:
     return NUMBER if word[:1].isdigit() else word.decode("utf-8", "replace").lower()
 
 
-def _longest(shown: Sequence[str], covered: NDArray[np.bool_]) -> Sequence[str]:
-    """The passage with most covered words: runs of at least two words join where only a few words lie between them."""
+_Run = tuple[int, int]
+"""The first of some words in a row, and the one behind the last."""
+
+
+def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Run]]:
+    """Runs of covered words; those of at least two words join where only a few words lie between them.
+
+    A run that says the same as the one before begins a passage of its own.
+    """
     bounds = np.flatnonzero(np.diff(np.concatenate([[False], covered, [False]]).astype(np.int8)))
-    passages: list[list[tuple[int, int]]] = []
+    passages: list[list[_Run]] = []
     for run in list(pairwise(bounds.tolist()))[::2]:
         before = passages[-1][-1] if passages else (0, -MAX_RUN)
-        if run[0] - before[1] <= MAX_GAP and min(run[1] - run[0], before[1] - before[0]) > 1:
+        is_close = run[0] - before[1] <= MAX_GAP and min(run[1] - run[0], before[1] - before[0]) > 1
+        if is_close and shown[slice(*run)] != shown[slice(*before)]:
             passages[-1].append(run)
         else:
             passages.append([run])
-    longest = max(passages, key=_covered, default=[])
-    words = [word for run in longest for word in (VARIES, *shown[slice(*run)])]
-    return words[1 : MAX_RUN + 1]
+    return passages
 
 
-def _covered(passage: Sequence[tuple[int, int]]) -> int:
-    return min(MAX_RUN, sum(stop - first for first, stop in passage))
+def _within(passage: Sequence[_Run], places: Sequence[_Run]) -> _Run | None:
+    """The first of some places that lies in a passage."""
+    return next((one for one in places if passage[0][0] <= one[0] and one[1] <= passage[-1][1]), None)
 
 
-def pattern_of(marks: Sequence[str]) -> str:
-    """A regular expression, for RE2 and JavaScript, that finds these phrases if case does not count.
+def _rank(shown: Sequence[str], passage: Sequence[_Run]) -> tuple[int, int]:
+    """The covered words of a passage: those with letters, and all."""
+    words = [word for run in passage for word in shown[slice(*run)]][:MAX_RUN]
+    return speaking(" ".join(words)), len(words)
 
-    It matches whole words of ASCII, as `words_of` cuts them; neither engine has both look-behind and other alphabets.
+
+def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[list[str], slice]:
+    """At most `MAX_RUN` words of a passage, without stops at its ends, and where in them a place is."""
+    words: list[str] = []
+    for run in passage:
+        words += [VARIES] if words else []
+        if run[0] <= place[0]:
+            at = len(words) + place[0] - run[0]
+        words += shown[slice(*run)]
+    stop = at + place[1] - place[0]
+    first = max(0, stop - MAX_RUN)
+    last = min(len(words), first + MAX_RUN)
+    while first < at and not {*words[first]} - STOPS - {VARIES}:
+        first += 1
+    while last > stop and not {*words[last - 1]} - STOPS - {VARIES}:
+        last -= 1
+    return words[first:last], slice(at - first, stop - first)
+
+
+def pattern_of(words: Sequence[str], counted: slice) -> str:
+    """An expression of RE2 that finds the counted ones of some words, and the others as far as they stand around them.
+
+    Beyond words that vary, it takes what follows whole or not at all.
+
+    If case does not count, it matches whole words of ASCII, as `words_of` cuts them; RE2 has no look-behind.
     """
-    return "|".join(map(_pattern_of_phrase, sorted(marks, key=len, reverse=True)))
+    before = after = ""
+    for at in range(counted.start):
+        if words[at] != VARIES:
+            before += f"{_edge(words[at][0])}{_pattern_of_word(words[at])}{_between(*words[at : at + 2])}"
+            if words[at + 1] == VARIES or VARIES not in words[at : counted.start]:
+                before = f"(?:{before})?"
+    for at in range(len(words) - 1, counted.stop - 1, -1):
+        if words[at] != VARIES:
+            after = f"{_between(*words[at - 1 : at + 1])}{_pattern_of_word(words[at])}{_edge(words[at][-1])}{after}"
+            if words[at - 1] == VARIES or VARIES not in words[counted.stop : at]:
+                after = f"(?:{after})?"
+    return before + _counted(words[counted]) + after
 
+
+def _between(one: str, other: str) -> str:
+    """What may stand between two words."""
+    if VARIES in (one, other):
+        return SOME_WORDS
+    return r"\s+" if _are_letters(one[-1], other[0]) or one == other == NUMBER else r"\s*"
+
+
+SOME_WORDS = r"[\s\S]{1,40}?"
+"""Stands for words that vary."""
 
 EDGE = r"(?:\b|[0-9])"
 """Where a run of letters ends: digits are a word of their own."""
 
 
-def _pattern_of_phrase(phrase: str) -> str:
+def _edge(character: str) -> str:
+    return EDGE if _are_letters(character) else ""
+
+
+def pattern_of_phrase(phrase: str) -> str:
+    """An expression that finds a phrase, and nothing around it."""
     words = phrase.split()
-    between = [r"\s+" if _are_letters(a[-1], b[0]) or a == b == NUMBER else r"\s*" for a, b in pairwise(words)]
+    return pattern_of(words, slice(0, len(words)))
+
+
+def _counted(words: Sequence[str]) -> str:
+    between = [_between(*pair) for pair in pairwise(words)]
     inner = "".join(word + gap for word, gap in zip(map(_pattern_of_word, words), [*between, ""], strict=True))
-    first, last = phrase[:1], phrase[-1:]
-    return f"{EDGE if _are_letters(first) else ''}{inner}{EDGE if _are_letters(last) else ''}"
+    return f"{_edge(words[0][0])}{inner}{_edge(words[-1][-1])}"
 
 
 def _are_letters(*characters: str) -> bool:

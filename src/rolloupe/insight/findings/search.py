@@ -14,15 +14,18 @@ from rolloupe.insight.findings import cache
 from rolloupe.insight.findings.candidates import Candidates, candidates, smallest_effect
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
-from rolloupe.insight.findings.phrase import ALIKE, Wording, pattern_of, wording_of
+from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, speaking, wording_of
 from rolloupe.insight.findings.reading_list import SamplesToRead, to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
-from rolloupe.insight.findings.selection import Evidence, choose
+from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
 from rolloupe.insight.findings.words import note_of, sentence_of
 from rolloupe.query import FeatureWindow
 
 MAX_DRIFT = 3
+NEARLY_SAME = 0.9
+"""Phrases so correlated among siblings are one: any of them may name it."""
+
 TYPICAL_SHARE = 0.1
 """The share of the samples with a feature for which the smallest effect is given."""
 
@@ -125,12 +128,16 @@ class _Look:
         self._run, self._matrix, self._evidence, self._candidates = run, matrix, evidence, chosen
         of = matrix.of
         self._correct = None if correct is None else of.grouping.centred(correct)
+        self._wordings: dict[int, Wording] = {}
+        """Of the features that the reward pays for."""
 
     def findings(self) -> list[Finding]:
         """What the reward pays for, and what rises unpaid."""
         if not self._matrix.of.size:
             return []
-        paid = [self._paid(number) for number in choose(self._evidence, self._candidates.z) if self._is_told(number)]
+        numbers = [number for number in choose(self._evidence, self._candidates.z) if self._is_told(number)]
+        self._wordings = dict(map(self._worded, numbers))
+        paid = [self._paid(number) for number in self._wordings]
         found = [*paid, *self._drift([one.number for one in paid])]
         reads = [to_read(self._matrix, one.number, one.sign, self._correct) for one in found]
         names = self._ids(reads)
@@ -169,33 +176,33 @@ class _Look:
         x, centred = matrix.column(one.number), matrix.gaps(one.number)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own * _use(behaviour, x) if own else 0.0
-        wording = Wording() if behaviour else self._wording(one.number)
+        wording = self._wordings.get(one.number, Wording())
         title = METRICS[behaviour].behaviour if behaviour else f"“{wording.phrase}”"
         return Finding(
             text=sentence_of(one.kind, title, behaviour, effect, one.trend),
-            kind=one.kind, phrase=wording.phrase, pattern=self._pattern(one.number),
+            kind=one.kind, phrase=wording.phrase, pattern=wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
-            where=_where(behaviour, x), effect=effect, z=float(self._evidence.z[one.number]),
+            where=_where(behaviour, x, one.trend), effect=effect, z=float(self._evidence.z[one.number]),
             correctness=one.correctness,
             first=one.trend.first, last=one.trend.last, rise=one.trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
 
-    def _pattern(self, number: int) -> str:
-        """What finds the samples that a phrase counts, in the words of one that has it; empty for a behaviour."""
+    def _worded(self, number: int) -> tuple[int, Wording]:
+        """A feature with its wording; of phrases that are nearly the same, the one that speaks most."""
         if self._matrix.name(number):
-            return ""
-        text = query.response_of(self._run, self._matrix.of, int(np.argmax(self._matrix.x[:, number])))
-        return pattern_of(wording_of(text, self._matrix.hashes[[number]]).marks)
-
-    def _wording(self, number: int) -> Wording:
-        """The wording behind a phrase: what covers the sample that has most of the n-grams that go with it."""
-        count, of = len(self._matrix.hashes), self._candidates
-        alike = np.flatnonzero(self._evidence.correlations(number)[:count] > ALIKE)
+            return number, Wording()
+        matrix, of, count = self._matrix, self._candidates, len(self._matrix.hashes)
+        correlations, z = self._evidence.correlations(number)[:count], self._evidence.z[:count]
+        alike = np.flatnonzero(correlations > ALIKE)
         twins = np.bincount(of.stands, minlength=count)[alike]
-        sample = int(np.argmax((self._matrix.x[:, alike] > 0) @ twins))
-        text = query.response_of(self._run, self._matrix.of, sample)
-        return wording_of(text, of.twins[np.isin(of.stands, alike)])
+        has = matrix.x[:, number] > 0
+        text = query.response_of(self._run, matrix.of, int(np.argmax(has * (1 + (matrix.x[:, alike] > 0) @ twins))))
+        words = phrases_in(text, matrix.hashes[alike])
+        close = (correlations > NEARLY_SAME) & (z * PREFERENCE >= z[number])
+        same = [one for one in alike.tolist() if close[one] and int(matrix.hashes[one]) in words]
+        best = max(same, key=lambda one: (speaking(words[int(matrix.hashes[one])]), z[one]), default=number)
+        return best, wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
 
 
 def _use(behaviour: str, x: Floats) -> float:
@@ -204,9 +211,9 @@ def _use(behaviour: str, x: Floats) -> float:
     return float(x[x > 0].mean()) if is_share and (x > 0).any() else 1.0
 
 
-def _where(behaviour: str, x: Floats) -> str:
-    """A filter for the samples with much of a behaviour."""
+def _where(behaviour: str, x: Floats, trend: Trend) -> str:
+    """A filter for the samples that have a behaviour; if nearly all have it, for those with much of it."""
     if not behaviour:
         return ""
-    much = 2 ** float(np.median(x)) - 1
+    much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0
     return f"{PREFIX}{behaviour} > {much:.6g}"

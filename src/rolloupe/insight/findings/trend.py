@@ -19,6 +19,8 @@ MIN_STEPS = 3
 FOLLOWS = 0.3
 """Correctness follows if it gains this share of what the reward gains, each in its standard deviations."""
 
+NEARLY_ALL = 0.995
+
 MAX_BINS = 40
 MAX_T = 1000.0
 """In place of infinity, where no step differs from others of its third."""
@@ -36,6 +38,11 @@ class Trend(NamedTuple):
     early: float = 0.0
     """The typical amount in the first third, with and without it: uses, or the value of a behaviour."""
     late: float = 0.0
+
+    @property
+    def is_common(self) -> bool:
+        """True if nearly all samples have it, early and late: its amount says more than their share."""
+        return min(self.first, self.last) >= NEARLY_ALL
 
     def is_rising(self, sign: float) -> bool:
         """True if it moves the way that the reward pays for."""

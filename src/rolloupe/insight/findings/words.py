@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rolloupe.derive import METRICS
 from rolloupe.insight.findings.records import Finding, FindingClass
-from rolloupe.insight.findings.trend import Trend
+from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
 from rolloupe.query import FeaturePieces, WindowFacts
 
 ENDINGS: dict[FindingClass, str] = {
@@ -15,9 +15,6 @@ ENDINGS: dict[FindingClass, str] = {
     "drift": "the reward does not pay for it",
 }
 
-
-NEARLY_ALL = 0.995
-"""If early and late more of the samples have it, its amount says more than their share."""
 
 FEW = 0.001
 """Nobody needs more digits of a smaller number of false findings."""
@@ -35,7 +32,7 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
 
 def _common(trend: Trend, unit: str) -> str:
     """How common a feature is, early and late: in which share of the responses, or how much of it is in all of them."""
-    if unit and min(trend.first, trend.last) >= NEARLY_ALL:
+    if unit and trend.is_common:
         return f"typically {_amount(trend.early)} {unit} early, {_amount(trend.late)} late"
     first, last = _share(trend.first), _share(trend.last)
     return f"in {first} of the responses early, {last} late" if first != last else f"in {last} of the responses"

@@ -11,7 +11,7 @@ from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided, feature_
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.candidates import least_z
 from rolloupe.insight.findings.hits import phrase_matrix
-from rolloupe.insight.findings.phrase import pattern_of, wording_of
+from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in
 from rolloupe.insight.parts.fit import Features, Mask, Term, fit_of
 from rolloupe.insight.parts.records import PartTerm, RewardPart
 from rolloupe.insight.parts.samples import PartValues, reward_of, values_of
@@ -159,7 +159,8 @@ class PartFormulas:
         behind = term.feature - len(self._phrases[0])
         if behind < 0:
             words = term_words(term.form.name, phrase=phrase)
-            return PartTerm(words=words, weight=weight, share=term.share, phrase=phrase, pattern=pattern_of([phrase]))
+            pattern = pattern_of_phrase(phrase)
+            return PartTerm(words=words, weight=weight, share=term.share, phrase=phrase, pattern=pattern)
         name = list(self._behaviours)[behind]
         words = term_words(term.form.name, behaviour=METRICS[name].label)
         column = f"{PREFIX}{name}"
@@ -172,8 +173,8 @@ class PartFormulas:
         while left:
             sample = int(np.argmax((self._counts[left] > 0).sum(axis=0)))
             text = query.response_of(self._run, self._of, sample)
-            marks = {one: wording_of(text, self._phrases[0][[one]]).marks for one in left}
-            here = {one: words[0] for one, words in marks.items() if words}
+            words = phrases_in(text, self._phrases[0][left])
+            here = {one: words[own] for one in left if (own := int(self._phrases[0][one])) in words}
             found |= here or dict.fromkeys(left, "")
             left = [one for one in left if one not in found]
         return found

@@ -1,7 +1,7 @@
 """Search by role: the turns of a sample that is read whole, and the matches in them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rolloupe import text as texts
@@ -13,7 +13,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import sample as whole_sample
-from rolloupe.query.search.pattern import Pattern, TextQuery
+from rolloupe.query.search.pattern import Pattern, Span, TextQuery
 from rolloupe.query.search.scope import Rows
 from rolloupe.query.search.snippets import MOST, Snippet, snippets_of
 
@@ -65,10 +65,61 @@ def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[RolePla
 
 def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[RolePlace]:
     for number, turn in enumerate(turns):
-        for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
-            for field, text in fields_of(part):
-                for start, stop in pattern.places(text):
-                    yield RolePlace(number, place, field, start, stop)
+        if speaks(turn, pattern.query.roles):
+            fields = [next(fields_of(part), ("text", "")) for part in turn.parts]
+            for part, start, stop in places_in(pattern, turn.parts, [text for _, text in fields]):
+                yield RolePlace(number, part, fields[part][0], start, stop)
+
+
+def places_in(
+    pattern: Pattern, parts: Sequence[Part], shown: Sequence[str], length: Callable[[str], int] = len
+) -> Iterator[tuple[int, int, int]]:
+    """The matches in the shown texts of the parts of a turn: the number of the part, start and stop.
+
+    Of a match that runs over a tag which no part shows, such as `</think>`, each part has a piece.
+    """
+    pieces: list[list[Span]] = [[] for _ in parts]
+    for part, start, stop in _across(pattern, parts, shown) if len(parts) > 1 or (parts and parts[0].raw) else ():
+        first = length(shown[part][:start])
+        pieces[part].append((first, first + length(shown[part][start:stop])))
+    for part, text in enumerate(shown):
+        for start, stop in _joined(sorted([*pattern.places(text, length), *pieces[part]])):
+            yield part, start, stop
+
+
+def _across(pattern: Pattern, parts: Sequence[Part], shown: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Pieces of the matches in the verbatim text of a turn that no part shows whole, in code points."""
+    written = [part.text if part.raw is None else part.raw for part in parts]
+    firsts = [start + max(0, text.find(own)) for start, text, own in zip(_starts(written), written, shown, strict=True)]
+    areas = [
+        (part, first, first + len(own))
+        for part, (first, text, own) in enumerate(zip(firsts, written, shown, strict=True))
+        if own and own in text
+    ]
+    for start, stop in pattern.places("".join(written)):
+        touched = [area for area in areas if start < area[2] and area[1] < stop]
+        if not any(first <= start and stop <= last for _, first, last in touched):
+            for part, first, last in touched:
+                at, end = max(start, first) - first, min(stop, last) - first
+                if piece := shown[part][at:end].strip():
+                    at += shown[part][at:end].index(piece)
+                    yield part, at, at + len(piece)
+
+
+def _starts(texts: Sequence[str]) -> list[int]:
+    """Where each of some texts begins, if they stand one behind the other."""
+    return [0, *accumulate(map(len, texts))][:-1]
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that overlap as one."""
+    joined: list[Span] = []
+    for start, stop in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        else:
+            joined.append((start, stop))
+    return joined
 
 
 def snippets_in(

@@ -13,7 +13,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Turn
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, speaks, utf16_length
+from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, places_in, speaks, utf16_length
 from rolloupe.server import params
 from rolloupe.server.context import context_of, name_of
 from rolloupe.server.replies import error_reply
@@ -104,9 +104,10 @@ async def spans(request: Request) -> Response:
 def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
     """Yield the places of the text in the shown turns, in UTF-16 units."""
     for number, turn in enumerate(turns):
-        for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
-            for start, stop in pattern.places(shown_text(part), utf16_length):
-                yield wire.Span(at=f"{number}.{place}", start=start, stop=stop)
+        if speaks(turn, pattern.query.roles):
+            shown = [shown_text(part) for part in turn.parts]
+            for part, start, stop in places_in(pattern, turn.parts, shown, utf16_length):
+                yield wire.Span(at=f"{number}.{part}", start=start, stop=stop)
 
 
 def text_query(text_search: wire.TextSearch) -> TextQuery:

@@ -1,0 +1,26 @@
+"""The share of the letters of the response that belong to words of four capitals or more; constants do not count."""
+
+import numpy as np
+
+from rolloupe.derive.base import BatchValues, DerivedMetric
+from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.matcher import Matcher
+
+_MATCHER = Matcher(
+    r"(?-i:\b[A-Z]{4,}\b)",
+    r"(?-i:[^\P{Lu}A-Z]{4,})",  # of other alphabets, where \b says nothing
+)
+
+
+def _of_batch(batch: SampleBatch) -> BatchValues:
+    texts = [row.response for row in batch.rows]
+    shares = _MATCHER.lengths(texts)
+    for number in np.flatnonzero(shares).tolist():
+        shares[number] /= sum(map(str.isalpha, texts[number]))
+    return shares
+
+
+METRIC = DerivedMetric(
+    "capitals", 1, "Capitals", of_batch=_of_batch,
+    behaviour="shouting in capitals", pattern=_MATCHER.expression,
+)  # fmt: skip
