@@ -117,7 +117,7 @@ QUIET: dict[str, list[dict[str, Any]]] = {
     "discarded_rise": [
         {"share discarded": of}
         for of in (
-            FLAT, FLAT + 0.6, 0.05 + 0.2 * UP, 0.2 + 0.2 * UP, np.where(STEPS < 40, 0.6, 0.05), [0.05] * 10 + [0.6] * 4,
+            FLAT, FLAT + 0.5, 0.05 + 0.2 * UP, 0.2 + 0.2 * UP, np.where(STEPS < 40, 0.6, 0.05), [0.05] * 10 + [0.6] * 4,
             with_values(FLAT, _57=1, _58=1), np.random.default_rng(1).random(60),
         )
     ],
@@ -166,6 +166,24 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
     ),
     ("lost_samples", {"samples ": with_values(FLAT + 64, _0=17)}, [("Step 0 has 17 samples", 0, 0)]),
     (
+        "discarded_rise",
+        {
+            "share discarded": FLAT + 0.34, "share discarded/stale": FLAT + 0.3,
+            "share discarded/zero_advantage": FLAT + 0.04,
+        },
+        [("34% of the samples are discarded", 48, 59)],
+    ),
+    ("discarded_rise", {"share discarded": FLAT + 0.34, "share discarded/zero_advantage": FLAT + 0.34}, []),
+    (
+        "discarded_rise", {"share discarded": FLAT + 0.7, "share discarded/zero_advantage": FLAT + 0.7},
+        [("70% of the samples are discarded", 48, 59)],
+    ),
+    (
+        "discarded_rise",
+        {"share discarded": np.where(STEPS < 40, 0.05, 0.3), "share discarded/zero_advantage": FLAT + 0.05},
+        [("Discarded samples rise to 30%", 40, 59)],
+    ),
+    (
         "entropy_collapse", {"token entropy": with_values(np.where(STEPS < 40, 2.0, 0.1), _3=0.1)},
         [("Entropy fell to 0.1", 40, 59)],
     ),
@@ -188,6 +206,27 @@ def test_groups_without_spread_are_those_without_an_advantage() -> None:
     for more, where in (({}, ""), ({"sample advantage": FLAT}, "advantage = 0")):
         (alarm,) = RULES["no_spread"].look(Curves(**curves, **more))
         assert alarm.where == where
+
+
+def test_many_discarded_samples_have_their_numbers_and_reasons() -> None:
+    stale, flat = np.where(STEPS < 20, 0.2, 0.3), FLAT + 0.04
+    curves = {"share discarded": stale + flat, "share discarded/zero_advantage": flat, "share discarded/stale": stale}
+    (alarm,) = RULES["discarded_rise"].look(Curves(**curves))
+    reasons = "reasons: stale 30%, zero_advantage 4%"
+    assert alarm.text == f"in the last 12 steps; at best 24% in steps 0 to 11; {reasons}"
+    assert alarm.where == "discarded = stale" and alarm.discarded
+
+
+def test_a_rule_that_lacks_scores_of_one_evaluation_says_so_beside_its_alarm() -> None:
+    falling = RINGS["eval_down"][0]
+    found = check(Curves(**falling, **{"eval code": [0.5] * 5, "eval few": [1]}), RULES.keys() - {"eval_down"})
+    assert [one.alarm.split for one in found.raised] == ["math"] and found.checked == []
+    (left,) = found.unchecked
+    assert left.reason == "5 scores of code; 16 are needed; 1 score of few; 16 are needed"
+    rewards = {**falling, "sample reward": UP[:33]}
+    found = check(Curves(**rewards), RULES.keys() - {"eval_down"})
+    (left,) = found.unchecked
+    assert left.reason == "3 steps with rewards in the second half of math; 8 are needed" and not found.raised
 
 
 def test_an_evaluation_that_falls_shows_its_wrong_answers() -> None:

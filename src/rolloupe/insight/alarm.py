@@ -39,5 +39,5 @@ class Rule(NamedTuple):
     words: str
     """When it raises an alarm, in a sentence with its thresholds."""
     look: Callable[[HasCurves], Iterator[Alarm]]
-    """Raises `NotChecked` if the run has too little for it."""
+    """Raises `NotChecked` if the run has too little for it, perhaps after alarms: one of its evaluations may have."""
     severity: Severity = "hint"

@@ -36,7 +36,7 @@ class CheckedCurves(NamedTuple):
     raised: list[Raised]
     """Errors first, then by the step where they begin."""
     unchecked: list[UncheckedRule]
-    """The rules that the run has too little for."""
+    """The rules that the run has too little for, if only in one of its evaluations."""
     checked: list[str]
     """The others, by name."""
 
@@ -49,7 +49,8 @@ def check(source: HasCurves, without: Collection[str] = ()) -> CheckedCurves:
     with listing_once():  # each curve asks which files hold the trainer's metrics
         for rule in looked:
             try:
-                found += [Raised(rule, _sortable(source, alarm)) for alarm in rule.look(source)]
+                # One by one: what a rule raised before it lacked something stays.
+                found.extend(Raised(rule, _sortable(source, alarm)) for alarm in rule.look(source))
             except NotChecked as reason:
                 unchecked[rule.name] = str(reason)
     return CheckedCurves(

@@ -1,18 +1,22 @@
-"""More and more samples are discarded."""
+"""More and more samples are discarded, or many all along."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule
-from rolloupe.insight.curves import HasCurves, History
+from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
 from rolloupe.insight.too_little import enough
 from rolloupe.query import quoted
+from rolloupe.tokens import Floats
 
-LEAST, TIMES, RISE, ERRORS = 15, 2.0, 0.25, 3.0
+LEAST, TIMES, RISE, ERRORS = 15, 2.0, 0.2, 3.0
+WASTE, MOST = 0.25, 0.6
+"""So many for other reasons than a lack of spread, so many in all: trainers may well drop what teaches nothing."""
+NO_SPREAD = "zero advantage"
 MAIN, NAMED = 0.8, 3
-"""A reason is the main one if it makes up so much of the rise; so many reasons are named."""
+"""A reason is the main one if it makes up so much of the share; so many reasons are named."""
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
@@ -23,40 +27,49 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     means, errors = windows.mean(axis=1), windows.std(axis=1) / width**0.5
     least = int(means[:-width].argmin())
     low, late = float(means[least]), float(means[-1])
-    if late <= TIMES * low or late - low <= RISE + ERRORS * float(np.hypot(errors[least], errors[-1])):
-        return
-    later = shares.at(slice(least + width, None))
-    first = int(later.steps[later.values > (low + late) / 2][0])
-    reasons = _reasons(source, shares, least, width)
-    main = next((name for name, rise in reasons.items() if rise > MAIN * (late - low)), "")
-    first_low, last_low = (int(shares.steps[at]) for at in (least, least + width - 1))
-    yield Alarm(
-        f"Discarded samples rise to {late:.0%}",
-        f"of all samples of the last {width} steps; {low:.0%} in steps {first_low} to {last_low}{_named(reasons)}",
-        first, int(shares.steps[-1]),
-        where=f"discarded = {quoted(main)}" if main else "not discarded is null",
-        curves=(CurveName("share", "discarded"),), discarded=True,
-    )  # fmt: skip
+    then = f"{low:.0%} in steps {int(shares.steps[least])} to {int(shares.steps[least + width - 1])}"
+    curves = _by_reason(source, len(shares))
+    now = {name: float(values[-width:].mean()) for name, values in curves.items()}
+    last = int(shares.steps[-1])
+    if late > TIMES * low and late - low > RISE + ERRORS * float(np.hypot(errors[least], errors[-1])):
+        rises = {name: now[name] - float(values[least : least + width].mean()) for name, values in curves.items()}
+        later = shares.at(slice(least + width, None))
+        first = int(later.steps[later.values > (low + late) / 2][0])
+        text = f"of all samples of the last {width} steps; {then}{_named(rises, '+')}"
+        yield _alarm(f"Discarded samples rise to {late:.0%}", text, (first, last), _main(rises, late - low))
+    elif late >= MOST or sum(share for name, share in now.items() if name.replace("_", " ") != NO_SPREAD) >= WASTE:
+        text = f"in the last {width} steps; at best {then}{_named(now)}"
+        first = int(shares.steps[-width])
+        yield _alarm(f"{late:.0%} of the samples are discarded", text, (first, last), _main(now, late))
 
 
-def _reasons(source: HasCurves, shares: History, least: int, width: int) -> dict[str, float]:
-    """By how much the share of each reason rose, those that rose most first."""
-    rises = {}
-    for name in source.names("reason"):
-        of = source.curve("share", "discarded", reason=name)
-        if of is not None and len(of) == len(shares):
-            rises[name] = float(of.values[-width:].mean() - of.values[least : least + width].mean())
-    return dict(sorted(rises.items(), key=lambda one: -one[1]))
+def _alarm(title: str, text: str, steps: tuple[int, int], main: str) -> Alarm:
+    where = f"discarded = {quoted(main)}" if main else "not discarded is null"
+    curves = (CurveName("share", "discarded"),)
+    return Alarm(title, text, *steps, where=where, curves=curves, discarded=True)
 
 
-def _named(reasons: dict[str, float]) -> str:
-    rose = [f"{name} {rise:+.0%}" for name, rise in reasons.items() if rise >= 0.01][:NAMED]
-    return f"; reasons: {', '.join(rose)}" if rose else ""
+def _by_reason(source: HasCurves, count: int) -> dict[str, Floats]:
+    """The share of each reason at all steps."""
+    curves = {name: source.curve("share", "discarded", reason=name) for name in source.names("reason")}
+    return {name: curve.values for name, curve in curves.items() if curve is not None and len(curve) == count}
+
+
+def _main(shares: dict[str, float], whole: float) -> str:
+    """The reason that makes up most; empty for none."""
+    return next((name for name, share in shares.items() if share > MAIN * whole), "")
+
+
+def _named(shares: dict[str, float], sign: str = "") -> str:
+    most = sorted(shares.items(), key=lambda one: -one[1])[:NAMED]
+    named = [f"{name} {share:{sign}.0%}" for name, share in most if share >= 0.01]
+    return f"; reasons: {', '.join(named)}" if named else ""
 
 
 RULE = Rule(
-    "discarded_rise", "More samples discarded",
+    "discarded_rise", "Many or more samples discarded",
     f"the mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the "
-    f"fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors",
+    f"fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are "
+    f"discarded, or {WASTE:.0%} or more for other reasons than {NO_SPREAD}",
     look,
 )  # fmt: skip

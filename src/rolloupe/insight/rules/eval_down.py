@@ -20,18 +20,20 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     scores = {name: curve.finite() for name, curve in curves.items() if curve is not None}
     if not scores:
         raise NotChecked("the run has no evaluation")
-    if max(map(len, scores.values())) < 2 * LEAST:
-        counts = ", ".join(f"{len(score)} scores of {name}" for name, score in scores.items())
-        raise NotChecked(f"{counts}; {2 * LEAST} are needed")
+    short = []
     for name, score in scores.items():
         if len(score) < 2 * LEAST:
+            short.append(f"{len(score)} score{'' if len(score) == 1 else 's'} of {name}; {2 * LEAST} are needed")
             continue
         late = score.at(slice(len(score) // 2, None))
         first, last = int(late.steps[0]), int(late.steps[-1])
         paid = reward.finite()
         paid = paid.at((paid.steps >= first) & (paid.steps <= last))
+        if len(paid) < LEAST:
+            short.append(f"{len(paid)} steps with rewards in the second half of {name}; {LEAST} are needed")
+            continue
         drop = float(np.mean(late.values[: len(late) // 3]) - np.mean(late.values[-(len(late) // 3) :]))
-        if len(paid) >= LEAST and _trend(paid) > RISE and _trend(late) < FALL and drop > DROP:
+        if _trend(paid) > RISE and _trend(late) < FALL and drop > DROP:
             gain = paid.late() - paid.early()
             yield Alarm(
                 f"Reward up, {name} down since step {first}",
@@ -42,6 +44,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
                 where=source.wrong(name),
                 curves=(CurveName("sample", "reward"), CurveName("eval", "", name)),
             )
+    if short:
+        raise NotChecked("; ".join(short))
 
 
 def _trend(history: History) -> float:

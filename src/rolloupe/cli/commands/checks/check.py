@@ -53,7 +53,7 @@ def check(
     """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
 
     Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise. Rules that
-    could not be checked, as in a run of few steps, are listed with the reason.
+    could not be checked, as in a run of few steps or of an evaluation with few scores, are listed with the reason.
 
     --off switches a rule off until --on, with the reason in --because; the page shows both, too. Both act only on runs
     that you name: with --run, or each by its path. --without leaves a rule out once.
