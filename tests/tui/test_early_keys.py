@@ -437,7 +437,11 @@ def test_keys_of_a_screen_wait_until_it_is_read(tmp_path: Path, monkeypatch: pyt
 
 def test_keys_of_a_sample_wait_until_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(me: Driver) -> None:
-        for keys, told, stack in (("n y", "Copied train/0/0/1", 1), ("n b", "Bookmarked", 1), ("n v", "", 2)):
+        for keys, told, stack in (
+            ("n y", "Sent to the clipboard: train/0/0/1", 1),
+            ("n b", "Bookmarked", 1),
+            ("n v", "", 2),
+        ):
             with monkeypatch.context() as patch:
                 gate = Gate(patch, "sample_and_group")
                 first, *others = keys.split()

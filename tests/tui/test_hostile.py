@@ -111,7 +111,7 @@ def test_nothing_hostile_reaches_the_terminal(hostile: Path, tmp_path: Path) -> 
             screen.until(lambda text, shown=shown: shown in text)  # type: ignore[misc]
         written = screen.written
         screen.press("y")
-        screen.until(lambda text: "Copied" in text)
+        screen.until(lambda text: "Sent to the clipboard" in text)
         copied = screen.written[len(written) :]
         screen.press("q")
         assert screen.wait() == 0

@@ -373,7 +373,7 @@ def test_keeping(run: Path, tmp_path: Path) -> None:
         assert "★" not in await me.press("b")
         assert "No sample of this run is bookmarked" in await me.press("B")
         await me.press("y")
-        assert me.app.clipboard == "train/7/0/0" and "Copied train/7/0/0" in me.text
+        assert me.app.clipboard == "train/7/0/0" and "Sent to the clipboard: train/7/0/0" in me.text
 
     play(run, tmp_path, scene)
 

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from rolloupe.tui.way_out import ENDING, watch
 if TYPE_CHECKING:
     from rolloupe.tui.app import FirstLook
     from rolloupe.tui.run.masks import Mask
+    from rolloupe.tui.run.session import SampleAt, Session
 
 
 LOOK_S = 0.05
@@ -99,8 +101,16 @@ class Opener:
             notes = "".join(f"; {note.path}: {note.reason}" for note in library.notes[:3])
             raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
         run = library.runs[0] if self._run_id is None else library.run(self._run_id)
-        session = Session(run)
-        return FirstLook(library, session, session.first(self._split), mask)
+        session = Session(run, self._split)
+        return FirstLook(library, session, self._sample(session), mask)
+
+    def _sample(self, session: "Session") -> "SampleAt":
+        """Read the sample to begin with; a run that has just begun may lack the split."""
+        if self._split and self.awaited.done():
+            with suppress(NotFound):
+                return session.open(session.first_place(), 0)
+            return session.open(session.place_to_come(), 0)
+        return session.first()
 
 
 def palette_name(theme: str) -> str:

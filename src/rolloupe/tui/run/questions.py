@@ -1,7 +1,7 @@
 """Asks questions in background threads, so that the screen never waits: of each kind only the newest answer counts."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from rolloupe.errors import RolloupeError, defect
@@ -24,6 +24,7 @@ class Questions:
         self._slow = ThreadPoolExecutor(1, "slow question")
         self._numbers: dict[str, int] = {}
         self._open = 0
+        self._newest_write: Future[None] | None = None
 
     def ask(
         self, kind: str, work: Callable[[], T], then: Callable[[T], None], failed: Failed, *, is_slow: bool = False
@@ -37,6 +38,20 @@ class Questions:
             self._tell(lambda: self._close(kind, number, hand_over))
 
         (self._slow if is_slow else self._quick).submit(answer)
+
+    def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
+        """Do some work that lasts, in its turn: whatever is asked afterwards, and however soon the person leaves."""
+        self._open += 1
+
+        def answer() -> None:
+            hand_over = _done(work, then, failed)
+            self._tell(lambda: self._end(hand_over))
+
+        self._newest_write = self._quick.submit(answer)
+
+    def _end(self, hand_over: Callable[[], None]) -> None:
+        self._open -= 1
+        hand_over()
 
     def _close(self, kind: str, number: int, hand_over: Callable[[], None] | None) -> None:
         self._open -= 1
@@ -55,17 +70,24 @@ class Questions:
         """Return the number of the newest question of a kind."""
         return self._numbers.get(kind, 0)
 
+    def wanted(self, kind: str) -> Callable[[], bool]:
+        """Return what tells, during the work on the next question of a kind, whether its answer is still wanted."""
+        number = self.number(kind) + 1
+        return lambda: self.is_newest(kind, number)
+
     @property
     def are_open(self) -> bool:
         """True while an answer is awaited."""
         return self._open > 0
 
     def close(self) -> None:
-        """Ask no more, and end what takes long."""
+        """Ask no more, end what takes long, and wait for what is written."""
         for kind in self._numbers:
             self.forget(kind)
         for pool in (self._quick, self._slow):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False)  # a question that is forgotten is not worked on
+        if self._newest_write is not None:
+            wait([self._newest_write])
 
 
 def _done(work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> Callable[[], None]:

@@ -1,6 +1,6 @@
 """One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import cached_property
@@ -37,9 +37,10 @@ class RunState:
     """The run at this moment, for headers and pickers. What follows from its steps, perhaps thousands, is made once."""
 
     version: str
+    split: str
     splits: list[SplitSummary]
     steps: list[StepSummary]
-    """Of the split of the place."""
+    """Of the split."""
     catalogue: Catalogue
     sorts: list[str]
     """The numbers that samples can be sorted by: those of which the split has values."""
@@ -98,45 +99,54 @@ class SampleAt(NamedTuple):
 class Session:
     """A run that is looked at."""
 
-    def __init__(self, run: OpenRun) -> None:
+    def __init__(self, run: OpenRun, split: str = "") -> None:
         self.run = run
+        self.split = split
+        """The split that a person named to begin with, perhaps before the run has it."""
         self._pages: Lru[tuple[str, ListPlace, int], SamplePage] = Lru(KEPT_PAGES)
 
-    def first_place(self, split: str = "") -> ListPlace:
-        """Return where to begin: the newest step of `train`, else of the first split. Raises `NotFound`."""
+    def first_place(self) -> ListPlace:
+        """Return where to begin: the newest step of the named split, else of `train`, else of the first split.
+
+        Raises `NotFound` for a named split that is not among those of the run.
+        """
         known = self.run.snapshot().steps
         names = sorted({name for name, _ in known}, key=lambda name: (name != "train", name))
         if not names:
-            return ListPlace(split=split or "train")
-        split = split or names[0]
+            return self.place_to_come()
+        split = self.split or names[0]
         asked = {name for name in names if is_asked(name, split)}
         steps = [step for name, step in known if name in asked]
         if not steps:
             raise NotFound(f"no split {split!r}; there are: {', '.join(names[:40])}")
         return ListPlace(split=split, step=max(steps))
 
-    def wait_for_samples(self, split: str = "", timeout_s: float = WAIT_S) -> None:
-        """Wait until the index has a sample of a split, or nothing more to come.
+    def place_to_come(self) -> ListPlace:
+        """Return where a run begins that has no sample yet."""
+        return ListPlace(split=self.split or "train")
 
-        Without a split that is `train`, or after a while any other.
+    def wait_for_samples(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Wait until the index has a sample of the split to begin with, or nothing more to come.
+
+        Without a named split that is `train`, or after a while any other.
         """
         waited_s = 0.0
-        while waited_s < timeout_s and not self.run.wait(PAUSE_S):
+        while waited_s < WAIT_S and is_wanted() and not self.run.wait(PAUSE_S):
             waited_s += PAUSE_S
             splits = {one for one, _ in self.run.snapshot().steps}
-            is_there = any(is_asked(one, split or "train") for one in splits)
-            if is_there or (splits and not split and waited_s > OTHERS_S):
+            is_there = any(is_asked(one, self.split or "train") for one in splits)
+            if is_there or (splits and not self.split and waited_s > OTHERS_S):
                 return
 
-    def first(self, split: str = "") -> SampleAt:
+    def first(self, is_wanted: Callable[[], bool] = lambda: True) -> SampleAt:
         """Read the sample to begin with. An index may be read before the files that it is of have been looked at."""
-        self.wait_for_samples(split)
+        self.wait_for_samples(is_wanted)
         while not self.run.wait(0):
             try:
-                return self.open(self.first_place(split), 0)
+                return self.open(self.first_place(), 0)
             except SourceChanged:
                 self.run.wait(LOOK_S)
-        return self.open(self.first_place(split), 0)
+        return self.open(self.first_place(), 0)
 
     def page(self, place: ListPlace, number: int) -> SamplePage:
         """Return the page of a list that has sample `number`. Raises as `query.samples`."""
@@ -156,8 +166,10 @@ class Session:
 
     def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
         """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""
-        number = number if key is None else self.number_of(place, key, number)
         version = self.run.version
+        if not self._has(place.split):
+            return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
+        number = number if key is None else self.number_of(place, key, number)
         page = self.page(place, max(0, number))
         if not page.total:
             return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
@@ -167,6 +179,9 @@ class Session:
         sample, members = query.sample_and_group(self.run, item.key)
         return SampleAt(place, number, page.total, item, sample, members, version=version)
 
+    def _has(self, split: str) -> bool:
+        return any(is_asked(name, split) for name, _ in self.run.snapshot().steps)
+
     def number_of(self, place: ListPlace, key: SampleKey, otherwise: int = 0) -> int:
         """Return the number of a sample in a list."""
         wanted = query.with_length(self.run, place.query(0, 1))
@@ -174,14 +189,18 @@ class Session:
         return page.offset if page.samples and page.samples[0].key == key else otherwise
 
     def _why_none(self, place: ListPlace) -> str:
+        splits = sorted({name for name, _ in self.run.snapshot().steps})
+        if not splits:
+            if problems := query.problem_count(self.run):
+                return f"No sample could be read, because of {count(problems, 'problem')}; i lists what is wrong."
+            return "The run has no samples yet. They appear as soon as the trainer writes one; m shows its metrics."
+        if not self._has(place.split):
+            others = ", ".join(splits[:40])
+            return f"The run has no samples of {place.split} yet, only of {others}; 2 chooses one of these."
         if place.where:
             lacks = query.why_none(self.run, place.query())
             kind = "discarded sample" if place.is_discarded else "sample"
             return " ".join([f"No {kind} of this step matches {place.where}", "·", *lacks, "F changes the filter."])
-        if not self.run.snapshot().steps:
-            if problems := query.problem_count(self.run):
-                return f"No sample could be read, because of {count(problems, 'problem')}; i lists what is wrong."
-            return "The run has no samples yet. They appear as soon as the trainer writes one; m shows its metrics."
         if place.is_discarded:
             return "No sample was discarded at this step. D shows all."
         return "This step has no samples."
@@ -196,7 +215,7 @@ class Session:
         catalogue = query.catalogue(run, split)
         sorts = [one.name for one in catalogue.columns if self._has_values(one)]
         return RunState(
-            run.version, splits, steps, catalogue, sorts, query.problem_count(run),
+            run.version, split, splits, steps, catalogue, sorts, query.problem_count(run),
             progress.phase, share, changed_s, is_live(run, changed_s, run.quiet_s()),
         )  # fmt: skip
 
@@ -216,6 +235,10 @@ class Session:
     def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
         """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
         return replace(place, split=split, step=min(self.steps(split), key=lambda one: abs(one - step)))
+
+    def beside(self, place: ListPlace, by: int) -> ListPlace:
+        """Return the same list some steps later, or earlier. Raises `NotFound`."""
+        return replace(place, step=near(self.steps(place.split), place.step, by))
 
     def steps(self, split: str) -> list[int]:
         """Return the steps of a split. Raises `NotFound` for one without samples."""

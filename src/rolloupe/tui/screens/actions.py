@@ -11,7 +11,7 @@ from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.keys import KEYS
-from rolloupe.tui.run.session import Session, near
+from rolloupe.tui.run.session import near
 from rolloupe.tui.screen_keys import EVERY_KEY
 from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
 from rolloupe.tui.screens.evals import EvalsScreen
@@ -59,9 +59,12 @@ class Actions:
     def action_step(self, by: int) -> None:
         """Go to another step."""
         me = self._me
-        steps = [one.step for one in me.state.steps] if me.state else []
-        step = near(steps, me.place.step, by)
-        if step == me.place.step:
+        place, session, state = me.place, me.session, me.split_state
+        if state is None:  # a moment after another split was chosen
+            me.ask("split", lambda: session.beside(place, by), lambda target: me.go(target, 0))
+            return
+        step = near([one.step for one in state.steps], place.step, by)
+        if step == place.step:
             me.tell(f"This is the {'last' if by > 0 else 'first'} step.")
             return
         me.go(replace(me.place, step=step), 0)
@@ -119,7 +122,7 @@ class Actions:
         """Follow the run, or stop following."""
         me = self._me
         me.is_following = not me.is_following
-        newest = me.state.steps[-1].step if me.state and me.state.steps else me.place.step
+        newest = me.split_state.steps[-1].step if me.split_state and me.split_state.steps else me.place.step
         me.bar("header").changed()
         if me.is_following and newest != me.place.step:
             me.go(replace(me.place, step=newest), 0)
@@ -159,7 +162,7 @@ class Actions:
     def _open_hit(self, hit: Hit | None, text: str) -> None:
         if hit is None:
             return
-        self._me.finder.text = text
+        self._me.finder.begin(text)
         self._me.go_to(hit.sample.key)
 
     def action_clear(self) -> None:
@@ -180,15 +183,17 @@ class Actions:
 
     def _pick_step(self) -> None:
         me = self._me
-        assert me.state is not None
-        steps = list(reversed(me.state.steps))
+        if me.split_state is None:
+            me.tell("The steps of this split are being read.")
+            return
+        steps = list(reversed(me.split_state.steps))
         now = next((n for n, one in enumerate(steps) if one.step == me.place.step), 0)
 
         def chosen(number: int | None) -> None:
             if number is not None:
                 me.go(replace(me.place, step=steps[number].step), 0)
 
-        choices = step_choices(me.state.steps, me.scales.get("reward", Scale()))
+        choices = step_choices(me.split_state.steps, me.scales.get("reward", Scale()))
         me.app.push_screen(PickScreen("Step", choices, now), chosen)
 
     def _pick_split(self) -> None:
@@ -222,7 +227,7 @@ class Actions:
 
         def chosen(number: int | None) -> None:
             if number is not None:
-                me.go_to_run(Session(runs[number]))
+                me.go_to_run(runs[number])
 
         choices = [Choice(run.id, [(f"{run.info.format} ", DIM)]) for run in runs]
         now = next((n for n, run in enumerate(runs) if run is me.session.run), 0)
@@ -268,7 +273,8 @@ class Actions:
     def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
         """Go to the step under the mouse in the curve of the header, or to the view whose name is there."""
         me, line = self._me, event.bar.lines[0] if event.bar.lines else []
-        if event.bar.id == "header" and me.state is not None and (step := step_at(me.state, line, event.x)) is not None:
+        state = me.split_state if event.bar.id == "header" else None
+        if state is not None and (step := step_at(state, line, event.x)) is not None:
             me.go(replace(me.place, step=step), 0)
         view = view_at(line, event.x) if event.bar.id == "head" and event.y == 0 else None
         if view == "tokens":
@@ -322,7 +328,7 @@ class Actions:
         if (sample := self._sample()) is not None:
             name = str(sample.key)
             me.app.copy_to_clipboard(name)
-            me.tell(f"Copied {name}")
+            me.tell(f"Sent to the clipboard: {name}")
 
     def action_bookmark(self) -> None:
         """Set or remove a bookmark."""
@@ -332,10 +338,13 @@ class Actions:
             return
 
         def show(is_set: bool) -> None:
-            me.show_bookmark(is_set)
+            me.show_bookmark(item.key, is_set)
             me.tell("Bookmarked; the page shows it too." if is_set else "The bookmark is removed.")
 
-        me.ask("toggle bookmark", lambda: me.bookmarks.toggle(run, item), show)
+        def failed(reason: str) -> None:
+            me.failed("bookmark", reason)
+
+        me.questions.write(lambda: me.bookmarks.toggle(run, item), show, failed)
 
     def action_bookmarks(self) -> None:
         """Choose a bookmarked sample."""

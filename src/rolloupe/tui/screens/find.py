@@ -35,7 +35,7 @@ class Finder:
         if not text:
             self.clear()
         elif text != self.text:
-            self.text, self._walk = text, None
+            self.begin(text)
             self.look(from_top=False)
             if not self.found.places:
                 self._further()
@@ -44,8 +44,12 @@ class Finder:
         else:
             self._further()
 
-    def look(self, *, from_top: bool = True) -> None:
-        """Mark the matches in the sample on the screen, as after another sample came."""
+    def begin(self, text: str) -> None:
+        """Look for a text from now on, in the next sample that comes."""
+        self.text, self._walk, self.current = text, None, -1
+
+    def look(self, *, from_top: bool = True, keeps_place: bool = False) -> None:
+        """Mark the matches in the sample on the screen, as after another sample came, or the same one, read again."""
         if not self.text:
             return
         try:
@@ -55,16 +59,19 @@ class Finder:
             self._screen.tell(str(error), is_alarm=True)
             return
         news, self._news = self._news, ""
-        self._go_to(0 if from_top else self._first_in_view(), news)
+        if keeps_place and self.current >= 0:
+            self._go_to(max(0, min(self.current, len(self.found.places) - 1)), news, keeps_place=True)
+        else:
+            self._go_to(0 if from_top else self._first_in_view(), news)
 
     def _first_in_view(self) -> int:
         reader, places = self._screen.reader, self.found.places
         first = bisect_left(places, reader.scroll_offset.y, key=reader.layout_.row_of)
         return first if first < len(places) else 0
 
-    def _go_to(self, number: int, news: str = "") -> None:
+    def _go_to(self, number: int, news: str = "", *, keeps_place: bool = False) -> None:
         self.current = number
-        self._screen.reader.mark(self.found.places, number)
+        self._screen.reader.mark(self.found.places, number, keeps_place=keeps_place)
         if self.found.places:
             match = f"match {number + 1:,} of {self.found.total} in this sample"
             self._screen.tell(f"{news}{match} · Enter: next · Esc: clear")
@@ -81,12 +88,11 @@ class Finder:
         self._look(walk)
 
     def _look(self, walk: Walk) -> None:
-        screen, questions = self._screen, self._screen.questions
+        screen, wanted = self._screen, self._screen.questions.wanted("find")
         screen.tell(f"matches here: {self.found.total}; looking further … · Esc: stop")
-        asked = questions.number("find") + 1
 
         def is_stopped() -> bool:
-            return not questions.is_newest("find", asked)
+            return not wanted()
 
         def tell(progress: str) -> None:
             screen.app.call_later(lambda: None if is_stopped() else screen.tell(f"{progress} · Esc: stop"))

@@ -85,6 +85,11 @@ class Rollouts(Actions, Screen[None]):
         return self.opened
 
     @property
+    def split_state(self) -> RunState | None:
+        """The state of the run, if it is known for the split where the person wants to be."""
+        return self.state if self.state is not None and self.state.split == self.place.split else None
+
+    @property
     def is_moving(self) -> bool:
         """True while the sample that the person wants is not on the screen yet."""
         return (self.place, self.number) != (self.shown.place, self.shown.number)
@@ -123,15 +128,19 @@ class Rollouts(Actions, Screen[None]):
         if self.library is None:
             library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else self._hear_of_runs())
             self.set_interval(AGE_S, self._grow_older)
+        is_other = self.opened is not None and self.opened.run.id != session.run.id
+        if is_other:
+            self.shown = self.shown._replace(sample=None)  # two runs may have samples of the same id
         self.library, self.opened, self.mask = library, session, mask
         self.side.samples.mask = mask
         self.state, self.scales, self.is_ready = None, {}, False
         self.side.samples.clear()
         self.show(first)
         self.ask_state()
+        self._change_run()
 
-    def on_screen_resume(self) -> None:
-        """Show the keys again to who comes back from another screen."""
+    def on_screen_suspend(self) -> None:
+        """Show the keys again to who comes back from another screen, or the message that came meanwhile."""
         if self.opened is not None and not self.finder.text:
             self.tell("")
 
@@ -176,6 +185,11 @@ class Rollouts(Actions, Screen[None]):
         """The line to type into."""
         return self.query_one(Asker)
 
+    @property
+    def _tokens(self) -> TokensScreen | None:
+        """The token view, if it is open, perhaps with its help or a list to choose from over it."""
+        return next((one for one in self.app.screen_stack if isinstance(one, TokensScreen) and one.is_mounted), None)
+
     def bar(self, id: str) -> LineBar:
         """Return one of the lines that do not scroll."""
         return self.query_one(f"#{id}", LineBar)
@@ -183,7 +197,7 @@ class Rollouts(Actions, Screen[None]):
     def _run_line(self, width: int) -> Line:
         if self.opened is None:
             return []
-        return run_line(self.opened.run.info.name, self.place, self.state, self.scales, self.marks, width)
+        return run_line(self.opened.run.info.name, self.place, self.split_state, self.scales, self.marks, width)
 
     def _foot(self, width: int) -> list[Line]:
         is_side = self.has_class("narrow") and self.has_class("side-open")
@@ -204,6 +218,7 @@ class Rollouts(Actions, Screen[None]):
         is_same = at.sample is not None and self.shown.sample is not None and at.sample.key == self.shown.sample.key
         is_new_list = at.place != self.shown.place
         self.shown, self.place, self.number = at, at.place, at.number
+        self.is_bookmarked = self.is_bookmarked and is_same
         if at.sample is not None and self.fields.learn(self._names(at)):
             self.side.show_fields()
         if is_new_list:
@@ -212,10 +227,10 @@ class Rollouts(Actions, Screen[None]):
         self._show_row()
         self._show_places()
         self.tell("")
-        self.finder.look()
+        self.finder.look(keeps_place=is_same)
         self._ask_bookmark()
-        if isinstance(self.app.screen, TokensScreen):
-            self.app.screen.show(at)
+        if (tokens := self._tokens) is not None:
+            tokens.show(at)
         self._press_kept()
 
     def _press_kept(self) -> None:
@@ -256,11 +271,12 @@ class Rollouts(Actions, Screen[None]):
         sample, run = self.shown.sample, self.session.run
         if sample is not None:
             key = sample.key
-            self.ask("bookmark", lambda: self.bookmarks.has(run, key), self.show_bookmark)
+            self.ask("bookmark", lambda: self.bookmarks.has(run, key), lambda is_set: self.show_bookmark(key, is_set))
 
-    def show_bookmark(self, is_set: bool) -> None:
-        """Show whether the sample is bookmarked."""
-        if is_set != self.is_bookmarked:
+    def show_bookmark(self, key: SampleKey, is_set: bool) -> None:
+        """Show whether a sample is bookmarked, if it is still the one on the screen."""
+        is_shown = self.shown.sample is not None and self.shown.sample.key == key
+        if is_shown and is_set != self.is_bookmarked:
             self.is_bookmarked = is_set
             self.bar("head").changed()
 
@@ -311,8 +327,8 @@ class Rollouts(Actions, Screen[None]):
         if not self.is_mounted:  # a key came first
             return
         self.bar("foot").changed()
-        if isinstance(self.app.screen, TokensScreen) and not is_alarm:  # its title has what failed
-            self.app.screen.tell(message)
+        if (tokens := self._tokens) is not None and not is_alarm:  # its title has what failed
+            tokens.tell(message)
 
     # What is asked
 
@@ -340,17 +356,21 @@ class Rollouts(Actions, Screen[None]):
         self.app.call_later(self._change_run)
 
     def _change_run(self) -> None:
-        library, before, at = self.library, self.session.run, self.shown
-        run = next((one for one in library.runs if one.id == before.id), before) if library is not None else before
-        if library is None or run is before:
+        """Look at the run that took the place of the present one; who moves meanwhile moves in that one."""
+        before, runs = self.session.run, self.library.runs if self.library is not None else ()
+        run = next((one for one in runs if one.id == before.id), before)
+        if run is before:
             return
-        session = Session(run)
+        session, wanted = Session(run, self.session.split), self.questions.wanted("run")
 
-        def read() -> SampleAt:
-            session.wait_for_samples()
-            return session.open(at.place, at.number, at.sample.key if at.sample else None)
+        def change(_: None) -> None:
+            if self.session.run is before:
+                self.opened = session
+                self._go_again()
+                self.ask_state()
+                self._change_run()
 
-        self.ask("run", read, lambda now: self.begin(library, session, now, self.mask), is_slow=True)
+        self.ask("run", lambda: session.wait_for_samples(wanted), change, is_slow=True)
 
     def _look_again(self) -> None:
         self.is_due = False
@@ -366,11 +386,11 @@ class Rollouts(Actions, Screen[None]):
         """Show what came: the new step to one who follows, else more samples of the same step."""
         newest = now.steps[-1].step if now.steps else self.place.step
         old, new = (one.step(self.place.step) for one in (before, now))
-        if not before.splits and now.splits:
+        if not before.splits and now.splits and not self.session.split:
             self.go(self.session.first_place(), 0)
         elif self.is_following and (newest > self.place.step or new is None):
             self.go(replace(self.place, step=newest), 0)
-        elif (old and old.stamp) != (new and new.stamp):
+        elif (old and old.stamp) != (new and new.stamp) or (not now.steps and len(before.splits) != len(now.splits)):
             self._go_again()
 
     def _go_again(self) -> None:
@@ -380,10 +400,13 @@ class Rollouts(Actions, Screen[None]):
         self._open(self.place, self.number, self.shown.sample.key if is_there and self.shown.sample else None)
 
     def _take_state(self, state: RunState, columns: list[str]) -> None:
-        before = self.state
+        before = self.split_state
         self.state, self.scales = state, scales_of(state.catalogue)
         self._set_ready()
-        if before is not None and before.version != state.version:
+        is_first = before is None or not before.steps
+        if self.shown.sample is None and is_first and state.steps and state.step(self.place.step) is None:
+            self.go(replace(self.place, step=state.steps[-1].step), 0)  # its split begins
+        elif before is not None and before.version != state.version:
             self._after_change(before, state)
         elif before is None and self.shown.version != state.version:
             self._go_again()
@@ -416,13 +439,16 @@ class Rollouts(Actions, Screen[None]):
         elif kind == "state":
             self._set_ready()
         self.tell(reason, is_alarm=True)
-        if isinstance(self.app.screen, TokensScreen):
-            self.app.screen.failed(kind, reason)
+        if (tokens := self._tokens) is not None:
+            tokens.failed(kind, reason)
 
     def _stay(self) -> None:
         """Stay where the shown sample is; a wrong filter can be mended."""
         typed = self.place.where if self.place.where != self.shown.place.where else None
+        is_new_split = self.place.split != self.shown.place.split
         self.place, self.number = self.shown.place, self.shown.number
+        if is_new_split:
+            self.ask_state()
         self._press_kept()
         self._show_places()
         self._show_row()
@@ -430,9 +456,9 @@ class Rollouts(Actions, Screen[None]):
             self.action_filter(typed)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
-        """Go to a sample. Who moves waits for no find any more, nor for another split."""
-        self.questions.forget("find")
-        self.questions.forget("split")
+        """Go to a sample. Who moves waits for no find any more, nor for another split or run."""
+        for kind in ("find", "split", "other run"):
+            self.questions.forget(kind)
         self._open(place, number, key)
 
     def _open(self, place: ListPlace, number: int, key: SampleKey | None) -> None:
@@ -465,11 +491,14 @@ class Rollouts(Actions, Screen[None]):
         split = point.split or place.split
         self.ask("split", lambda: session.nearest(place, split, point.step), lambda target: self.go(target, 0))
 
-    def go_to_run(self, session: Session) -> None:
-        """Look at another of the open runs."""
+    def go_to_run(self, run: OpenRun) -> None:
+        """Look at another of the open runs, once it has a sample: it may not be indexed yet."""
+        session, wanted = Session(run), self.questions.wanted("other run")
 
         def begin(at: SampleAt) -> None:
             if self.library is not None:
                 self.begin(self.library, session, at, self.mask)
 
-        self.ask("sample", session.first, begin)
+        self.questions.forget("find")
+        self.tell(f"Opening {run.id} …")
+        self.ask("other run", lambda: session.first(wanted), begin, is_slow=True)

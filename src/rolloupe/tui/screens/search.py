@@ -43,13 +43,12 @@ class SearchScreen(BackScreen[Hit]):
     def on_mount(self) -> None:
         """Begin to search."""
         self.query_one(RowList).focus()
-        text, session, questions = TextQuery(text=self._text), self.session, self.questions
-        number = questions.number("search") + 1
+        text, session, wanted = TextQuery(text=self._text), self.session, self.questions.wanted("search")
 
         def search() -> None:
             for found in Search(
                 session.run, text, SampleQuery(), limit=MOST, transcripts=0,
-                stopped=lambda: not questions.is_newest("search", number),
+                stopped=lambda: not wanted(),
             ):  # fmt: skip
                 self.app.call_later(self._take, found)
 

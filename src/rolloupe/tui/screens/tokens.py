@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
+from rolloupe.model import SampleKey
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screen_keys import TOKEN_KEYS
@@ -39,6 +40,7 @@ class TokensScreen(BackScreen[None]):
 
     def on_mount(self) -> None:
         """Ask for the tokens."""
+        self._at = self.rollouts.shown
         self.pane.focus()
         self._ask()
 
@@ -52,16 +54,18 @@ class TokensScreen(BackScreen[None]):
         """True until the tokens of the sample are there that the person wants."""
         return not self._is_read or self.rollouts.is_moving
 
-    def _ask(self) -> None:
+    def _ask(self, *, keeps_place: bool = False) -> None:
         sample, run, mask = self._at.sample, self.session.run, self.rollouts.mask
-        self._is_read = sample is None
-        if sample is not None:
-            self.ask("tokens", lambda: tokens_of(run, sample, mask), self._take)
+        keeps_place = keeps_place and self._is_read
+        self._is_read = keeps_place or sample is None
 
-    def _take(self, tokens: TokenSheet | None) -> None:
-        self._is_read = True
-        self.pane.show(tokens)
-        self.redraw("tokens-title", "legend", "card")
+        def take(tokens: TokenSheet | None) -> None:
+            self._is_read = True
+            self.pane.show(tokens, keeps_place=keeps_place)
+            self.redraw("tokens-title", "legend", "card")
+
+        if sample is not None:
+            self.ask("tokens", lambda: tokens_of(run, sample, mask), take)
 
     def _title(self, width: int) -> list[Line]:
         if self._at.sample is None:
@@ -91,10 +95,11 @@ class TokensScreen(BackScreen[None]):
         self.redraw("legend", "card")
 
     def show(self, at: SampleAt) -> None:
-        """Show the tokens of another sample."""
+        """Show the tokens of another sample, or of the same one, read again."""
         self._failures.clear()
+        is_same = _key_of(at) == _key_of(self._at)
         self._at = at
-        self._ask()
+        self._ask(keeps_place=is_same)
 
     def failed(self, kind: str, reason: str) -> None:
         """Say so instead of the tokens, too."""
@@ -142,3 +147,7 @@ class TokensScreen(BackScreen[None]):
 
         now = names.index(self.pane.series) if self.pane.series in names else 0
         self.app.push_screen(PickScreen("Tint by", [Choice(name) for name in names], now), chosen)
+
+
+def _key_of(at: SampleAt) -> SampleKey | None:
+    return at.sample.key if at.sample is not None else None

@@ -36,10 +36,10 @@ class TextPane(LinePane):
         if not keeps_place:
             self.scroll_to(0, 0, animate=False)
 
-    def mark(self, found: Sequence[TextPlace], current: int = -1) -> None:
-        """Show the places that a search found, and go to one of them."""
+    def mark(self, found: Sequence[TextPlace], current: int = -1, *, keeps_place: bool = False) -> None:
+        """Show the places that a search found, and go to one of them, unless the window keeps its place."""
         self._found, self._current = found, current
-        if 0 <= current < len(found):
+        if 0 <= current < len(found) and not keeps_place:
             self.show_line(self.layout_.row_of(found[current]))
         self.refresh()
 

@@ -28,14 +28,18 @@ class TokenPane(LinePane):
         self._tints: list[str] = []
         self._furthest: list[int] = []
 
-    def show(self, tokens: TokenSheet | None) -> None:
-        """Show the tokens of another sample, tinted by the same series if it has it."""
+    def show(self, tokens: TokenSheet | None, *, keeps_place: bool = False) -> None:
+        """Show the tokens of another sample, tinted by the same series if it has it; of the same one, stay there."""
         self.tokens = tokens
-        self.cursor = tokens.first if tokens else 0
+        first, total = (tokens.first, tokens.page.total) if tokens else (0, 1)
+        self.cursor = max(first, min(self.cursor, total - 1)) if keeps_place else first
+        furthest = [token for token in self._furthest if keeps_place and token < total]
         self._break()
         if tokens is not None:
             self.tint(self.series if self.series in tokens.names else next(iter(tokens.names), ""))
-        self.scroll_to(0, 0, animate=False)
+            self._furthest = furthest
+        if not keeps_place:
+            self.scroll_to(0, 0, animate=False)
 
     def _break(self) -> None:
         self._rows = rows_of(self.tokens.texts, self.room - 2) if self.tokens else []

@@ -1,0 +1,255 @@
+"""What a run that changes leaves alone: where a person is, what they chose, what they wrote."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe import query
+from rolloupe.errors import NotFound
+from rolloupe.index import library
+from rolloupe.record import Recorder
+from rolloupe.state import State
+from rolloupe.tui.run.questions import Questions
+from rolloupe.tui.run.session import Session
+from rolloupe.tui.widgets.token_pane import TokenPane
+from tests.cli.support import row, write_run
+from tests.tui.support import Driver, terminal
+from tests.tui.test_early_keys import Gate
+
+LINES = "\n".join(f"needle {n}" for n in range(200))
+
+
+def play(paths: Path | list[Path], folder: Path, scene: Callable[[Driver], Awaitable[None]], split: str = "") -> None:
+    """Play a scene at the terminal."""
+
+    async def on_stage() -> None:
+        async with terminal(paths, folder, split=split) as driver:
+            await scene(driver)
+
+    asyncio.run(on_stage())
+
+
+async def until(me: Driver, is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    for _ in range(400):
+        await asyncio.sleep(0.02)
+        await me.settle()
+        if is_so():
+            return
+    raise AssertionError(me.text)
+
+
+def two_samples(folder: Path) -> Path:
+    """A run of one step with two samples."""
+    return write_run(folder, {0: [row(n) for n in range(2)]})
+
+
+def test_the_token_view_shows_what_came_while_its_help_was_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(me: Driver) -> None:
+        async def under_the_help(key: str, *, fails: bool) -> str:
+            with monkeypatch.context() as patch:
+                if fails:
+                    patch.setattr(query, "sample_and_group", fail)
+                gate = Gate(patch, "sample_and_group")
+                me._send(key)
+                await gate.until_asked(me)
+                me._send("question_mark")
+                while len(me.app.screen_stack) < 3:
+                    await me.pilot.pause(0.01)
+                gate.open()
+                await me.settle()
+            return await me.press("escape")
+
+        def fail(*_: Any) -> None:
+            raise NotFound("the disk is gone")
+
+        await me.press("t")
+        assert "Tokens  train/0/0/1" in await under_the_help("n", fails=False)
+        assert "the disk is gone" in await under_the_help("p", fails=True)
+
+    play(two_samples(tmp_path / "run"), tmp_path, scene)
+
+
+def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        logprobs = [-((n * 7) % 20) / 10 for n in range(20)]
+        recorder.sample(
+            step=0, prompt="p", response=LINES, reward=1, token_ids=list(range(20)), series={"logprobs": logprobs}
+        )
+        recorder.step_end(0)
+
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        await me.press("f")
+        await me.type("needle")
+        assert "match 3 of 200" in await me.press(*["enter"] * 3)
+        await me.press("escape", "f")
+        await me.type("needle 1")
+        await me.press("enter", "enter")
+        me.rollouts.reader.scroll_to(y=90, animate=False)
+        me.rollouts._go_again()
+        await me.settle()
+        assert "match 2 of 111" in me.text and me.rollouts.reader.scroll_offset.y == 90, "found, and scrolled away"
+        await me.press("escape", "t", "w")
+        pane = me.app.screen.query_one(TokenPane)
+        first = pane.cursor
+        me.rollouts._go_again()
+        await me.settle()
+        assert pane.cursor == first != 0
+        await me.press("w")
+        assert pane.cursor not in (0, first), "the next one, not the first again"
+
+    play(tmp_path / "run", tmp_path, scene)
+
+
+def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LOOK_S", 0.05)
+
+    def write(name: str, steps: int) -> None:
+        (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs" / name / "data.jsonl").write_text(
+            "".join(f'{{"prompt": "p", "response": "r{n}", "reward": 1, "step": {n // 4}}}\n' for n in range(4 * steps))
+        )
+
+    write("task", 2)
+
+    async def scene(me: Driver) -> None:
+        before, gate = me.rollouts.session, Gate(monkeypatch, "wait_for_samples", Session)
+        write("eval_task", 1)
+        await gate.until_asked(me)
+        me.type_ahead("nn")
+        while me.rollouts.shown.number != 2:
+            await me.pilot.pause(0.01)
+        at = me.shown
+        gate.open()
+        await until(me, lambda: me.rollouts.session is not before)
+        assert me.shown == at and "Sample 3 of 4" in me.text
+
+    play(tmp_path / "runs", tmp_path, scene)
+
+
+def test_a_run_that_is_not_indexed_keeps_nobody_from_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [write_run(tmp_path / name, {0: [row(n) for n in range(3)]}) for name in ("one", "two")]
+
+    async def scene(me: Driver) -> None:
+        with monkeypatch.context() as patch:
+            gate = Gate(patch, "wait_for_samples", Session)
+            await me.press("1", "down")
+            me._send("enter")
+            await gate.until_asked(me)
+            await me.pilot.pause(0.05)
+            assert "Opening two" in me.text
+            me._send("n")
+            while not me.shown.endswith("/1"):
+                await me.pilot.pause(0.01)
+            gate.open()
+            await me.settle()
+        assert me.lines[0].split()[0] == "one" and me.shown == "train/0/0/1", "who moves stays"
+        await me.press("b", "p", "n", "1", "down", "enter")
+        assert me.lines[0].split()[0] == "two" and "★" not in me.text
+
+    play(runs, tmp_path, scene)
+
+
+def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def marks() -> list[str]:
+        state = State(tmp_path / "state")
+        names = [mark.name for owner in state.owners() for mark in state.of(owner.key)]
+        state.close()
+        return names
+
+    async def scene(me: Driver) -> None:
+        me.type_ahead("bbb")
+        await me.settle()
+        assert marks() == ["train/0/0/0"], "three times is once"
+        gate = Gate(monkeypatch, "page", Session)
+        me._send("n")
+        await gate.until_asked(me)
+        me.rollouts.action_bookmark()
+        asyncio.get_running_loop().call_later(0.2, gate.open)
+        me.app.exit()
+
+    play(two_samples(tmp_path / "run"), tmp_path, scene)
+    assert marks() == [], "nor by who leaves at once"
+
+
+def test_what_is_written_is_done_though_newer_questions_come() -> None:
+    is_let = threading.Event()
+    done: list[int] = []
+    questions = Questions(lambda then: then())
+    questions.ask("first", lambda: is_let.wait(20), lambda _: None, pytest.fail)
+    for number in range(3):
+        questions.write(lambda number=number: number, done.append, pytest.fail)  # type: ignore[misc]
+    threading.Timer(0.1, is_let.set).start()
+    questions.close()
+    assert done == [0, 1, 2]
+
+
+def test_no_star_of_another_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("b")
+        gate = Gate(monkeypatch, "has", type(me.rollouts.bookmarks))
+        me._send("n")
+        await gate.until_asked(me)
+        while not me.shown.endswith("/1"):
+            await me.pilot.pause(0.01)
+        await me.pilot.pause(0.02)
+        assert "★" not in me.text
+        gate.open()
+        await me.settle()
+        assert "★" in await me.press("p")
+
+    play(two_samples(tmp_path / "run"), tmp_path, scene)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_split_that_was_named_before_the_run_began(
+    tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "LOOK_S", 0.05)
+    run = tmp_path / "run"
+    if is_there:
+        run.mkdir()
+        (run / "metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n')
+
+    async def scene(me: Driver) -> None:
+        write_run(run, {step: [row(0)] for step in (0, 1)})
+        await until(me, lambda: "no samples of eval/math yet, only of train" in me.rollouts.shown.note)
+        write_run(run, {4: [row(0, dataset="math")]}, "eval")
+        await until(me, lambda: me.shown == "eval/math/4/0/0")
+
+    play(run, tmp_path, scene, "eval/math")
+
+
+def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {step: [row(0)] for step in (0, 1, 7)})
+    write_run(run, {step: [row(0, dataset="math")] for step in (7, 30)}, "eval")
+
+    async def scene(me: Driver) -> None:
+        with monkeypatch.context() as patch:
+            gate = Gate(patch, "catalogue")
+            await me.press("2", "home")
+            me.type_ahead("math", "enter")
+            await gate.until_asked(me)
+            assert me.rollouts.place.split == "eval/math" and me.rollouts.split_state is None
+            me._send("N")
+            gate.open()
+            await me.settle()
+        assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0]
+
+        def fail(*_: Any) -> None:
+            raise NotFound("the disk is gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(query, "sample_and_group", fail)
+            me.rollouts.go_to_split("train")
+            await me.settle()
+        assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0], "back where it can be read"
+
+    play(run, tmp_path, scene)
