@@ -7,7 +7,8 @@ import "uplot/dist/uPlot.min.css";
 import type { Across } from "../../lib/charts/across";
 import type { Dash } from "../../lib/charts/picture";
 import { nearest } from "../../lib/numbers/nearest";
-import { count, figure, finite, score } from "../../lib/numbers/numbers";
+import { count, figure, finite } from "../../lib/numbers/numbers";
+import { wordsOfValues } from "../../lib/numbers/percent";
 import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
@@ -78,6 +79,7 @@ export function CurveChart({
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
+  const { isShare = false } = bounds;
   const drawn = others.map((one) => one.curve);
   const {
     columns: data,
@@ -103,6 +105,7 @@ export function CurveChart({
     // oxlint-disable-next-line react/exhaustive-deps
     [isFree, curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
+  const far = beyond.map((one) => wordsOf(one, isShare));
   const ends: Ends | null = isWhole ? null : axis;
   const values = {
     current,
@@ -152,6 +155,7 @@ export function CurveChart({
             now.current.steps.length,
           ),
           digits: () => now.current.digits,
+          isShare,
           withBand: others.flatMap(({ curve: one }, i) => (one?.hasBand === true ? [i] : [])),
           dashes: others.map((one) => one.dash ?? []),
           across,
@@ -196,7 +200,7 @@ export function CurveChart({
     // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
     // below.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scheme, colours, isLog, across, isZoomable]);
+  }, [scheme, colours, isLog, isShare, across, isZoomable]);
 
   const range = (zoom ?? reach)?.join(" ");
   const height = ends?.join(" ");
@@ -216,7 +220,7 @@ export function CurveChart({
         ref={host}
         class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
         role="img"
-        aria-label={words(what, curve, isByPosition)}
+        aria-label={words(what, curve, isByPosition, isShare)}
       />
       {beyond.length > 0 && (
         <button
@@ -225,11 +229,11 @@ export function CurveChart({
           title={
             isWhole
               ? "Fit the axis to the other points"
-              : `${beyond.map(wordsOf).join(", ")}. Beyond the edge, so that the rest is not flat: press to show all`
+              : `${far.join(", ")}. Beyond the edge, so that the rest is not flat: press to show all`
           }
           onClick={() => showWhole(!isWhole)}
         >
-          {isWhole ? "Fit to the other points" : beyond.map((one) => <Far key={one.to} of={one} />)}
+          {isWhole ? "Fit to the other points" : beyond.map((one) => <Far key={one.to} of={one} isShare={isShare} />)}
         </button>
       )}
     </div>
@@ -239,8 +243,8 @@ export function CurveChart({
 const ARROWS = ["▼", "▲"] as const;
 
 /** How far points go beyond an end of the axis; how many they are, for those who do not see the chart. */
-function Far({ of }: { of: Beyond }) {
-  const [whole, value] = [wordsOf(of), score(of.to)];
+function Far({ of, isShare }: { of: Beyond; isShare: boolean }) {
+  const [whole, value] = [wordsOf(of, isShare), wordsOfValues(isShare)(of.to)];
   return (
     <>
       {`${ARROWS[Number(of.isAbove)]} `}
@@ -250,10 +254,11 @@ function Far({ of }: { of: Beyond }) {
   );
 }
 
-function words(what: string, { steps, mean }: Curve, isByPosition: boolean): string {
+function words(what: string, { steps, mean }: Curve, isByPosition: boolean, isShare: boolean): string {
   const means = mean.map(finite).filter((one) => one !== null);
   const [first = null, last = null] = [means[0], means.at(-1)];
-  const range = `from ${score(first, "none")} to ${score(last, "none")}`;
+  const write = wordsOfValues(isShare);
+  const range = `from ${write(first, "none")} to ${write(last, "none")}`;
   const across = isByPosition ? `${figure(steps.at(-1) ?? 0)} positions` : count(steps.length, "step");
   return sentence(`${what} over ${across}: ${range}`);
 }

@@ -4,9 +4,10 @@ import { useMemo, useState } from "preact/hooks";
 import { getCurve } from "../../api/curves";
 import type { CurveData } from "../../api/types.gen";
 import { definitionOf, samplesAt } from "../../lib/charts/words/basis";
-import { type Chart, recordOf, SPAN, textOf } from "../../lib/charts/chart";
+import { type Chart, isShare, recordOf, SPAN, textOf } from "../../lib/charts/chart";
 import { nearest } from "../../lib/numbers/nearest";
-import { figure, score } from "../../lib/numbers/numbers";
+import { figure } from "../../lib/numbers/numbers";
+import { wordsOfValues } from "../../lib/numbers/percent";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -68,7 +69,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
           {span === SPAN ? "" : span === 0 ? " · not smoothed" : ` · EMA ${figure(span)}`}
           {isElsewhere ? ` · step ${figure(own)}` : ""}
         </small>
-        <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
+        <b>{at < 0 ? "" : wordsOfValues(isShare(chart))(curve?.mean[at], "none")}</b>
         <span class={style["tools"]}>
           {raise !== null && (
             <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>
@@ -92,7 +93,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
         <CurveChart
           what={kind.figure === "mean" ? `mean ${words}` : words}
           curve={curve}
-          bounds={boundsOf(...kind.bounds(chart, session))}
+          bounds={boundsOf(...kind.bounds(chart, session), isShare(chart))}
           colour={colourOf(run.id)}
           others={others}
           current={step}

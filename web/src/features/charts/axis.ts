@@ -1,7 +1,6 @@
 /** The axis of values: its range, and the labelled values of it. */
 
-import { compact } from "../../lib/numbers/compact";
-import { figure } from "../../lib/numbers/numbers";
+import { inLittleRoom } from "../../lib/charts/littleRoom";
 import { logTicks, roundTicks } from "../../lib/numbers/ticks";
 import type { Bounds } from "./curvesOf";
 
@@ -33,15 +32,12 @@ export const ticksOf = (low: number, high: number, isLog: boolean): number[] =>
   isLog ? logTicks(low, high) : roundTicks(low, high);
 
 /** A number on an axis, in little room; `digits` more than drawn. */
-export function tickOf(tick: number, digits: number): string {
+export function tickOf(tick: number, digits: number, isShare = false): string {
   if (digits > 0 && tick !== 0) {
     const [mantissa, exponent] = tick.toExponential(1).split("e");
     return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
   }
-  if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
-  if (Math.abs(tick) >= 10_000) return compact(tick, 3).replace("-", "−");
-  if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
-  return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
+  return isShare ? `${inLittleRoom(100 * tick)} %` : inLittleRoom(tick);
 }
 
 /** A range with a width: a single value gets one on either side. */

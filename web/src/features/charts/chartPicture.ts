@@ -56,7 +56,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
           others.map((one) => one.curve),
           bounds,
           [bottom, top],
-        ).map(wordsOf);
+        ).map((one) => wordsOf(one, bounds.isShare));
   const [first, last] = of.zoom ?? [xs[0] ?? 0, xs.at(-1) ?? 0];
   const inks = inksOf(
     element,
@@ -100,7 +100,7 @@ export function pictureOfChart(element: HTMLElement, of: Charted): Picture {
       low: bottom,
       high: top,
       isLog,
-      ticks: ticksOf(bottom, top, isLog).map((at) => ({ at, text: tickOf(at, digits) })),
+      ticks: ticksOf(bottom, top, isLog).map((at) => ({ at, text: tickOf(at, digits, bounds.isShare) })),
     },
     legend: [
       { name: of.name, ink: line },

@@ -57,6 +57,8 @@ const scaled = (value: WireNumber, scale: number): WireNumber => {
 
 /** The least and the greatest value: a band of standard deviations does not go beyond them. */
 export interface Bounds {
+  /** The values are shares, which are read in percent. */
+  isShare?: boolean;
   low: number;
   high: number;
 }
@@ -67,7 +69,8 @@ const LOW_EDGE = 3;
 export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
 
 /** The known bounds of the values; an unknown number is no bound. */
-export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined): Bounds => ({
+export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined, isShare = false): Bounds => ({
+  isShare,
   low: finite(low) ?? NO_BOUNDS.low,
   high: finite(high) ?? NO_BOUNDS.high,
 });

@@ -27,6 +27,7 @@ const options = (
       others: Array.from({ length: runs }, () => "o"),
       faints: Array.from({ length: runs }, (_, i) => `faint ${i}`),
     },
+    isShare: false,
     digits: () => 0,
     dashes: [],
     withBand: [],

@@ -42,6 +42,8 @@ interface Given {
   width: number;
   /** The number of digits that the drawn numbers lack. */
   digits: () => number;
+  /** They are shares. */
+  isShare: boolean;
   /** How the other lines are broken. */
   dashes: readonly Dash[];
   /** The overlaid runs that have a band, by their places. */
@@ -76,6 +78,7 @@ interface Given {
 export function optionsOf({
   width,
   digits,
+  isShare,
   dashes,
   withBand,
   across,
@@ -142,7 +145,7 @@ export function optionsOf({
         gap: 4,
         splits: (_, __, low, high) => ticksOf(low, high, isLog),
         filter: (_, ticks) => ticks,
-        values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())),
+        values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits(), isShare)),
       },
     ],
     series: [

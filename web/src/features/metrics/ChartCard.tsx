@@ -3,14 +3,16 @@
 import { useMemo, useState } from "preact/hooks";
 import type { CatalogueEntry, CurveGroup, DistributionReply } from "../../api/types.gen";
 import { acrossOf } from "../../lib/charts/across";
+import { isShare } from "../../lib/charts/chart";
 import { definitionOf } from "../../lib/charts/words/basis";
 import type { Placed } from "../../lib/charts/layout";
-import { count, figure, score, signed } from "../../lib/numbers/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
+import { wordsOfValues } from "../../lib/numbers/percent";
 import { sentence } from "../../lib/text/sentence";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
-import { banded, type Charted, CurveChart, type Frame, type Limits, type MapCharted, NO_BOUNDS } from "../charts";
+import { banded, type Charted, CurveChart, type Frame, type Limits, type MapCharted } from "../charts";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
 import type { ChartTools } from "./ChartTitle";
@@ -39,7 +41,7 @@ import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
 import { dashesOf } from "./parts/dashes";
 import { drawnOf, placeOf, reachOf, type Row, rowsOf, valueOf, withBands } from "./parts/lines";
-import { boundsIn, boundsOfAll, meaning } from "./parts/meaning";
+import { boundsOfAll, meaning } from "./parts/meaning";
 import { notesOf, notesOfMap } from "./parts/notes";
 import { Readout } from "./parts/Readout";
 import { rolloutsAt } from "./parts/rollouts";
@@ -84,7 +86,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const asked = askedOf(session, entry.chart);
   const band = bandOf(asked, groups !== null);
   const { scale, between } = band;
-  const [mapped, setMapped] = useState<Mapped>({ map: null, leftOut: 0 });
+  const [{ map, leftOut }, setMapped] = useState<Mapped>({ map: null, leftOut: 0 });
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
   const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
@@ -112,7 +114,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const isMap = drawing === MAP;
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
   const which = pointsOf(asked);
-  const wordsOfNumber = which.from_zero ? signed : score;
+  const wordsOfNumber = wordsOfValues(isShare(entry.chart), which.from_zero);
   const isOwnHidden = rows[0]?.lines[0]?.isHidden === true;
   const value = isOwnHidden ? "" : wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
   const average = wordsOfNumber(own?.curve?.smooth[at], "none");
@@ -132,13 +134,11 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const limits = limitsOf(asked);
   const averageWords = average === value ? "" : `EMA ${figure(span)}: ${average}`;
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
-  const bounds =
-    which.from_zero || drawing === "std" ? NO_BOUNDS : boundsOfAll(rows.map((row) => boundsIn(session, row.entry)));
-  const { map, leftOut } = mapped;
+  const bounds = boundsOfAll(session, rows, which.from_zero || drawing === "std");
   const definition = isMap || isMany ? "" : definitionOf(entry.chart);
   const notes = isMap
     ? notesOfMap({ chart: entry.chart, asked, leftOut })
-    : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero });
+    : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero, isLog: isLog(asked) });
   const words = [
     splitOf(asked, session.place.field.split.value ?? ""),
     whereOf(asked),

@@ -42,6 +42,9 @@ describe("what stands across", () => {
     expect(labels("number", 0, 2_000_000)).toEqual(["0", "500K", "1M", "1.5M", "2M"]);
     expect(labels("number", 1e-6, 5e-6)).toEqual(["1.0e−6", "2.0e−6", "3.0e−6", "4.0e−6", "5.0e−6"]);
     expect(labels("number", 3, 3)).toEqual(["3"]);
+    expect(labels("number", 1e15, 1.01e15)).toEqual(["1000T", "1002.5T", "1005T", "1007.5T", "1010T"]);
     expect(labels("step", 0, 100)).toEqual(["0", "50", "100"]);
+    expect(labels("step", 0, 12_345_678)).toEqual(["0", "5,000,000", "12,345,678"]);
+    expect(labels("step", 1e15, 1e15 + 4)).toEqual(["1000T", "…000,001", "…000,002", "…000,003", "…000,004"]);
   });
 });

@@ -1,7 +1,7 @@
 /** What stands across a chart: the step, the time since the beginning, or another number. */
 
-import { compact } from "../numbers/compact";
-import { placeBetween } from "../numbers/numbers";
+import { inLittleRoom } from "./littleRoom";
+import { figure, placeBetween } from "../numbers/numbers";
 import { roundTicks, stepTicks } from "../numbers/ticks";
 import { chartOf } from "./chart";
 
@@ -50,14 +50,18 @@ export function spanOfTime(seconds: number): string {
   return `${sign}${words.join(" ")}`;
 }
 
+/** A step with all its digits, as long as they have room: then round ones in short, of others the last six. */
+function stepLabel(step: number): string {
+  if (Math.abs(step) < 1e6) return String(step);
+  if (Math.abs(step) < 1e9) return figure(step);
+  if (Number(step.toPrecision(5)) === step) return inLittleRoom(step);
+  return `…${figure(1e6 + (Math.abs(step) % 1e6)).slice(2)}`;
+}
+
 /** A number on the axis, in little room. */
 export function labelOf(across: Across, value: number): string {
-  if (across === "step") return String(Math.round(value));
-  if (across === "time") return spanOfTime(value);
-  if (Math.abs(value) >= 10_000 && Math.abs(value) < 1e15) return compact(value, 3).replace("-", "−");
-  if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e15))
-    return value.toExponential(1).replaceAll("-", "−").replace("+", "");
-  return String(Number(value.toPrecision(4))).replace("-", "−");
+  if (across === "step") return stepLabel(Math.round(value));
+  return across === "time" ? spanOfTime(value) : inLittleRoom(value);
 }
 
 interface Given {

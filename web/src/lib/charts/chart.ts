@@ -59,6 +59,13 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
 export const plain = ({ kind, name, source, stat, options }: Chart): Chart =>
   chart(kind, name, { source, stat, options });
 
+const SHARES: ReadonlySet<string> = new Set(["group", "share", "mask"]);
+const EVAL_SHARES: ReadonlySet<string> = new Set(["correct", "pass_at", "pass_all"]);
+
+/** Its values are shares of a whole. */
+export const isShare = ({ kind, stat }: Pick<Chart, "kind" | "stat">): boolean =>
+  SHARES.has(kind) || (kind === "eval" && EVAL_SHARES.has(stat));
+
 /** A name as words: `response_tokens` is `Response tokens`. */
 export const inWords = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
 

@@ -40,6 +40,16 @@ it("takes what the trainer logged where no sample has it, and after what samples
   expect(usualCharts({ ...NONE, columns: [], series: ["kl"], logged })[0]).toMatchObject({ kind: "token", name: "kl" });
 });
 
+it("takes what the trainer logged of the training before the same of an evaluation", () => {
+  const logged = ["eval/kl", "eval/loss", "train/kl", "train/loss"];
+  expect(usualCharts({ ...NONE, logged })).toEqual(
+    of("trainer.train/kl", "trainer.train/loss", "trainer.eval/kl", "trainer.eval/loss"),
+  );
+  expect(usualCharts({ ...NONE, columns: [number("response_chars")], logged: logged.slice(0, 2) })).toEqual(
+    of("response_chars"),
+  );
+});
+
 it("takes what the trainer logged of a run that has no samples: what says most, then what comes first", () => {
   expect(
     usualCharts({ ...NONE, logged: ["time", "_step", "time/step", "optim/lr", "actor/grad_norm", "env/reward/mean"] }),

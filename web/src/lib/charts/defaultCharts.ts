@@ -27,6 +27,8 @@ export const REWARD: readonly RegExp[] = [
 ];
 /** Metrics that only record times. */
 export const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
+/** What the trainer measured on samples that it does not learn from. */
+const OF_EVALUATION = /^(?:val|eval|test|validation)\b.*\//;
 export const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
 interface Given {
@@ -54,7 +56,7 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
     name === undefined ? [] : [chart(has(name) ? "sample" : "token", name)];
   const trainer = [KL, ENTROPY, NORM, LOSS]
     .filter((some) => first(some, available) === undefined)
-    .flatMap((some) => first(some, logged) ?? [])
+    .flatMap((some) => first(some, ofTraining(logged)) ?? [])
     .map((name) => chart("trainer", name));
   const further = numbers.filter(({ name, source }) => source === "metric" && !isScore(name)).map(({ name }) => name);
   const all = [
@@ -69,11 +71,14 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
 
 /** The charts of a run without samples: the most telling ones, then the first ones. */
 function bareCharts(logged: readonly string[]): Chart[] {
-  const usual = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, logged) ?? []);
+  const usual = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, ofTraining(logged)) ?? []);
   return [...new Set([...usual, ...logged.filter((name) => !CLOCK.test(name))])]
     .slice(0, MOST)
     .map((name) => chart("trainer", name));
 }
+
+/** Names that the trainer logged, without those of its evaluations. */
+export const ofTraining = (logged: readonly string[]): string[] => logged.filter((name) => !OF_EVALUATION.test(name));
 
 /** The first name that matches the first pattern with a match. */
 export function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {

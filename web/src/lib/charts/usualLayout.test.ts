@@ -48,6 +48,23 @@ describe("the charts of a run never seen", () => {
     ]);
   });
 
+  it("are of the training, not of evaluations that the trainer logged under the same names", () => {
+    const names = ["eval/kl", "eval/entropy", "eval/env/all/reward/total", "train/kl", "train/entropy"];
+    const logged = names.map((name) => entry("trainer", name));
+    expect(usualLayout(logged).map(({ name }) => name)).toEqual([
+      "train/kl",
+      "train/entropy",
+      "eval/kl",
+      "eval/entropy",
+      "eval/env/all/reward/total",
+    ]);
+  });
+
+  it("draw the length of the texts once", () => {
+    const some = [entry("sample", "response_chars"), entry("sample", "derived.characters"), entry("sample", "turns")];
+    expect(usualLayout(some).map(({ name }) => name)).toEqual(["response_chars", "turns"]);
+  });
+
   it("draw the mismatch once, and the trainer's KL beside it", () => {
     const names = ["mismatch_kl", "policy/kl", "policy/entropy"];
     const logged = names.map((name) => entry("trainer", name, "policy"));

@@ -2,8 +2,8 @@
 
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, isProgress } from "./catalogue";
-import { type Chart, textOf } from "./chart";
-import { CLOCK, ENTROPY, first, KL, LOSS, NORM, REWARD } from "./defaultCharts";
+import { type Chart, chart, textOf } from "./chart";
+import { CLOCK, ENTROPY, first, KL, LOSS, NORM, ofTraining, REWARD } from "./defaultCharts";
 
 const MISMATCH: readonly RegExp[] = [
   /^mismatch_kl$/,
@@ -32,10 +32,8 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
     kinds
       .map((kind) => {
         const all = entries.filter((one) => one.kind === kind && isOf(patterns, one.name));
-        const name = first(
-          patterns,
-          all.map((one) => one.name),
-        );
+        const names = all.map((one) => one.name);
+        const name = first(patterns, kind === "trainer" ? ofTraining(names) : names);
         return all.find((one) => one.name === name);
       })
       .find((one) => one !== undefined);
@@ -70,6 +68,8 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   if (best.length >= LEAST) return best;
   const more = [by(LOSS, "trainer"), ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
   const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
+  // The lengths of texts, once more.
+  if (named("sample", "response_chars") !== undefined) known.add(textOf(chart("sample", "derived.characters")));
   const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
   return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compact } from "./compact";
 import { count, exact, figure, fine, finite, score, signed, size, toNumber, whole } from "./numbers";
+import { wordsOfValues } from "./percent";
 
 describe("numbers off the wire", () => {
   it("reads what JSON cannot carry", () => {
@@ -65,4 +66,11 @@ describe("large numbers in little room", () => {
     }
     expect(compact(123_456_789, 3)).toBe("123M");
   });
+});
+
+it("a share is read in percent, with three figures, and as 100 only where it is all", () => {
+  const written = [0, 1, 0.65625, 0.0089, 0.9996, 12.5, -0.25, null].map((one) => wordsOfValues(true)(one, "none"));
+  expect(written).toEqual(["0 %", "100 %", "65.6 %", "0.89 %", "99.9 %", "1250 %", "−25 %", "none"]);
+  expect([0.5, 0, -0.5].map((one) => wordsOfValues(true, true)(one))).toEqual(["+50 %", "0 %", "−50 %"]);
+  expect([wordsOfValues(false)(0.5), wordsOfValues(false, true)(0.5)]).toEqual(["0.500", "+0.500"]);
 });

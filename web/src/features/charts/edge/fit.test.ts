@@ -81,13 +81,16 @@ describe("what is beyond an axis", () => {
     const stds = Array.from({ length: 90 }, (_, step) => (step === 30 ? 5 : 0));
     const curve = of(90, 0.1, { 79: 2.14, 80: -3, 81: -4 }, stds);
     const beyond = beyondOf(curve, [of(90, 0.1, { 7: 1.5 })], NO_BOUNDS, [0, 1]);
-    expect(beyond.map(wordsOf)).toEqual(["2 points, 1 band above, to 5.07", "2 points, 1 band below, to −4.93"]);
+    expect(beyond.map((one) => wordsOf(one))).toEqual([
+      "2 points, 1 band above, to 5.07",
+      "2 points, 1 band below, to −4.93",
+    ]);
     expect(beyond[0]?.places.map(({ x, curve: at, isBand }) => [x, at, isBand])).toEqual([
       [30, 0, true],
       [79, 0, false],
       [7, 1, false],
     ]);
-    expect(beyondOf(of(90, 0.1, {}, stds), [], NO_BOUNDS, [0, 1]).map(wordsOf)).toEqual([
+    expect(beyondOf(of(90, 0.1, {}, stds), [], NO_BOUNDS, [0, 1]).map((one) => wordsOf(one))).toEqual([
       "1 band above: 5.07",
       "1 band below: −4.93",
     ]);

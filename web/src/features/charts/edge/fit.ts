@@ -8,7 +8,8 @@
  */
 
 import { extent } from "../../../lib/numbers/curves";
-import { count, finite, score } from "../../../lib/numbers/numbers";
+import { count, finite } from "../../../lib/numbers/numbers";
+import { wordsOfValues } from "../../../lib/numbers/percent";
 import { bandOf, type Bounds, type Curve, hasRaw } from "../curvesOf";
 
 /** In a smaller part of the height, the rest is flat. */
@@ -193,9 +194,10 @@ export function beyondOf(
 }
 
 /** The same in words. */
-export function wordsOf({ isAbove, points, bands, to }: Beyond): string {
+export function wordsOf({ isAbove, points, bands, to }: Beyond, isShare = false): string {
   const what = [...(points > 0 ? [count(points, "point")] : []), ...(bands > 0 ? [count(bands, "band")] : [])];
-  return `${what.join(", ")} ${isAbove ? "above" : "below"}${points + bands === 1 ? ":" : ", to"} ${score(to)}`;
+  const where = `${isAbove ? "above" : "below"}${points + bands === 1 ? ":" : ", to"}`;
+  return `${what.join(", ")} ${where} ${wordsOfValues(isShare)(to)}`;
 }
 
 function scaled(value: number | null, isLog: boolean): number | null {

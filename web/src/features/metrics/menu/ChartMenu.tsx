@@ -2,7 +2,7 @@
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { STEP } from "../../../lib/charts/across";
-import { MAX_SERIES } from "../../../lib/charts/chart";
+import { isShare, MAX_SERIES } from "../../../lib/charts/chart";
 import type { Placed } from "../../../lib/charts/layout";
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
@@ -55,7 +55,12 @@ export function ChartMenu({ title, csv, drawn, entries, placed, error, tools }: 
               choose={(x) => alter({ x })}
             />
           </div>
-          <RangeFields low={chart.look["low"] ?? ""} high={chart.look["high"] ?? ""} alter={alter} />
+          <RangeFields
+            low={chart.look["low"] ?? ""}
+            high={chart.look["high"] ?? ""}
+            isShare={[placed, ...placed.series].every(isShare)}
+            alter={alter}
+          />
           <OwnSettings chart={chart} alter={alter} plain={tools.plain} />
           {chart.more.length < MAX_SERIES - 1 && (
             <div class={style["x"]}>

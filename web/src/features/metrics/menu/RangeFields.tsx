@@ -7,6 +7,8 @@ import style from "../Metrics.module.css";
 interface Props {
   low: string;
   high: string;
+  /** The values are shares: their axis is in percent. */
+  isShare: boolean;
   alter: Change;
 }
 
@@ -18,12 +20,19 @@ export function refusal(low: string, high: string): string {
   return from !== null && to !== null && from >= to ? "The first must be less than the second" : "";
 }
 
-export function RangeFields({ low, high, alter }: Props) {
-  const [typed, type] = useState({ low, high });
+/** A number times a factor; what is no number stays. */
+const times = (text: string, factor: number): string => {
+  const number = numberOf(text);
+  return number === null ? text.trim() : String(Number((number * factor).toPrecision(12)));
+};
+
+export function RangeFields({ low, high, isShare, alter }: Props) {
+  const factor = isShare ? 100 : 1;
+  const [typed, type] = useState({ low: times(low, factor), high: times(high, factor) });
   const trouble = useId();
   const why = refusal(typed.low, typed.high);
   const settle = (): void => {
-    if (why === "") alter({ low: typed.low.trim(), high: typed.high.trim() });
+    if (why === "") alter({ low: times(typed.low, 1 / factor), high: times(typed.high, 1 / factor) });
   };
   const field = (name: "low" | "high", label: string) => (
     <input
@@ -41,7 +50,7 @@ export function RangeFields({ low, high, alter }: Props) {
   return (
     <>
       <div class={style["range"]}>
-        y {field("low", "Least value of the axis")} to {field("high", "Greatest value of the axis")}
+        y {field("low", "Least value of the axis")} to {field("high", "Greatest value of the axis")} {isShare && "%"}
       </div>
       <p id={trouble} class={style["refusal"]} role="alert">
         {why}

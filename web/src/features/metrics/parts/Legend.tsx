@@ -1,8 +1,8 @@
 /** The curves of a chart that has several, each shown or hidden by a press; their values are under the pointer. */
 
 import type { Dash } from "../../../lib/charts/picture";
-import { score } from "../../../lib/numbers/numbers";
-import { type Row, shownOf, valueOf } from "./lines";
+import { wordsOfValues } from "../../../lib/numbers/percent";
+import { type Line, type Row, shownOf, valueOf } from "./lines";
 import style from "./Parts.module.css";
 
 interface Props {
@@ -44,9 +44,9 @@ export function Legend({ rows, hidden, toggle, part }: Props) {
 
 /** The last value of each line of a curve. */
 function lastOf({ title, lines }: Row): string {
-  const shown = shownOf(lines);
-  return shown
-    .map((line) => `${lines.length > 1 ? line.source : title}, last: ${score(valueOf(line.curve, null), "–")}`)
+  const last = (line: Line): string => wordsOfValues(line.isShare)(valueOf(line.curve, null), "–");
+  return shownOf(lines)
+    .map((line) => `${lines.length > 1 ? line.source : title}, last: ${last(line)}`)
     .join("\n");
 }
 

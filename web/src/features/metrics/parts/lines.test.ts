@@ -7,7 +7,7 @@ import { catalogueEntry as entry } from "../../../testing/catalogue";
 import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
-import { basesOf } from "./notes";
+import { basesOf, notesOf } from "./notes";
 import { COLOURS, drawnOf, endOf, reachOf, rowsOf, valueOf, wordsOfValue } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
@@ -149,4 +149,24 @@ it("say of how many samples each curve has values, where some have none", () => 
   expect(bases(alone, 0)).toEqual(["over 8 of 64 samples"]);
   expect(bases(alone, null)).toEqual(["over 9 of 64 samples"]);
   expect(bases(both, 0)).toEqual(["kl over 8 of 64 samples"]);
+});
+
+it("say what a logarithmic axis leaves out: zero and what is below", () => {
+  const noted = (values: number[], isLog: boolean): string[] => {
+    const of = chart("trainer", "kl");
+    const curves = [[drawn(values)]];
+    const rows = placedOf([of], CATALOGUE).flatMap((one) => rowsOf(one, curves, RUNS.slice(0, 1)));
+    return notesOf({ chart: of, rows, curves, pointed: null, xName: "step", isShifted: false, isLog });
+  };
+  expect(noted([1, 0, 2], true)).toEqual(["log: 0 and below left out"]);
+  expect(noted([1, 0, 2], false)).toEqual([]);
+  expect(noted([1, 2], true)).toEqual([]);
+});
+
+it("of shares are read in percent", () => {
+  const all = [entry("share", "truncated")];
+  const [row] = placedOf([chart("share", "truncated")], all).flatMap((one) =>
+    rowsOf(one, [[drawn([0.5, 0.125])]], RUNS.slice(0, 1)),
+  );
+  expect((row?.lines ?? []).map((line) => wordsOfValue(line, row?.lines ?? [], null))).toEqual(["12.5 %"]);
 });

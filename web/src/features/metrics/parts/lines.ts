@@ -1,12 +1,13 @@
 /** The lines of a chart: one for each of its curves and each run. */
 
 import type { CatalogueEntry, WireNumber } from "../../../api/types.gen";
-import { plain, textOf } from "../../../lib/charts/chart";
+import { isShare, plain, textOf } from "../../../lib/charts/chart";
 import type { Dash } from "../../../lib/charts/picture";
 import type { Placed } from "../../../lib/charts/layout";
 import { extent } from "../../../lib/numbers/curves";
 import { nearest } from "../../../lib/numbers/nearest";
-import { figure, finite, score } from "../../../lib/numbers/numbers";
+import { figure, finite } from "../../../lib/numbers/numbers";
+import { wordsOfValues } from "../../../lib/numbers/percent";
 import { harmless } from "../../../lib/text/invisible";
 import { banded, type Curve, type Range } from "../../charts";
 import type { Source } from "../groups/sources";
@@ -27,6 +28,8 @@ export interface Line {
   source: string;
   colour: number;
   dash: Dash;
+  /** Its values are shares. */
+  isShare: boolean;
   /** A person hid the run. */
   isHidden: boolean;
 }
@@ -70,6 +73,7 @@ export function rowsOf(
       source: source.name,
       colour: areOfRuns ? source.colour : colour,
       dash,
+      isShare: isShare(entry),
       isHidden: source.isHidden,
     }));
     return {
@@ -142,6 +146,6 @@ export const shownOf = (lines: readonly Line[]): readonly Line[] =>
 /** The value at the pointed step, else the last one, with its step where that is another one. */
 export function wordsOfValue(line: Line, lines: readonly Line[], pointed: number | null): string {
   const step = pointed === null ? endOf(line, lines) : (line.curve?.steps[placeOf(line.curve, pointed)] ?? pointed);
-  const words = score(valueOf(line.curve, pointed), "–");
+  const words = wordsOfValues(line.isShare)(valueOf(line.curve, pointed), "–");
   return step === null || step === pointed ? words : `${words} at ${figure(step)}`;
 }

@@ -1,11 +1,12 @@
 /** What the numbers of a chart mean, and how far they can reach. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
+import { isShare } from "../../../lib/charts/chart";
 import { chartOfEntry } from "../../../lib/charts/catalogue";
 import type { Placed } from "../../../lib/charts/layout";
 import { harmless } from "../../../lib/text/invisible";
 import type { Session } from "../../../state/session";
-import { type Bounds, boundsOf, kindOf } from "../../charts";
+import { type Bounds, boundsOf, kindOf, NO_BOUNDS } from "../../charts";
 import { wordsOfFigure } from "../figure/figure";
 
 /** The meaning of the numbers, where the title leaves it open. */
@@ -19,14 +20,17 @@ export function meaning({ kind, name, title, curve, unit }: Placed, drawing: str
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
-/** No curve goes beyond the widest bounds. */
-export const boundsOfAll = (bounds: readonly Bounds[]): Bounds => ({
-  low: Math.min(...bounds.map(({ low }) => low)),
-  high: Math.max(...bounds.map(({ high }) => high)),
-});
+/** No curve goes beyond the widest bounds; changes and deviations have none. */
+export function boundsOfAll(session: Session, rows: readonly { entry: CatalogueEntry }[], isFree: boolean): Bounds {
+  const all = rows.map(({ entry }) => boundsIn(session, entry));
+  const of = isFree
+    ? NO_BOUNDS
+    : { low: Math.min(...all.map(({ low }) => low)), high: Math.max(...all.map(({ high }) => high)) };
+  return { ...of, isShare: all.every(({ isShare: is }) => is === true) };
+}
 
-export function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
-  if (entry.unit.startsWith("share")) return boundsOf(0, 1);
+function boundsIn(session: Session, entry: CatalogueEntry): Bounds {
+  if (isShare(entry)) return boundsOf(0, 1, true);
   if (entry.low !== null || entry.high !== null) return boundsOf(entry.low, entry.high);
   return boundsOf(...kindOf(entry.kind).bounds(chartOfEntry(entry), session));
 }

@@ -3,12 +3,12 @@
 import type { CurveData } from "../../../api/types.gen";
 import { samplesAt } from "../../../lib/charts/words/basis";
 import type { Chart } from "../../../lib/charts/chart";
-import { count } from "../../../lib/numbers/numbers";
+import { count, finite } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { type Asked, xOf } from "../choice";
 import { pointsOf } from "../points/points";
 import type { Drawn } from "../useCurves";
-import { placeOf, type Row } from "./lines";
+import { placeOf, type Row, shownOf } from "./lines";
 
 type Curves = readonly (readonly Drawn[])[] | undefined;
 
@@ -24,9 +24,10 @@ interface Given {
   xName: string;
   /** Each curve begins at zero. */
   isShifted: boolean;
+  isLog: boolean;
 }
 
-export function notesOf({ chart, rows, curves, pointed, xName, isShifted }: Given): string[] {
+export function notesOf({ chart, rows, curves, pointed, xName, isShifted, isLog }: Given): string[] {
   const leftOut = sumOf(curves, ({ left_out }) => left_out);
   const withoutX = sumOf(curves, ({ without_x }) => without_x);
   return [
@@ -34,6 +35,7 @@ export function notesOf({ chart, rows, curves, pointed, xName, isShifted }: Give
     ...basesOf(rows, curves, pointed),
     ownSettings(chart),
     leftOut > 0 ? `${count(leftOut, "outlier")} left out` : "",
+    isLog && reachesZero(rows) ? "log: 0 and below left out" : "",
     ...errorsOf(rows, curves),
     withoutX > 0 ? `${count(withoutX, "step")} without ${harmless(xName)} left out` : "",
   ].filter((one) => one !== "");
@@ -59,6 +61,10 @@ const errorsOf = (rows: readonly Row[], curves: Curves): string[] =>
     const error = curves?.[i + 1]?.[0]?.data.error ?? "";
     return error === "" ? [] : [`${title}: ${harmless(error)}`];
   });
+
+/** A logarithmic axis has no place for some values. */
+const reachesZero = (rows: readonly Row[]): boolean =>
+  rows.some(({ lines }) => shownOf(lines).some(({ curve }) => curve?.mean.some((one) => (finite(one) ?? 1) <= 0)));
 
 interface MapGiven {
   chart: Chart;
