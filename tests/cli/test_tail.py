@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from rolloupe.api import Run
+from rolloupe.cli import progress
 from rolloupe.cli.commands.terminal import tail as module
 from rolloupe.cli.frame import NOTHING, UNREADABLE
 from rolloupe.index import library
@@ -105,6 +107,22 @@ def test_a_run_that_begins_meanwhile_and_an_evaluation_of_another_are_followed(
     assert {(one["run"], one["split"], one["step"], one["samples"]) for one in records} == {
         ("first", "eval/default", 0, 1), ("second", "train", 4, 2),
     }  # fmt: skip
+
+
+def test_the_last_steps_of_a_run_that_is_indexed_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = aged(write_run(tmp_path / "run", {step: [row(0)] for step in range(6)}))
+    monkeypatch.setattr(module, "LOOK_S", 0.01)
+    monkeypatch.setattr(progress, "wait", lambda _: None)
+    looks = []
+
+    def wait(self: Run, timeout_s: float | None = None, *, texts: bool = False) -> bool:
+        looks.append(self)
+        return len(looks) > 3 and is_indexed(self, timeout_s, texts=texts)
+
+    is_indexed = Run.wait
+    monkeypatch.setattr(Run, "wait", wait)
+    records = rolloupe("tail", run, "--last", "2", "--count", "2", "--json").lines
+    assert [one["step"] for one in records] == [4, 5] and len(looks) > 3
 
 
 @pytest.mark.parametrize("is_there", [True, False])

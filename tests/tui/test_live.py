@@ -10,11 +10,16 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import NotFound
-from rolloupe.index import library
+from rolloupe.index import OpenRun, library
+from rolloupe.insight import findings as insight_findings
+from rolloupe.insight import lint as insight_lint
+from rolloupe.query import Curve, CurveEntry
 from rolloupe.record import Recorder
 from rolloupe.state import State
+from rolloupe.tui.run import curves
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
+from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.widgets.token_pane import TokenPane
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
@@ -251,5 +256,85 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
             me.rollouts.go_to_split("train")
             await me.settle()
         assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0], "back where it can be read"
+
+    play(run, tmp_path, scene)
+
+
+def test_findings_that_nobody_waits_for_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    for module, name in ((insight_findings, "findings"), (insight_lint, "lint")):
+        monkeypatch.setattr(module, name, lambda *_, name=name: looked.append(name))
+    is_indexed = threading.Event()
+
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        monkeypatch.setattr(OpenRun, "wait_all", lambda _, timeout_s: is_indexed.wait(timeout_s))
+        me.type_ahead("i")
+        while not isinstance(me.app.screen, FindingsScreen):
+            await me.pilot.pause(0.01)
+        me._send("escape")
+        await until(me, lambda: not me.app.questions.are_open)
+        assert not looked
+
+    play(two_samples(tmp_path / "run"), tmp_path, scene)
+    is_indexed.set()
+
+
+def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [two_samples(tmp_path / name) for name in ("one", "two", "three", "four")]
+    read: list[OpenRun] = []
+
+    async def scene(me: Driver) -> None:
+        gate = Gate(monkeypatch, "_curve_of", curves)
+        held = curves._curve_of
+
+        def noted(run: OpenRun, entry: CurveEntry) -> Curve | None:
+            read.append(run)
+            return held(run, entry)
+
+        monkeypatch.setattr(curves, "_curve_of", noted)
+        me._send("m")
+        await gate.until_asked(me)
+        me._send("escape")
+        while len(me.app.screen_stack) > 1:
+            await me.pilot.pause(0.01)
+        gate.open()
+        await me.settle()
+        assert len(read) == 1
+
+    play(runs, tmp_path, scene)
+
+
+@pytest.mark.parametrize(("theme", "turns"), [("sixteen", 3), ("dark", 2), ("light", 2)])
+def test_the_colours_come_back(tmp_path: Path, theme: str, turns: int) -> None:
+    async def on_stage() -> None:
+        async with terminal(two_samples(tmp_path / "run"), tmp_path, theme=theme) as me:
+            looks = [me.inked()]
+            for _ in range(turns):
+                await me.press("T")
+                looks.append(me.inked())
+            assert looks[0] == looks[-1] and len(set(looks)) == turns
+
+    asyncio.run(on_stage())
+
+
+def test_a_page_of_the_list_that_failed_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", {0: [row(n) for n in range(250)]})
+
+    async def scene(me: Driver) -> None:
+        def fail(*_: Any) -> None:
+            raise NotFound("the disk is gone")
+
+        await me.rest()
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "page", fail)
+            me.rollouts.side.list.scroll_to(y=200, animate=False)
+            await me.settle()
+            assert "the disk is gone" in me.text and me.rows("list")[200].strip() == "…"
+        me.rollouts.side.list.scroll_to(y=205, animate=False)
+        await me.settle()
+        assert me.rows("list")[205].split()[0] == "205"
 
     play(run, tmp_path, scene)

@@ -67,6 +67,7 @@ class Terminal(App[None]):
         for one in PALETTES.values():
             self.register_theme(theme_of(one))
         self.set_palette(palette or DARK_PALETTE)
+        self._palettes = [one for one in PALETTES.values() if self.ansi_color or one is not SIXTEEN_PALETTE]
         self.rollouts = Rollouts(self.questions, self.bookmarks)
         self._early = EarlyKeys()
 
@@ -173,8 +174,9 @@ class Terminal(App[None]):
         self.theme = f"rolloupe-{palette.name}"
 
     def action_theme(self) -> None:
-        """Change between light and dark."""
-        self.set_palette(LIGHT_PALETTE if LOOK.palette is DARK_PALETTE else DARK_PALETTE)
+        """Change between dark and light, and the sixteen colours of a terminal that began with them."""
+        after = self._palettes.index(LOOK.palette) + 1
+        self.set_palette(self._palettes[after % len(self._palettes)])
         for widget in self.screen.walk_children():
             widget.refresh()
 

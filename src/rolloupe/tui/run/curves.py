@@ -1,6 +1,6 @@
 """Curves of several runs: the one that a person looks at, and the same of the others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rolloupe import query
@@ -22,12 +22,12 @@ class OtherCurves(NamedTuple):
     left_out: int = 0
 
 
-def others_of(runs: Sequence[OpenRun], entry: CurveEntry) -> OtherCurves:
-    """Read the curve of other runs, until there are as many as have a colour."""
+def others_of(runs: Sequence[OpenRun], entry: CurveEntry, is_wanted: Callable[[], bool]) -> OtherCurves:
+    """Read the curve of other runs, until there are as many as have a colour, or nobody wants it any more."""
     curves: list[tuple[str, Curve]] = []
     for asked, run in enumerate(runs):
-        if len(curves) == OTHERS:
-            return OtherCurves(curves, asked - OTHERS, len(runs) - asked)
+        if len(curves) == OTHERS or not is_wanted():
+            return OtherCurves(curves, asked - len(curves), len(runs) - asked)
         curve = _curve_of(run, entry)
         if curve is not None:
             curves.append((run.info.name, curve))

@@ -3,13 +3,13 @@
 Findings that a person set aside as no hack come last, with the reason and the name.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
 
 from rolloupe import query
-from rolloupe.index import OpenRun
 from rolloupe.model import Problem, SampleKey
 from rolloupe.state import FindingAside, findings_aside
 from rolloupe.text.visible import visible_line
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rolloupe.insight.findings import Finding, RunFindings
     from rolloupe.insight.lint import BrokenRule, RunLint
     from rolloupe.tui.screens.rollouts import Rollouts
+
+T = TypeVar("T")
 
 TAG = 12
 INKS = {"suspect": ALARM, "unverified": WARN, "earned": ACCENT, "certain": ALARM, "look": WARN, "problem": WARN}
@@ -74,13 +76,11 @@ class FindingsScreen(BackScreen[SampleKey]):
         def findings() -> "RunFindings":
             from rolloupe.insight.findings import FindingQuery, findings
 
-            self._wait(run, "findings")
             return findings(run, FindingQuery(split))
 
         def lint() -> "RunLint":
             from rolloupe.insight.lint import LintQuery, lint
 
-            self._wait(run, "lint")
             return lint(run, LintQuery(split))
 
         def aside() -> dict[str, FindingAside]:
@@ -90,14 +90,19 @@ class FindingsScreen(BackScreen[SampleKey]):
         self.ask("aside", aside, self._take_aside)
         self.ask("problems", lambda: query.problems(run), self._take_problems)
         self.set_interval(LOOK_S, self._show_progress)
-        self.ask("findings", findings, self._take_findings, is_slow=True)
-        self.ask("lint", lint, self._take_lint, is_slow=True)
+        self._ask_when_indexed("findings", findings, self._take_findings)
+        self._ask_when_indexed("lint", lint, self._take_lint)
 
-    def _wait(self, run: OpenRun, kind: str) -> None:
-        """Wait until the run is indexed, or nobody wants to know any more."""
-        number = self.questions.number(kind)
-        while not run.wait_all(LOOK_S) and self.questions.is_newest(kind, number):
-            pass
+    def _ask_when_indexed(self, kind: str, work: Callable[[], T], then: Callable[[T | None], None]) -> None:
+        """Ask once the run is indexed, unless nobody wants to know any more."""
+        run, wanted = self.session.run, self.questions.wanted(kind)
+
+        def answer() -> T | None:
+            while wanted() and not run.wait_all(LOOK_S):
+                pass
+            return work() if wanted() else None
+
+        self.ask(kind, answer, then, is_slow=True)
 
     @property
     def rows(self) -> RowList:
@@ -122,11 +127,11 @@ class FindingsScreen(BackScreen[SampleKey]):
         if kind == "aside":
             self._take_aside({})
 
-    def _take_findings(self, answer: "RunFindings") -> None:
+    def _take_findings(self, answer: "RunFindings | None") -> None:
         self._findings = answer
         self._show()
 
-    def _take_lint(self, answer: "RunLint") -> None:
+    def _take_lint(self, answer: "RunLint | None") -> None:
         self._lint = answer
         self._show()
 

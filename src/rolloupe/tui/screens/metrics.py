@@ -134,8 +134,10 @@ class MetricsScreen(BackScreen[SplitStep]):
                 self._others[number] = found
                 self.redraw("chart")
 
+            kind = f"others {number}"
+            wanted = self.questions.wanted(kind)
             if runs:
-                self.ask(f"others {number}", lambda: others_of(runs, entry), keep)
+                self.ask(kind, lambda: others_of(runs, entry, wanted), keep)
         return self._others.get(number, OtherCurves([]))
 
     def _row(self, number: int, width: int) -> list[Line]:

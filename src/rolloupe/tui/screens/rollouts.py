@@ -418,14 +418,22 @@ class Rollouts(Actions, Screen[None]):
         self._show_places()
 
     def _want_page(self, number: int) -> None:
-        place = self.place
+        place = self.shown.place
         read = self.session.groups if self.side.samples.is_grouped else self.session.page
-        self.ask(f"page {number}", lambda: read(place, number), lambda page: self._take_page(place, page))
+        kind = f"page {number}"
 
-    def _take_page(self, place: ListPlace, page: SamplePage | GroupPage) -> None:
-        if place == self.place and isinstance(page, GroupPage) == self.side.samples.is_grouped:
-            self.side.samples.take(page)
-            self.side.list.refresh()
+        def take(page: SamplePage | GroupPage) -> None:
+            if place == self.shown.place and isinstance(page, GroupPage) == self.side.samples.is_grouped:
+                self.side.samples.take(page)
+                self.side.list.refresh()
+            else:
+                self.side.samples.lack(number)
+
+        def failed(reason: str) -> None:
+            self.side.samples.lack(number)
+            self.failed(kind, reason)
+
+        self.questions.ask(kind, lambda: read(place, number), take, failed)
 
     def _set_ready(self) -> None:
         if not self.is_ready:

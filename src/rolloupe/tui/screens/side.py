@@ -41,6 +41,10 @@ class SampleRows:
         """Keep a page."""
         self._pages[page.offset // PAGE] = page
 
+    def lack(self, number: int) -> None:
+        """Ask for a page again when it comes into view: its question had no answer."""
+        self._asked.discard(number // PAGE)
+
     def clear(self) -> None:
         """Forget all pages: the list is another."""
         self._pages.clear()

@@ -98,26 +98,27 @@ def _without_steps(runs: "Runs") -> str:
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
-    """Yield steps as they become whole, for ever; first the last ones of each split. Runs may begin meanwhile.
+    """Yield steps as they become whole, for ever; first the last ones of each split of the runs that are there already.
 
-    A run that was opened since is left out until what it has by then is indexed.
+    A run is left out until what it has by then is indexed. Of one that begins meanwhile every step is new.
     """
     from rolloupe.query.splits import is_asked
 
     seen: Seen = {}
     printed: set[tuple[str, str, int]] = set()
     ready: set[Run] = set()
-    is_first = True
+    old: set[Run] | None = None
     while True:
         chosen = options.chosen(runs, run_id) if len(runs) else []
+        old = set(chosen) if old is None else old
         ready |= {run for run in chosen if run not in ready and run.wait(0)}
         for run in (run for run in chosen if run in ready):
             for name in (one.name for one in run.splits() if is_asked(one.name, split)):
                 summaries = run.steps(name)
-                if is_first:
+                if run in old:
                     printed |= {(run.id, name, one.step) for one in summaries[: max(0, len(summaries) - last)]}
                 yield from _whole(run, summaries, seen, printed)
-        is_first = False
+            old.discard(run)
         time.sleep(LOOK_S)
 
 
