@@ -197,7 +197,7 @@ def test_what_was_superseded_goes_after_a_while(tmp_path: Path) -> None:
 
 
 SHARING = """
-import sys
+import sys, time
 from rolloupe import query
 from rolloupe.index import Library
 path, index_dir, follows, rows = sys.argv[1:]
@@ -205,7 +205,7 @@ with Library([path], index_dir=index_dir, follow=follows == "follow", processes=
     run = library.runs[0]
     print("started", flush=True)
     while follows == "follow" and sum(1 for _ in query.every(run, query.SampleQuery())) < int(rows):
-        run._stirred.wait(0.1)
+        time.sleep(0.1)
     assert run.wait_all(60)
     print(sum(item.reward for item in query.every(run, query.SampleQuery())), run.failures(texts=True))
 """

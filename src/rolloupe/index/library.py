@@ -23,6 +23,7 @@ from rolloupe.index.run import OpenRun, no_scores
 from rolloupe.index.segments.segment import LAYOUT
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.shards import RunShard
+from rolloupe.index.turns import Turns
 from rolloupe.model import AS_FOUND, Reading, RunInfo, Source
 from rolloupe.storage import address_of, is_remote, place_of
 
@@ -85,6 +86,7 @@ class Library:
         self._executor: Executor = executor() if executor else ProcessExecutor(processes or core_count())
         self._own_work = own_work
         self._scores, self._shard = scores, shard
+        self._turns = Turns()
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
@@ -98,7 +100,16 @@ class Library:
         folder = self._folder(info)
         self._budget.open_folders.add(folder)
         return OpenRun(
-            run_id, info, folder, self._executor, self._budget, self._changed, self._own_work, self._scores, self._shard
+            run_id,
+            info,
+            folder,
+            self._executor,
+            self._budget,
+            self._changed,
+            self._own_work,
+            self._scores,
+            self._shard,
+            self._turns,
         )
 
     def _watch(self) -> None:
@@ -154,6 +165,7 @@ class Library:
         """The run with this id. Raises `NotFound`, which lists the open runs."""
         for run in self.runs:
             if run.id == run_id:
+                run.asked()
                 return run
         raise _no_run(run_id, [run.id for run in self.runs])
 

@@ -1,7 +1,7 @@
 """An open run: brings its index up to date in the background and, on request, keeps it so.
 
-Each run has one thread, which polls the sources, scans new records (the newest first) and follows growth. Only this
-thread changes the catalog.
+Each run has its turns on a few threads: it polls the sources, scans new records (the newest first) and follows growth.
+No two turns of a run overlap, and nothing else changes its catalog.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.shards import OwnParts, RunShard
 from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.sources import Sources, SourceState
+from rolloupe.index.turns import Ticket, Turns
 from rolloupe.model import Problem, RunFile, RunInfo, Source
 from rolloupe.storage import trouble_at
 
@@ -57,6 +58,9 @@ ENDING_S = 2.0
 
 TIMES_S = 60.0
 """The shortest interval at which a run's own times of its steps are read."""
+
+TURN_S = 1.0
+"""After this time, a run that is being indexed gives way to others, if they wait for a thread."""
 
 LOOK_S = 0.5
 """While much is being indexed, the sources are polled again this often, so that new samples come first."""
@@ -89,6 +93,7 @@ class OpenRun:
         own_work: OwnWork = SMALL_RUNS,
         scores: Callable[["OpenRun"], Sequence[Source]] = no_scores,
         shard: RunShard | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.id = run_id
         self.info = info
@@ -102,9 +107,13 @@ class OpenRun:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._stirred = threading.Event()
-        """Ends the rest between two polls."""
+        self._turns = turns or Turns()
+        self._ticket: Ticket | None = None
+        self._turn_began_s = 0.0
+        self._cut = threading.Event()
+        """Set if this turn ends before all is done, because other runs wait."""
         self._started_s = math.inf
+        self._asked_s = -math.inf
         self._executor = InlineExecutor(own_work.scanned_bytes, executor)
         self._budget = budget
         self._backfills = tuple(
@@ -114,7 +123,6 @@ class OpenRun:
         self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
         self._own = OwnParts(shard, info, self._sources, splittable=self.format.splittable)
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
-        self._thread: threading.Thread | None = None
         self._idle = True
         self._follows = False
         self._rebuild = threading.Event()
@@ -211,24 +219,36 @@ class OpenRun:
         """Begin to index; with `follow`, keep following the run."""
         self._follows = follow
         self._started_s = time.monotonic()
-        self._thread = threading.Thread(target=self._loop, name=f"index {self.id}", daemon=True)
-        self._thread.start()
+        self._ticket = self._turns.add(self._turn)
 
     def stop(self) -> None:
         """Ask the work to end soon."""
         self._stop.set()
-        self._stirred.set()
+        if self._ticket is not None:
+            self._ticket.end()
 
     def close(self) -> None:
         """Stop the work, and wait for its end; written files stay."""
         self.stop()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
+        if self._ticket is not None:
+            self._ticket.over.wait(10)
+        self._ready.set()
+        self._settled.set()
+
+    def asked(self) -> None:
+        """Note that somebody waits for this run: for a while, it is polled as often as if it were the only one."""
+        self._asked_s = time.monotonic()
+        if self._turns.crowd_s > POLL_S:
+            self._call()
+
+    def _call(self) -> None:
+        if self._ticket is not None:
+            self._ticket.call()
 
     def rebuild(self) -> None:
         """Drop the index of this run and build it again."""
         self._rebuild.set()
-        self._stirred.set()
+        self._call()
 
     def heal(self, paths: Iterable[Path]) -> bool:
         """Check segments that a query could not read, and rebuild those that are missing or damaged.
@@ -242,8 +262,8 @@ class OpenRun:
         underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])
         self._lacking += underived
         self._damaged += damaged
-        self._stirred.set()
-        if damaged and self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
+        self._call()
+        if damaged and self._ticket is not None and self._ticket.over.is_set() and not self._stop.is_set():
             with self._mending:  # no thread follows the run, so this one repairs it
                 self._guarded(self._look)
                 self._guarded(self._index_new)
@@ -252,32 +272,45 @@ class OpenRun:
     def lacks_texts(self, path: Path) -> None:
         """Note a segment whose texts cannot be read: if it had some, they are written again."""
         self._lacking.append(path)
-        self._stirred.set()
+        self._call()
 
-    def _loop(self) -> None:
-        self._guarded(lambda: self.catalog.read(self.info.format))
-        while not self._stop.is_set():
-            self._guarded(self._look)
-            self._guarded(self._index_new)
-            if not self._own.is_shard:
-                self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
-            self._ready.set()
-            if not self._stop.is_set():
-                self._guarded(self._write_packs)
-            if not self._stop.is_set():
-                self._guarded(self._index_behind)
-            if not self._stop.is_set():
-                self._guarded(lambda: self._packs.write_derived(self._goes_on))
-            self._guarded(self._tidy)
-            if self._joins_others():
-                continue
-            self._settled.set()
-            if not self._follows:
-                break
-            self._stirred.wait(self._rest_s(OLD_REST_S if self._is_old() else POLL_S))
-            self._stirred.clear()
+    def _turn(self) -> float | None:
+        """Bring the index up to date, or a part of the way while other runs wait; returns the rest until the next."""
+        if not self._sources.has_looked:
+            self._guarded(lambda: self.catalog.read(self.info.format))
+        self._cut.clear()
+        self._guarded(self._look)
+        self._turn_began_s = time.monotonic()
+        self._guarded(self._index_new)
+        if self._cut.is_set():
+            return 0.0
+        if not self._own.is_shard:
+            self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
         self._ready.set()
+        for work in (self._write_packs, self._index_behind, self._write_derived_packs):
+            if not self._stop.is_set():
+                self._guarded(work)
+        if self._cut.is_set():
+            return 0.0
+        self._guarded(self._tidy)
+        if self._joins_others():
+            return 0.0
         self._settled.set()
+        return self._rest_s(self._poll_s()) if self._follows else None
+
+    def _poll_s(self) -> float:
+        """The least time between two polls: longer for a run that is one of many, if nobody waits for its samples."""
+        if self._is_old():
+            return max(OLD_REST_S, self._turns.crowd_s)
+        is_asked = time.monotonic() - self._asked_s < WATCHED_S
+        is_growing = self._sources.has_grown and (self._sources.changed_s() or 0.0) < WATCHED_S
+        return POLL_S if is_asked or is_growing else max(POLL_S, self._turns.crowd_s)
+
+    def _gives_way(self) -> bool:
+        """True once this turn has lasted, and another run waits for a thread; this one then has a further turn."""
+        if time.monotonic() - self._turn_began_s > TURN_S and self._turns.others_wait:
+            self._cut.set()
+        return self._cut.is_set()
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
@@ -428,6 +461,8 @@ class OpenRun:
                 if not self._idle:
                     phases = self._phases()
                     pending = next(phases)
+            if self._gives_way():
+                break
         if worked:
             self._update("scalars")
 
@@ -497,6 +532,9 @@ class OpenRun:
         self._failed_s = time.monotonic()
         self._failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
         self.catalog.touch()
+
+    def _write_derived_packs(self) -> None:
+        self._packs.write_derived(self._goes_on)
 
     def _write_packs(self) -> None:
         """Write missing packs, until new records wait."""
@@ -572,7 +610,7 @@ class OpenRun:
             self._look()
             if not self._idle:
                 return False
-        return not self._stop.is_set()
+        return not (self._stop.is_set() or self._gives_way())
 
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()

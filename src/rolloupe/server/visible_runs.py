@@ -47,6 +47,7 @@ class VisibleRuns:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
         for run in self._library.runs:
             if run.id == run_id and may_see(self._person, run, is_fresh=True):
+                run.asked()
                 return run
         ids = ", ".join(run.id for run in self.runs[:10]) or "none"
         raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")

@@ -1,0 +1,181 @@
+"""Many runs share a few threads: each has its turn, and none waits for the work of another."""
+
+import threading
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rolloupe.index import Library
+from rolloupe.index.turns import MOST_THREADS, Ticket, Turns
+from tests.index.support import eventually, lines, relax_run, row, row_count
+
+
+def of(rests: list[float | None]) -> Callable[[], float | None]:
+    """A run that rests so long after each of its turns."""
+    return lambda: rests.pop(0)
+
+
+def all_over(tickets: list[Ticket]) -> bool:
+    return all(ticket.over.wait(20) for ticket in tickets)
+
+
+def started(before: set[threading.Thread]) -> int:
+    """How many threads look after runs that did not at the start of a test."""
+    return sum(thread.name == "index" for thread in set(threading.enumerate()) - before)
+
+
+def test_a_run_has_turns_until_its_last() -> None:
+    rests: list[float | None] = [0.01, 0.0, 0.01, None]
+    assert all_over([Turns().add(of(rests))])
+    assert rests == []
+
+
+def test_a_call_ends_a_rest() -> None:
+    rests: list[float | None] = [3600.0, 3600.0, None]
+    ticket = Turns().add(of(rests))
+    eventually(lambda: len(rests) == 2 and not ticket.has_turn)
+    ticket.call()
+    eventually(lambda: len(rests) == 1 and not ticket.has_turn)
+    ticket.call()
+    assert all_over([ticket])
+
+
+def test_a_call_within_a_turn_brings_another_turn() -> None:
+    began, goes_on = threading.Event(), threading.Event()
+
+    def work() -> float | None:
+        if began.is_set():
+            return None
+        began.set()
+        goes_on.wait(20)
+        return 3600.0
+
+    ticket = Turns().add(work)
+    assert began.wait(20)
+    ticket.call()
+    goes_on.set()
+    assert all_over([ticket])
+
+
+def test_two_turns_of_a_run_never_overlap_and_every_run_has_its_own() -> None:
+    turns, within, most = Turns(most=4), [0] * 50, []
+
+    def of_run(number: int) -> Callable[[], float | None]:
+        rests: list[float | None] = [0.001, 0.0, 0.002, 0.0, None]
+
+        def work() -> float | None:
+            within[number] += 1
+            most.append(within[number])
+            time.sleep(0.001)
+            within[number] -= 1
+            return rests.pop(0)
+
+        return work
+
+    tickets = [turns.add(of_run(number)) for number in range(50)]
+    for _ in range(20):
+        for ticket in tickets:
+            ticket.call()
+    assert all_over(tickets)
+    assert most == [1] * 250
+
+
+def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
+    turns, is_done = Turns(most=2), threading.Event()
+
+    def work() -> float | None:
+        time.sleep(0.05)
+        return None if is_done.is_set() else 0.0
+
+    busy = [turns.add(work) for _ in range(40)]
+    polls: list[float] = []
+
+    def poll() -> float | None:
+        polls.append(time.monotonic())
+        return 0.01
+
+    polled = turns.add(poll)
+    eventually(lambda: len(polls) >= 20)
+    rests = sorted(later - earlier for earlier, later in pairwise(polls))
+    assert rests[len(rests) // 2] < 0.5  # a round of the others takes 1 s
+    is_done.set()
+    polled.end()
+    assert all_over([*busy, polled])
+
+
+def test_an_ended_run_has_no_further_turn() -> None:
+    began, goes_on, turns = threading.Event(), threading.Event(), []
+
+    def work() -> float | None:
+        turns.append(1)
+        began.set()
+        goes_on.wait(20)
+        return 0.01
+
+    ticket = Turns().add(work)
+    assert began.wait(20)
+    ticket.end()
+    assert not ticket.over.is_set()
+    goes_on.set()
+    assert all_over([ticket])
+    ticket.call()
+    time.sleep(0.1)
+    assert turns == [1]
+
+
+def test_threads_end_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolloupe.index.turns.IDLE_S", 0.05)
+    before, turns = set(threading.enumerate()), Turns()
+    assert all_over([turns.add(of([0.01, None])) for _ in range(10)])
+    eventually(lambda: started(before) == 0)
+    assert all_over([turns.add(of([None]))])  # and others start
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_defect_in_a_turn_costs_no_other_run_its_own() -> None:
+    def work() -> float | None:
+        raise ValueError
+
+    turns = Turns(most=1)
+    assert all_over([turns.add(work) for _ in range(3)])
+    assert all_over([turns.add(of([0.0, None]))])
+
+
+def test_many_runs_are_polled_less_often_unless_somebody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Turns, "crowd_s", 3600.0)
+    relax_run(tmp_path / "run", steps=1)
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True) as library:
+        (run,) = library.runs
+        assert run.wait_all(60)
+        (tmp_path / "run/rollout_result/train/5.jsonl").write_bytes(lines([row(5, 0)]))
+        time.sleep(1.0)
+        assert row_count(run) == 8
+        assert library.run("run") is run
+        eventually(lambda: row_count(run) == 9)
+        (tmp_path / "run/rollout_result/train/6.jsonl").write_bytes(lines([row(6, 0)]))
+        eventually(lambda: row_count(run) == 10)
+
+
+def test_many_runs_need_few_threads_and_a_growing_one_is_followed(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    for number in range(60):
+        relax_run(tmp_path / f"runs/run{number}", steps=1)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True) as library:
+        assert len(library.runs) == 60 and all(run.wait(60) for run in library.runs)
+        assert 0 < started(before) <= MOST_THREADS
+        (tmp_path / "runs/run7/rollout_result/train/5.jsonl").write_bytes(lines([row(5, 0)]))
+        eventually(lambda: row_count(library.run("run7")) == 9)
+
+
+def test_a_run_that_is_being_indexed_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolloupe.index.run.TURN_S", 0.0)
+    monkeypatch.setattr("rolloupe.index.turns.MOST_THREADS", 1)
+    monkeypatch.setattr(Turns, "others_wait", True)
+    for number in range(3):
+        relax_run(tmp_path / f"runs/run{number}", steps=5)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index") as library:
+        turns = [run._turn() for run in library.runs]
+        assert turns == [0.0] * 3 and [row_count(run) for run in library.runs] != [40] * 3
