@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading.pickles import json_values
 from rolloupe.formats.slime.samples import uid_of
 from rolloupe.formats.slime.shards import Shard, offsets, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
@@ -334,6 +335,38 @@ def test_prompts_may_be_messages_and_fields_may_be_missing(tmp_path: Path) -> No
     assert [turn.role for turn in first.turns] == ["system", "user", "assistant"] and first.prompt_messages == chat
     assert (second.row.step, second.row.status, second.row.reward, second.token_ids) == (5, "unknown", None, [])
     assert len(problems(run)) == 2
+
+
+def test_a_dump_that_repeats_its_values_very_often_is_read_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_values, "MAX_VALUES", 1000)
+    monkeypatch.setattr(json_values, "FREE_VALUES", 3000)
+    many: list[Any] = ["x"]
+    for _ in range(6):
+        many = [many] * 10  # a million values in a few bytes, once for each sample
+    dump(tmp_path / "run/rollout_data/0.pt", *(record(index, prompt=many) for index in range(100)))
+    run = only_run(tmp_path / "run")
+    *found, problem = items(run)
+    assert 0 < len(found) < 50 and isinstance(problem, Problem)
+    assert problem.reason == f"from sample {len(found)} on: the file repeats its values too often: read no further"
+    assert json_values.TOO_MANY in loaded(run).prompt_text
+    text, same = "y" * 10_000, record(0)
+    for some in ([record(index, prompt=[text] * 1000) for index in range(100)], [same] * 20_000):
+        dump(tmp_path / "run/rollout_data/0.pt", *some)
+        assert 0 < len(items(run)) < len(some) / 2 and len(problems(run)) == 1
+
+
+def test_a_tensor_of_very_many_values_costs_its_own_series_only(tmp_path: Path) -> None:
+    key = StorageKey("FloatStorage", "0", 3)
+    some = {"tokens": tensor(key, (2**24,), (0,)), "rollout_log_probs": tensor(key, (3,), (1,))}
+    write(
+        tmp_path / "run/rollout_data/0.pt", {"rollout_id": 0, "samples": [record(0, **some)]},
+        {"0": struct.pack("<3f", -1, -2, -3)},
+    )  # fmt: skip
+    sample = loaded(only_run(tmp_path / "run"))
+    assert (sample.token_ids, series(sample)["logprobs"]) == ([], [-1, -2, -3])
+    assert "tokens holds 16,777,216 values, and none is shown: at most 2,097,152 are read" in sample.notes
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

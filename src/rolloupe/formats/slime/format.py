@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of
-from rolloupe.formats.reading.pickles import UnreadablePickle, as_json, torch_file
+from rolloupe.formats.reading.pickles import Repetitive, UnreadablePickle, as_json, torch_file
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime.layout import (
@@ -189,10 +189,10 @@ class Slime(Format):
         if start or stop <= start:
             return
         try:
-            root = torch_file(source.location).root
-            yield from (
-                self._annotations(run, source, root) if source.annotates else self.rows_in(run, source, Dump(root))
-            )
+            if source.annotates:
+                yield from self._annotations(run, source, torch_file(source.location).root)
+            else:
+                yield from self.rows_in(run, source, Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
             yield Problem(
                 source=source.name, reason=_reason(error), start=0, transient=isinstance(error, UnreadablePickle)
@@ -203,6 +203,9 @@ class Slime(Format):
         for position in range(len(dump.samples)):
             try:
                 yield self.row(run, source, dump, position)
+            except Repetitive as error:
+                yield Problem(source=source.name, reason=f"from sample {position} on: {error}")
+                return
             except (Unusable, UnreadablePickle) as error:
                 reason = str(error)
             except Exception as error:  # a defect must not cost the samples after it
@@ -255,7 +258,7 @@ class Slime(Format):
             for one in dumps_of(part, links_of(run)):
                 if one.step == step and not one.is_eval:
                     with contextlib.suppress(OSError, UnreadablePickle, Unusable):
-                        return Dump(torch_file(one.location).root)
+                        return Dump.at(one.location)
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
@@ -271,7 +274,7 @@ class Slime(Format):
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Dump, SampleRow]:
         reason = "it has no such sample"
         try:
-            dump = Dump(torch_file(source.location).root)
+            dump = Dump.at(source.location)
             if locator.part == PART and 0 <= locator.start < len(dump.samples):
                 return dump, self.row(run, source, dump, locator.start)
         except (OSError, UnreadablePickle, Unusable) as error:
@@ -307,7 +310,7 @@ class Slime(Format):
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the sample as JSON, whatever JSON lacks named: in the file it is a part of a pickle."""
         try:
-            record = Dump(torch_file(source.location).root).samples[locator.start]
+            record = Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)
         except (OSError, UnreadablePickle, Unusable, IndexError) as error:
             raise changed(source, locator.start, _reason(error)) from None

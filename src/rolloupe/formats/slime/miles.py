@@ -16,7 +16,7 @@ from rolloupe.formats.prime_rl.annotations import about
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name
-from rolloupe.formats.reading.pickles import as_json, simple
+from rolloupe.formats.reading.pickles import simple
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.slime.conversations import CONVERSATIONS_ALONE, LINES
 from rolloupe.formats.slime.format import EVAL, Slime
@@ -104,7 +104,7 @@ class Miles(Slime):
         messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
             if isinstance(row, SampleRow) and (found := messages.get(row.start)) is not None:
-                _add_messages(row, found, as_json(dump.samples[row.start].get("prompt")))
+                _add_messages(row, found, dump.json(dump.samples[row.start].get("prompt")))
             yield row
         for reason, count in lost.items():
             which = "1 conversation belongs" if count == 1 else f"{count:,} conversations belong"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rolloupe.formats.reading.files import links_of
-from rolloupe.formats.reading.pickles import UnreadablePickle, torch_file
+from rolloupe.formats.reading.pickles import UnreadablePickle
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.slime.format import Slime
 from rolloupe.formats.slime.layout import DumpFile, dump_of, dumps_in, state_of
@@ -48,7 +48,7 @@ def state_of_dump(dump: DumpFile | None) -> str:
 def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
     """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
     try:
-        dump = Dump(torch_file(dump_file.location).root)
+        dump = Dump.at(dump_file.location)
         position = _position_of(dump, sample.row)
         if position is None:
             sample.notes.append("the debug dump of its step has no sample with these texts alone: no tokens are shown")
@@ -68,7 +68,7 @@ def unjoined(dump_file: DumpFile, rows: Iterable[SampleRow]) -> Iterator[str]:
 
     Raises OSError, `UnreadablePickle` and `Unusable`.
     """
-    dump = Dump(torch_file(dump_file.location).root)
+    dump = Dump.at(dump_file.location)
     positions: dict[tuple[str, str] | None, list[int]] = {}
     for position in range(len(dump.samples)):
         positions.setdefault(_texts_at(dump, position), []).append(position)

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.pickles import NumberList, Tensor, as_json, floats_of, simple
+from rolloupe.formats.reading.pickles import Budget, NumberList, Tensor, as_json, floats_of, simple, torch_file
+from rolloupe.formats.reading.pickles.values import MAX_VALUES
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.model import Locator, Sample, SampleRow, TokenSeries, Turn
+from rolloupe.model import Location, Locator, Sample, SampleRow, TokenSeries, Turn
 
 PART: Final = "samples"
 """Names the list of a dump in which a locator counts."""
@@ -29,38 +30,51 @@ _PLACED: Final = frozenset((
     *SERIES, "group_index", "index", "prompt", "tokens", "response", "response_length", "label", "reward", "status",
     "decoded_tokens", REMOVED,
 ))  # fmt: skip
+VALUES_OF_ROW: Final = 128
+"""What a sample costs of the budget of its file, beside its values: the same one may be in the list very often."""
+
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
 
 class Dump:
     """The samples of one dump, and their names, which are unique within it."""
 
-    def __init__(self, root: Any) -> None:
-        """Raises `Unusable` for a root that holds no samples."""
+    def __init__(self, root: Any, size_bytes: int = 0) -> None:
+        """Raises `Unusable` for a root that holds no samples; `size_bytes` is the size of its file."""
         samples = root.get("samples") if isinstance(root, dict) else None
         if not isinstance(samples, list):
             raise Unusable("a file of PyTorch without samples")
         self.samples: list[Any] = samples
         self.step = fields.integer(simple(root.get("rollout_id")))
         self._names: list[tuple[str, str]] = []
+        self.budget = Budget(size_bytes)
+
+    @classmethod
+    def at(cls, location: Location) -> "Dump":
+        """Read the dump at a location. Raises OSError, `UnreadablePickle` and `Unusable`."""
+        file = torch_file(location)
+        return cls(file.root, file.size_bytes)
+
+    def json(self, value: Any) -> Any:
+        """A value as JSON has it. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
+        return as_json(value, budget=self.budget)
 
     def names(self) -> list[tuple[str, str]]:
         """Return group and index of each sample. Of siblings that share an index, later ones get a number."""
         if not self._names:
             seen: Counter[tuple[str, str]] = Counter()
             for position, record in enumerate(self.samples):
-                own = _own_name(record, position)
+                own = self._own_name(record, position)
                 self._names.append((own[0], f"{own[1]}-{seen[own]}" if seen[own] else own[1]))
                 seen[own] += 1
         return self._names
 
-
-def _own_name(record: object, position: int) -> tuple[str, str]:
-    if not isinstance(record, dict):
-        return "", str(position)
-    group = fields.name(simple(record.get("group_index")))
-    index = fields.name(simple(record.get("index")))
-    return group or fields.digest(fields.joined(as_json(record.get("prompt")))), index or str(position)
+    def _own_name(self, record: object, position: int) -> tuple[str, str]:
+        if not isinstance(record, dict):
+            return "", str(position)
+        group = fields.name(simple(record.get("group_index")))
+        index = fields.name(simple(record.get("index")))
+        return group or fields.digest(fields.joined(self.json(record.get("prompt")))), index or str(position)
 
 
 def uid_of(step: int, position: int) -> str:
@@ -73,8 +87,9 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
     record = dump.samples[position]
     if not isinstance(record, dict) or record.keys().isdisjoint(("tokens", "response")):
         raise Unusable("an object without tokens or response is no sample")
+    dump.budget.spend(VALUES_OF_ROW)
     group, index = dump.names()[position]
-    reward = fields.reward(_json(record, "reward"))
+    reward = fields.reward(dump.json(simple(record.get("reward"))))
     status, status_raw = fields.status(simple(record.get("status")))
     total, response = _counts(record)
     metadata = _metadata(record)
@@ -99,13 +114,9 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
         metrics=_metrics(record, metadata) | reward.metrics,
         tags=_tags(metadata) | reward.tags,
         has_series=any(_is_list(record.get(key)) for key in SERIES),
-        prompt=fields.joined(_json(record, "prompt")),
-        response=fields.joined(_json(record, "response"), thoughts=True),
+        prompt=fields.joined(dump.json(simple(record.get("prompt")))),
+        response=fields.joined(dump.json(simple(record.get("response"))), thoughts=True),
     )
-
-
-def _json(record: Record, key: str) -> Any:
-    return as_json(simple(record.get(key)))
 
 
 def _is_list(value: Any) -> bool:
@@ -142,7 +153,7 @@ def _metrics(record: Record, metadata: Record) -> dict[str, float]:
 def _named(record: Record) -> list[tuple[str, Any]]:
     """The members of a record whose keys are texts: a pickle may have others."""
     pairs: list[tuple[object, Any]] = [*record.items()]
-    return [(as_json(key), value) for key, value in pairs if isinstance(key, str)]
+    return [(text.clean(key), value) for key, value in pairs if isinstance(key, str)]
 
 
 def _number(value: Any) -> float | None:
@@ -150,24 +161,35 @@ def _number(value: Any) -> float | None:
 
 
 def _tags(metadata: Record) -> dict[str, str]:
-    return {f"metadata.{key}": short for key, value in metadata.items() if (short := fields.tag(as_json(value)))}
+    texts = {key: as_json(value) for key, value in metadata.items() if isinstance(value, str | bytes)}
+    return {f"metadata.{key}": short for key, value in texts.items() if (short := fields.tag(value))}
 
 
 def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
     """Return a whole sample without what the trainer made of it. Raises `UnreadablePickle`."""
     record = dump.samples[row.start]
-    prompt, response = _json(record, "prompt"), _json(record, "response")
-    ids = ids_of(record.get("tokens"))
+    prompt, response = dump.json(simple(record.get("prompt"))), dump.json(simple(record.get("response")))
     strings = record.get("decoded_tokens")
-    shown = [fields.as_text(one) for one in as_json(strings)] if isinstance(strings, list) else []
+    shown = [fields.as_text(one) for one in dump.json(strings)] if isinstance(strings, list) else []
     sample = fields.sample_of(row, locator, prompt, response)
-    sample.label = fields.as_text(_json(record, "label"))
+    ids = ids_of(_floats(record, "tokens", sample))
+    sample.label = fields.as_text(dump.json(simple(record.get("label"))))
     sample.token_ids = ids
     sample.token_strings = shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else []
-    found = (series_of(name, floats_of(record.get(key)), len(ids)) for key, name in SERIES.items())
+    found = (series_of(name, _floats(record, key, sample), len(ids)) for key, name in SERIES.items())
     sample.series = [series for series in found if series is not None]
-    sample.extra = _extra(record, row)
+    sample.extra = _extra(dump, record, row)
     return sample
+
+
+def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
+    """The numbers under a key; None for other values, and for very many, which a note says. Raises as `floats_of`."""
+    value = record.get(key)
+    count = len(value) if isinstance(value, list | NumberList) else value.size if isinstance(value, Tensor) else 0
+    if count > MAX_VALUES:
+        sample.notes.append(f"{key} holds {count:,} values, and none is shown: at most {MAX_VALUES:,} are read")
+        return None
+    return floats_of(value)
 
 
 def ids_of(value: Any) -> list[int]:
@@ -188,22 +210,22 @@ def series_of(name: str, values: tokens.Floats | None, total: int) -> TokenSerie
     return TokenSeries(name=name, values=tokens.packed(shown), offset=max(0, total - len(shown)))
 
 
-def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
     """What neither the row nor the sample shows."""
     found: dict[str, Any] = {}
     for name, value in _named(record):
-        if name in _PLACED and not _is_odd(name, value):
+        if name in _PLACED and not _is_odd(dump, name, value):
             continue
-        shown = as_json(value)
+        shown = dump.json(value)
         if name not in row.metrics and not any(shown is one or shown == one for one in _EMPTY):
             found[name] = shown
     return found
 
 
-def _is_odd(key: str, value: Any) -> bool:
+def _is_odd(dump: Dump, key: str, value: Any) -> bool:
     """Whether a value has a type for which its place in a sample has no room."""
     if key == "reward":
-        return not fields.is_shown_reward(as_json(simple(value)))
+        return not fields.is_shown_reward(dump.json(simple(value)))
     if key in SERIES:
         return value is not None and not _is_list(value)
     return False

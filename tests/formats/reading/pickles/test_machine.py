@@ -418,6 +418,21 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         _shown(outcome(data))
 
 
+COPIES = {
+    "lists": b"](" + b"N" * 100_000 + b"e", "numbers": b"](" + b"K\x01" * 1000 + b"e",
+    "bytes": b"B" + struct.pack("<I", 2**20) + b"a" * 2**20, "texts": b"X" + struct.pack("<I", 2**20) + b"a" * 2**20,
+}  # fmt: skip
+CALLS = {"lists": b"cbuiltins\nlist\n", "numbers": b"cbuiltins\ntuple\n", "bytes": b"cbuiltins\nbytearray\n"}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_calls_that_copy_without_end_are_refused(kind: str) -> None:
+    made = COPIES[kind] + b"q\x010" + (CALLS.get(kind, b"c_codecs\nencode\n") + b"h\x01\x85R") * 50_000 + b"."
+    began_s = time.process_time()
+    assert raised(lambda: read(made)) == "its calls copy more than 16,777,216 values: not read"
+    assert time.process_time() - began_s < 10
+
+
 def test_a_pickle_of_a_later_protocol_is_refused_by_its_number() -> None:
     assert "protocol 6" in raised(lambda: read(b"\x80\x06N."))
 

@@ -23,6 +23,12 @@ from rolloupe.formats.reading.pickles.window import UnreadablePickle
 MAX_VALUES = 2**20
 """Most values in one record: a pickle may repeat an object without writing it again."""
 
+CHARACTERS = 64
+"""A text counts as one value more for each so many characters."""
+
+FREE_VALUES = 2**21
+VALUES_PER_BYTE = 4
+
 MANY = 2**12
 """Longer arrays are named by their type and shape, unless all values are wanted."""
 
@@ -32,19 +38,43 @@ NOT_CALLED = "not called"
 TOO_MANY = "(more values than are shown: see the file)"
 
 
-def as_json(value: Any, *, most: int = MANY) -> Any:
+class Repetitive(UnreadablePickle):
+    """Raised for a file whose records have far more values than it has bytes, because it repeats them."""
+
+
+class Budget:
+    """The values that all records of a file of so many bytes may have, each as often as it is repeated."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self._left = FREE_VALUES + VALUES_PER_BYTE * size_bytes
+
+    def spend(self, values: int) -> None:
+        """Take values from what is left. Raises `UnreadablePickle` if too little is."""
+        self._left -= values
+        if self._left < 0:
+            raise Repetitive("the file repeats its values too often: read no further")
+
+
+def as_json(value: Any, *, most: int = MANY, budget: Budget | None = None) -> Any:
     """Return a value as JSON has it, arrays up to a length of `most` as lists. Raises `UnreadablePickle`."""
-    return _Converter(most).of(value, 0)
+    converter = _Converter(most)
+    try:
+        return converter.of(value, 0)
+    finally:
+        if budget is not None:
+            budget.spend(MAX_VALUES - converter.left)
 
 
 class _Converter:
     def __init__(self, most: int) -> None:
         self._most = most
-        self._left = MAX_VALUES
+        self.left = MAX_VALUES
 
     def of(self, value: Any, depth: int) -> Any:
-        self._left -= 1
-        if self._left < 0:
+        self.left -= 1 + (len(value) // CHARACTERS if isinstance(value, str | bytes | bytearray) else 0)
+        if isinstance(value, Blob):
+            self.left -= value.length // CHARACTERS
+        if self.left < 0:
             return TOO_MANY
         if depth > MAX_DEPTH:
             return TOO_DEEP
@@ -68,9 +98,9 @@ class _Converter:
         if isinstance(value, NumberList) and value.array() is None:
             return [self.of(member, depth + 1) for member in value.values()]
         count = len(value) if isinstance(value, NumberList) else value.size
-        self._left -= count if count <= self._most else 0
+        self.left -= count if count <= self._most else 0
         try:
-            found = value.array() if count <= self._most and self._left >= 0 else None
+            found = value.array() if count <= self._most and self.left >= 0 else None
         except UnreadablePickle as error:
             return f"({error})"
         if found is None:

@@ -8,7 +8,7 @@ import codecs
 import re
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, Final
 
 from rolloupe.formats.reading.pickles.constructors import as_key, call, fill, paced
@@ -26,6 +26,9 @@ LONG_BYTES = 2**20
 
 KEPT_BYTES = 2**26
 """Once texts take this much, all but short ones are read when asked for."""
+
+MAX_COPIED = 2**24
+"""Values, or bytes, that the calls of a pickle may copy, such as a list of another list."""
 
 SHORT_BYTES = 2**10
 MAX_INTEGER_BYTES = 2**10
@@ -78,6 +81,7 @@ class Machine:
         self.memo: dict[int, Any] = {}
         self._persistent = persistent
         self._kept_bytes = 0
+        self._copied = 0
         self._ends_s = time.monotonic() + MAX_SECONDS
 
     def run(self, most: int | None = None) -> Any:
@@ -130,6 +134,14 @@ class Machine:
     def name(self, module: str, attribute: str) -> None:
         """Put a name onto the stack."""
         self.push(Name(f"{module}.{attribute}"))
+
+    def call(self, callee: Any, arguments: Any) -> None:
+        """Put onto the stack what a call means."""
+        found = call(callee, arguments)
+        self._copied += len(found) if isinstance(found, Sized) else 0
+        if self._copied > MAX_COPIED:
+            raise UnreadablePickle(f"its calls copy more than {MAX_COPIED:,} values: not read")
+        self.push(found)
 
     def persistent(self, key: Any) -> None:
         """Put onto the stack what a persistent id stands for."""
@@ -376,31 +388,31 @@ def _stack_global(machine: Machine) -> None:
 @_on(b"R")
 def _reduce(machine: Machine) -> None:
     arguments, callee = machine.stack.pop(), machine.stack.pop()
-    machine.push(call(callee, arguments))
+    machine.call(callee, arguments)
 
 
 @_on(b"\x81")
 def _new_object(machine: Machine) -> None:
     arguments, kind = machine.stack.pop(), machine.stack.pop()
-    machine.push(call(kind, arguments))
+    machine.call(kind, arguments)
 
 
 @_on(b"\x92")
 def _new_object_with_names(machine: Machine) -> None:
     names, arguments, kind = (machine.stack.pop() for _ in range(3))
-    machine.push(call(kind, (*arguments, names) if names else arguments))
+    machine.call(kind, (*arguments, names) if names else arguments)
 
 
 @_on(b"i")
 def _instance(machine: Machine) -> None:
     module, attribute = (machine.window.line().decode("utf-8") for _ in range(2))
-    machine.push(call(Name(f"{module}.{attribute}"), tuple(machine.items())))
+    machine.call(Name(f"{module}.{attribute}"), tuple(machine.items()))
 
 
 @_on(b"o")
 def _object(machine: Machine) -> None:
     kind, *arguments = machine.items()
-    machine.push(call(kind, tuple(arguments)))
+    machine.call(kind, tuple(arguments))
 
 
 @_on(b"b")

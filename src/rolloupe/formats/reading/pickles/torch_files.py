@@ -51,6 +51,11 @@ class TorchFile(NamedTuple):
     """What it describes: plain data, and the values of `values`."""
     stamp: Stamp
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        return self.stamp[1]
+
 
 class _Member(NamedTuple):
     header: int

@@ -12,8 +12,8 @@ from rolloupe.formats.reading.pickles.window import Read, UnreadablePickle
 
 Order = Literal["<", ">"]
 
-MAX_VALUES = 2**24
-"""Most values of one tensor that are read."""
+MAX_VALUES = 2**21
+"""Most values of one tensor that are read: a view may repeat those of its storage, and no sample has more tokens."""
 
 
 class Name(Struct, frozen=True):
