@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,20 @@ def test_time_that_is_over_is_the_reason(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sqlite, "_STEPS_BETWEEN_LOOKS", 1)
     (note,) = discover([changed(tmp_path)]).notes
     assert "cannot be read: it takes more than -1 seconds" in note.reason
+
+
+@pytest.mark.parametrize("table", ["metrics", "params", "runs"])
+def test_a_view_in_place_of_a_table_is_not_computed(tmp_path: Path, table: str) -> None:
+    with closing(sqlite3.connect(DATA)) as database:
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+    endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT "
+    endless += ", ".join(f'n AS "{name}"' for name in columns) + " FROM r"
+    run = only_run(changed(tmp_path, f"ALTER TABLE {table} RENAME TO other", f"CREATE VIEW {table} AS {endless}"))
+    reader, began_s = by_name("mlflow"), time.process_time()
+    assert len(rows(run)) == 8
+    assert table == "metrics" or not reader.config(run)
+    assert table == "params" or not reader.metrics(run)
+    assert time.process_time() - began_s < 10
 
 
 def test_without_traces_of_verl_it_is_no_run(tmp_path: Path) -> None:

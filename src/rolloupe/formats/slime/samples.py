@@ -11,7 +11,7 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.pickles import Budget, NumberList, Tensor, as_json, floats_of, simple, torch_file
+from rolloupe.formats.reading.pickles import NumberList, Tensor, ValueBudget, as_json, floats_of, simple, torch_file
 from rolloupe.formats.reading.pickles.values import MAX_VALUES
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Location, Locator, Sample, SampleRow, TokenSeries, Turn
@@ -47,7 +47,7 @@ class Dump:
         self.samples: list[Any] = samples
         self.step = fields.integer(simple(root.get("rollout_id")))
         self._names: list[tuple[str, str]] = []
-        self.budget = Budget(size_bytes)
+        self.budget = ValueBudget(size_bytes)
 
     @classmethod
     def at(cls, location: Location) -> "Dump":

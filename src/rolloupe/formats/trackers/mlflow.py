@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import table_rows
+from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
 from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
@@ -107,7 +107,7 @@ class MLflow(DatabaseFormat):
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
         wanted = "FROM params JOIN runs USING (run_uuid) WHERE experiment_id = ? AND name = ? ORDER BY start_time"
-        found = self._of_run(run, ("params.key", "params.value"), wanted)
+        found = self._of_run(run, "params", ("params.key", "params.value"), wanted)
         return {str(row["key"]): row["value"] for row in found}
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
@@ -117,14 +117,18 @@ class MLflow(DatabaseFormat):
             f"ORDER BY timestamp LIMIT {MOST_METRICS}"
         )
         columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
-        return metric_rows([_logged(row) for row in self._of_run(run, columns, wanted)])
+        return metric_rows([_logged(row) for row in self._of_run(run, "metrics", columns, wanted)])
 
-    def _of_run(self, run: RunInfo, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
-        """Rows about the run of MLflow that has the name of the traces; none of another's."""
+    def _of_run(self, run: RunInfo, table: str, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
+        """Rows of a table about the run of MLflow that has the name of the traces; none of another's, or of a view."""
         experiment, _, name = run.within.partition("/")
+
+        def rows(database: apsw.Connection) -> list[dict[str, Any]]:
+            is_stored = stored_columns(database, table) and stored_columns(database, "runs")
+            return [*table_rows(database, columns, wanted, (int(experiment), name))] if is_stored else []
+
         try:
-            values = (int(experiment), name)
-            return read_database(_location(run), lambda database: [*table_rows(database, columns, wanted, values)])
+            return read_database(_location(run), rows)
         except (BadDatabase, OSError):
             return []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rolloupe.formats.reading.trackers import trackio
+from rolloupe.formats.reading.trackers import sqlite, trackio
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
 from rolloupe.formats.reading.trackers.trackio import project_runs, read_trackio
@@ -86,6 +86,24 @@ def test_rows_that_are_only_in_the_log_of_a_writer_count_and_nothing_is_left_bes
         assert project_runs(alone) == [("a", "n")]
         assert sorted(tmp_path.iterdir()) == files
         assert [(one.stat().st_size, one.stat().st_mtime_ns) for one in files] == stamps
+
+
+def test_of_the_log_of_a_writer_only_what_counts_is_copied(tmp_path: Path) -> None:
+    path, wal = tmp_path / "p.db", tmp_path / "p.db-wal"
+    with closing(project(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        for step in range(3, 103):
+            log(database, "a", step, {"loss": step, "text": "x" * 1000})
+            database.commit()
+        used = wal.stat().st_size
+        with wal.open("ab") as file:
+            file.truncate(2**29)
+        assert len(read_trackio(location(path))["a"].rows) == 102
+        with closing(sqlite._copied(location(wal))) as copy:
+            assert copy.seek(0, 2) <= used + 2**16
+        wal.write_bytes(b"\0" * 2**20)
+        with closing(sqlite._copied(location(wal))) as copy:
+            assert copy.seek(0, 2) == 0
 
 
 def test_a_database_without_run_ids_has_runs_by_name(tmp_path: Path) -> None:

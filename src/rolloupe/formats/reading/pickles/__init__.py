@@ -5,7 +5,7 @@ the name is one of a few whose meaning is known (a tensor, an `OrderedDict`, a N
 no pickle can do more than describe data. Its size in steps, memory and time is bounded. PyTorch is not needed.
 """
 
-from rolloupe.formats.reading.pickles.json_values import Budget, Repetitive, as_json
+from rolloupe.formats.reading.pickles.json_values import Repetitive, ValueBudget, as_json
 from rolloupe.formats.reading.pickles.machine import beginning, interpret
 from rolloupe.formats.reading.pickles.torch_files import TorchFile, torch_file
 from rolloupe.formats.reading.pickles.values import (
@@ -24,7 +24,6 @@ from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
 __all__ = [
     "ArrayValue",
     "Blob",
-    "Budget",
     "Name",
     "NumberList",
     "Opaque",
@@ -33,6 +32,7 @@ __all__ = [
     "Tensor",
     "TorchFile",
     "UnreadablePickle",
+    "ValueBudget",
     "Window",
     "as_json",
     "beginning",

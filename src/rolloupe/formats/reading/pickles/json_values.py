@@ -42,7 +42,7 @@ class Repetitive(UnreadablePickle):
     """Raised for a file whose records have far more values than it has bytes, because it repeats them."""
 
 
-class Budget:
+class ValueBudget:
     """The values that all records of a file of so many bytes may have, each as often as it is repeated."""
 
     def __init__(self, size_bytes: int) -> None:
@@ -55,7 +55,7 @@ class Budget:
             raise Repetitive("the file repeats its values too often: read no further")
 
 
-def as_json(value: Any, *, most: int = MANY, budget: Budget | None = None) -> Any:
+def as_json(value: Any, *, most: int = MANY, budget: ValueBudget | None = None) -> Any:
     """Return a value as JSON has it, arrays up to a length of `most` as lists. Raises `UnreadablePickle`."""
     converter = _Converter(most)
     try:

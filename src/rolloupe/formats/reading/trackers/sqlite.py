@@ -8,8 +8,9 @@ transaction is not finished, the database holds pages that may yet be undone, so
 
 import contextlib
 import os
+import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from tempfile import TemporaryFile
 from typing import BinaryIO, TypeVar
@@ -37,10 +38,19 @@ READING_S = 120
 MAX_VALUE_BYTES = 64 * 2**20
 """Of one text or one row."""
 
+MAX_PAGE_BYTES = 2**16
+
 SIDE_FILES = ("-wal", "-journal")
 """What SQLite appends to the name of a database for the files that it keeps beside it."""
 
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_WAL_MAGIC = (0x377F0682, 0x377F0683)
+_WAL_HEADER = struct.Struct(">L4xL4x8s8x")
+"""Of a `-wal`: its magic, the size of its pages and its salt, which each frame repeats."""
+
+_FRAME_BYTES = 24
+"""The header of a frame."""
+
 _STEPS_BETWEEN_LOOKS = 10_000
 _MAIN, _LOG = "database", "database-wal"
 _IS_LOGGED = 18
@@ -153,17 +163,30 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
 
 
 def _copied(location: Location) -> BinaryIO:
-    """Copy a `-wal`; the copy of none is empty. Rows written meanwhile may be missing."""
+    """Copy a `-wal` as far as SQLite reads it; the copy of none is empty. Rows written meanwhile may be missing."""
     copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
     try:
         with open_file(location) as source:
             if file_state(location).st_size > MAX_WAL_BYTES:
                 raise BadDatabase(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
-            while block := source.read(2**20):
+            for block in _frames(source):
                 copy.write(block)
     except FileNotFoundError:
         pass
     return copy
+
+
+def _frames(source: BinaryIO) -> Iterator[bytes]:
+    """The header of a `-wal`, and its frames up to the first of an earlier use of the file: that has another salt."""
+    header = source.read(_WAL_HEADER.size)
+    if len(header) < _WAL_HEADER.size:
+        return
+    magic, page_bytes, salt = _WAL_HEADER.unpack(header)
+    if magic not in _WAL_MAGIC or page_bytes > MAX_PAGE_BYTES:
+        return
+    yield header
+    while (frame := source.read(_FRAME_BYTES + page_bytes)) and frame[8 : 8 + len(salt)] == salt:
+        yield frame
 
 
 class _FileSystem(apsw.VFS):
