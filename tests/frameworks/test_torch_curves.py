@@ -6,8 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import rolloupe
 from tests.frameworks.support import ROOT, needs
-from tests.query.curves.raw_rows import Row, number, row
+from tests.query.curves.raw_rows import number, row
+from tests.query.curves.raw_trackers import Row
 from tests.query.curves.test_raw_files import check_samples
 
 torch = needs("torch")
@@ -32,4 +34,5 @@ def rows(dumps: Path) -> Iterator[Row]:
 def test_numbers_of_samples(name: str, tmp_path: Path) -> None:
     dumps = ROOT / "tests/data" / DUMPS[name]
     run = dumps if name == "relax" else dumps.parent
-    check_samples(run, pd.DataFrame(list(rows(dumps))), tmp_path)
+    with rolloupe.open(run, index_dir=tmp_path) as runs:
+        check_samples(runs.only(), pd.DataFrame(list(rows(dumps))).assign(discarded=""))

@@ -11,11 +11,20 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
 from rolloupe.demo import RUNS
+from tests.query.curves.raw_trackers import (
+    Row,
+    swanlab_verl,
+    trackio_traces,
+    trl_tables,
+    wandb_prime_rl,
+    wandb_trl,
+    wandb_verl,
+)
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -24,8 +33,8 @@ else:
 
 DATA = Path(__file__).parents[2] / "data"
 
-Row = dict[str, Any]
-"""`split`, `step`, `reward` and other numbers of a sample; of an evaluation also the `group`: answers to one prompt."""
+TEXTS = ("split", "step", "group", "env", "status", "discarded")
+"""The columns of a row that are no metrics; where `group` is there, samples of one are answers to one prompt."""
 
 
 def lines(path: Path) -> list[Row]:
@@ -49,7 +58,8 @@ def relax(run: Path) -> Iterator[Row]:
         for one in lines(path):
             split = "train" if path.parent.name == "train" else f"eval/{one['dataset']}"
             reward = one["reward"]["score"] if isinstance(one["reward"], dict) else one["reward"]
-            yield row(split, one["rollout_id"], reward, one["group_index"], response_tokens=one["response_token_count"])
+            more = {"response_tokens": one["response_token_count"], "total_tokens": one["total_token_count"]}
+            yield row(split, one["rollout_id"], reward, one["group_index"], status=one["status"], **more)
 
 
 def native(run: Path) -> Iterator[Row]:
@@ -59,8 +69,12 @@ def native(run: Path) -> Iterator[Row]:
         for one in lines(path):
             samples[one["uid"]].update((key, one[key]) for key in ("discarded", "advantage") if key in one)
     for one in samples.values():
-        if not one.get("discarded"):
-            yield row(one["split"], one["step"], one.get("reward"), one["group"], **(one.get("metrics") or {}))
+        more = {"advantage": one.get("advantage"), **(one.get("metrics") or {})}
+        if "prompt_tokens" in one:
+            more["total_tokens"] = one["prompt_tokens"] + one["response_tokens"]
+            more["response_tokens"] = one["response_tokens"]
+        words = {"status": one.get("status") or "unknown", "discarded": one.get("discarded") or ""}
+        yield row(one["split"], one["step"], one.get("reward"), one["group"], **words, **more)
 
 
 def rl_logging_board(run: Path) -> Iterator[Row]:
@@ -145,19 +159,65 @@ def art(run: Path) -> Iterator[Row]:
 
 
 def telescope(run: Path) -> Iterator[Row]:
-    """Archives overlap."""
+    """Archives of steps overlap; that of discarded samples and cancelled ones has them all."""
     samples: dict[tuple[int, ...], Row] = {}
     for path in sorted(run.glob("steps/*.zip")):
-        with zipfile.ZipFile(path) as archive:
-            for one in pq.read_table(io.BytesIO(archive.read("samples_data.parquet"))).to_pylist():
-                key = (one["step"], one["group_id"], one["sample_id"])
-                samples[key] = row("train", one["step"], one["reward"])
+        envs = {(one["step"], one["group_id"]): one["env"] for one in _table(path, "prompts.parquet")}
+        for one in _table(path, "samples_data.parquet"):
+            group = (one["step"], one["group_id"])
+            more = {"advantage": one["advantage"], "env": envs[group]}
+            samples[*group, one["sample_id"]] = row("train", one["step"], one["reward"], one["group_id"], **more)
     yield from samples.values()
+    for kind in ("discarded", "cancelled"):
+        events = run / "events/block_live.zip"
+        envs = {one["group_id"]: one["env"] for one in _table(events, f"prompts_{kind}.parquet")}
+        for one in _table(events, f"samples_data_{kind}.parquet"):
+            words = {"discarded": one["discard_reason"], "env": envs[one["group_id"]]}
+            more = {"advantage": one.get("advantage"), **words}
+            reward = one["reward"] if kind == "discarded" else None  # what was cancelled has no answer
+            yield row("train", one["trainer_step"], reward, f"{kind} {one['group_id']}", **more)
+
+
+def _table(path: Path, name: str) -> list[Row]:
+    with zipfile.ZipFile(path) as archive:
+        rows: list[Row] = pq.read_table(io.BytesIO(archive.read(name))).to_pylist()
+        return rows
 
 
 def verifiers(run: Path) -> Iterator[Row]:
     for one in lines(run / "results.jsonl"):
         yield row("eval/math-python", 0, one["reward"], one["id"])
+
+
+def prime_rl_traces(run: Path) -> Iterator[Row]:
+    """The reward is the sum of its parts by their weights; what the orchestrator made of it comes later."""
+    folder = run / "monitors/file/traces"
+    orchestrated = {one["trace_id"]: one["info"] for one in lines(folder / "annotations/orch/00000.jsonl")}
+    for episode in lines(folder / "stream/00000.jsonl"):
+        for trace in episode["traces"]:
+            parts = {f"reward.{name}": part["score"] for name, part in trace["rewards"].items()}
+            reward = sum(part["score"] * part["weight"] for part in trace["rewards"].values())
+            advantage, step = orchestrated[trace["id"]]["advantage"], episode["run"]["work"]["step"]
+            yield row("train", step, reward, episode["group"]["id"], advantage=advantage, **trace["metrics"], **parts)
+
+
+def prime_rl_exports(run: Path) -> Iterator[Row]:
+    for path in sorted(run.glob("token_exports/step_*/rank_*.jsonl")):
+        for one in lines(path):
+            (reward,) = set(one["rewards"])
+            yield row("train", one["export_step"], reward)
+
+
+def own(run: Path) -> Iterator[Row]:
+    for one in lines(run / "samples.jsonl"):
+        yield row("train", one["iteration"], one["score"], one["prompt_id"])
+
+
+def inspect(run: Path) -> Iterator[Row]:
+    log = json.loads((run / "inspect-ai-eval.json").read_text())
+    for one in log["samples"]:
+        (score,) = one["scores"].values()
+        yield row("eval/dependency-policy", 0, score["value"], one["id"])
 
 
 def tviz(run: Path) -> Iterator[Row]:
@@ -166,29 +226,58 @@ def tviz(run: Path) -> Iterator[Row]:
         yield row("train", step, reward)
 
 
-SOURCES: dict[str, tuple[Path, Callable[[Path], Iterator[Row]]]] = {
-    "relax": (RUNS / "relax", relax),
-    "tiny_grpo": (RUNS / "tiny_grpo", native),
-    "gen_train_toy": (RUNS / "rl_logging_board/gen_train_toy", rl_logging_board),
-    "eval_poem_task": (RUNS / "rl_logging_board/eval_poem_task", rl_logging_board),
-    "verl_math": (RUNS / "verl_math", verl),
-    "trl": (RUNS / "trl", trl),
-    "native": (DATA / "native/small", native),
-    "verl": (DATA / "generic/verl", verl),
-    "verl_v1": (DATA / "generic/verl_v1", verl),
-    "areal": (DATA / "areal", areal),
-    "open_instruct": (DATA / "open_instruct/run", open_instruct),
-    "roll": (DATA / "roll/run", roll),
-    "nemo_rl": (DATA / "nemo_rl/exp_001", nemo_rl),
-    "flat tinker": (DATA / "tinker/flat_run", tinker),
-    "resumed tinker": (DATA / "tinker/sync_run", tinker),
-    "asynchronous tinker": (DATA / "tinker/async_run", tinker),
-    "ms_swift": (DATA / "ms_swift/run", ms_swift),
-    "nemo_gym": (DATA / "nemo_gym/results", nemo_gym),
-    "skyrl": (DATA / "skyrl/dumped_evals", skyrl),
-    "art": (DATA / "art/.art/toy-project/models/tiny", art),
-    "telescope": (DATA / "telescope/run_default", telescope),
-    "verifiers": (DATA / "verifiers", verifiers),
-    "tviz": (DATA / "tviz", tviz),
+SWANLAB = ("v0.7_local", "v0.7_offline", "v0.10_local", "v0.10_offline")
+
+
+class RawRun(NamedTuple):
+    """A run, and how to read its files."""
+
+    path: Path
+    rows: Callable[[Path], Iterator[Row]]
+    run: str | None = None
+    """Which of the runs of a file or a folder."""
+
+
+def _in_project(path: str, run: str, rows: Callable[[Path, str], Iterator[Row]] = trackio_traces) -> RawRun:
+    return RawRun(DATA / "trackio" / path, lambda path: rows(path, run), run)
+
+
+SOURCES: dict[str, RawRun] = {
+    "relax": RawRun(RUNS / "relax", relax),
+    "tiny_grpo": RawRun(RUNS / "tiny_grpo", native),
+    "gen_train_toy": RawRun(RUNS / "rl_logging_board/gen_train_toy", rl_logging_board),
+    "eval_poem_task": RawRun(RUNS / "rl_logging_board/eval_poem_task", rl_logging_board),
+    "verl_math": RawRun(RUNS / "verl_math", verl),
+    "trl": RawRun(RUNS / "trl", trl),
+    "native": RawRun(DATA / "native/small", native),
+    "verl": RawRun(DATA / "generic/verl", verl),
+    "verl_v1": RawRun(DATA / "generic/verl_v1", verl),
+    "own": RawRun(DATA / "generic/own", own),
+    "areal": RawRun(DATA / "areal", areal),
+    "open_instruct": RawRun(DATA / "open_instruct/run", open_instruct),
+    "roll": RawRun(DATA / "roll/run", roll),
+    "nemo_rl": RawRun(DATA / "nemo_rl/exp_001", nemo_rl),
+    "flat tinker": RawRun(DATA / "tinker/flat_run", tinker),
+    "resumed tinker": RawRun(DATA / "tinker/sync_run", tinker),
+    "asynchronous tinker": RawRun(DATA / "tinker/async_run", tinker),
+    "odd tinker": RawRun(DATA / "tinker/quirks", tinker, "quirks"),
+    "ms_swift": RawRun(DATA / "ms_swift/run", ms_swift),
+    "nemo_gym": RawRun(DATA / "nemo_gym/results", nemo_gym),
+    "skyrl": RawRun(DATA / "skyrl/dumped_evals", skyrl),
+    "art": RawRun(DATA / "art/.art/toy-project/models/tiny", art),
+    "telescope": RawRun(DATA / "telescope/run_default", telescope),
+    "verifiers": RawRun(DATA / "verifiers", verifiers),
+    "tviz": RawRun(DATA / "tviz", tviz),
+    "prime_rl traces": RawRun(DATA / "prime_rl/traces/run_wordle", prime_rl_traces),
+    "prime_rl exports": RawRun(DATA / "prime_rl/exports/v4_pr2641/run_alpha", prime_rl_exports),
+    "inspect": RawRun(DATA / "inspect", inspect),
+    **{f"trackio {run}": _in_project("pr_shapes.db", run) for run in ("slime", "areal", "tunix")},
+    **{f"trackio {run}": _in_project("trl_async.db", run) for run in ("async-grpo-a", "async-grpo-b")},
+    "trackio verl": _in_project("verl_demo.db", "grpo-a"),
+    "trackio trl": _in_project("trl_tables.db", "grpo-c", trl_tables),
+    "wandb trl": RawRun(DATA / "wandb/offline-run-20261122_020830-trldemo1", wandb_trl),
+    "wandb verl": RawRun(DATA / "wandb/offline-run-20261122_020830-verldemo", wandb_verl),
+    "wandb prime_rl": RawRun(DATA / "wandb/offline-run-20261122_021219-primedm1", wandb_prime_rl),
+    **{f"swanlab {name}": RawRun(DATA / "swanlab" / name, swanlab_verl) for name in SWANLAB},
 }
-"""The runs whose files are lines, Parquet or SQLite, and how to read them."""
+"""The runs, each with its reader."""

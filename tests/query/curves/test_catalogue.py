@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,18 +49,24 @@ def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Pa
     with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
         for run in runs:
             split = run.splits()[0].name
-            low, high = run._opened().info.reward_range or (0.0, 1.0)
+            info = run._opened().info
+            ranges = {env: (low, high) for env, low, high in info.env_reward_ranges}
             rewards: dict[tuple[int, str], list[float]] = defaultdict(list)
+            envs: dict[tuple[int, str], str] = {}
             for item in run.samples(split=split):
                 if item.reward is not None and math.isfinite(item.reward):
                     rewards[item.key.step, item.key.group].append(item.reward)
+                    envs[item.key.step, item.key.group] = item.env
             groups = {key: values for key, values in rewards.items() if len(values) > 1}
-            fits = partial(_fits, low, high)
             for share in SHARES:
                 (curve,) = run.curves([CurveQuery(kind="group", name=share, source=split)])
                 steps = sorted({step for step, _ in groups})
                 expected = [
-                    sum(fits(share, values) for (at, _), values in groups.items() if at == step)
+                    sum(
+                        _fits(*ranges.get(envs[key], info.reward_range or (0.0, 1.0)), share, values)
+                        for key, values in groups.items()
+                        if key[0] == step
+                    )
                     / sum(at == step for at, _ in groups)
                     for step in steps
                 ]

@@ -11,15 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 import rolloupe
+from rolloupe.api import Run
 from rolloupe.demo import RUNS
 from rolloupe.query import Curve, CurveOptions, CurveQuery
-from tests.query.curves.raw_rows import DATA, SOURCES, lines
+from tests.query.curves.raw_rows import DATA, SOURCES, TEXTS, lines
 from tests.thoroughness import slow_unless
 
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 SPAN = 10
-FACTOR = 0.5
-"""A small one, so that something is left out."""
+FACTOR = 0.4
+"""A small one, so that something is left out, and not a round one, as the bounds of two points would be the points."""
 CORRECT = 0.75
 """The least value of a right answer here."""
 
@@ -27,15 +28,22 @@ Floats = NDArray[np.float64]
 
 
 def table_of(name: str) -> pd.DataFrame:
-    """The samples of a run, as its files have them."""
-    folder, rows = SOURCES[name]
-    return pd.DataFrame(list(rows(folder)))
+    """The samples of a run, as its files have them; a number that is not finite is none."""
+    source = SOURCES[name]
+    table = pd.DataFrame(list(source.rows(source.path))).replace([math.inf, -math.inf], math.nan)
+    return table.assign(discarded=table["discarded"].fillna("") if "discarded" in table else "")
+
+
+def opened(name: str, index: Path) -> rolloupe.Runs:
+    """That run alone."""
+    source = SOURCES[name]
+    return rolloupe.open(source.path, index_dir=index, run=source.run)
 
 
 def metrics(table: pd.DataFrame) -> Iterator[tuple[str, str, "pd.core.groupby.SeriesGroupBy"]]:
     """Each split and metric with its numbers by step."""
     for split, samples in table.groupby("split"):
-        for name in samples.columns.difference(["split", "step", "group"]):
+        for name in samples.columns.difference(TEXTS):
             if len(numbers := samples[["step", name]].dropna()):
                 yield str(split), name, numbers.groupby("step")[name]
 
@@ -54,6 +62,8 @@ def check_points(whole: pd.Series, smooth: Curve, inner: Curve) -> None:
     assert smooth.smooth is not None
     expected = average(whole.index.to_numpy(float), whole.to_numpy(), SPAN)
     assert smooth.smooth.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    if whole.max() - whole.min() < 1e-9:  # nothing but roundings
+        return
     first, third = whole.quantile(0.25), whole.quantile(0.75)
     far = FACTOR * (third - first) or math.inf
     kept = whole[(whole >= first - far) & (whole <= third + far)]
@@ -68,29 +78,102 @@ def asked(query: CurveQuery, stat: str = "", options: CurveOptions = NOTHING) ->
     return CurveQuery(kind=query.kind, name=query.name, source=query.source, stat=stat, options=options)
 
 
-def check_samples(folder: Path, table: pd.DataFrame, index: Path) -> None:
+def check_samples(run: Run, table: pd.DataFrame) -> None:
     """Fail where a curve of a run differs from what pandas makes of the table of its samples."""
     seen = 0
-    with rolloupe.open(folder, index_dir=index) as runs:
-        for split, metric, by_step in metrics(table):
-            stats = {
-                "mean": by_step.mean(), "std": by_step.std(ddof=0), "min": by_step.min(), "max": by_step.max(),
-                "count": by_step.count(), **{stat: by_step.quantile(share) for stat, share in QUANTILES.items()},
-            }  # fmt: skip
-            query = CurveQuery(kind="sample", name=metric, source=split)
-            options = [asked(query, options=one) for one in CHECKED]
-            *curves, smooth, inner = runs.only().curves([*(asked(query, stat) for stat in stats), *options])
-            for stat, curve in zip(stats, curves, strict=True):
-                assert curve.steps.tolist() == stats[stat].index.tolist(), (split, metric, stat)
-                assert curve.values.tolist() == pytest.approx(stats[stat].tolist(), rel=1e-9, abs=1e-12), stat
-            check_points(stats["mean"], smooth, inner)
-            seen += 1
+    for split, metric, by_step in metrics(table[table["discarded"] == ""]):
+        stats = {
+            "mean": by_step.mean(), "std": by_step.std(ddof=0), "min": by_step.min(), "max": by_step.max(),
+            "count": by_step.count(), **{stat: by_step.quantile(share) for stat, share in QUANTILES.items()},
+        }  # fmt: skip
+        query = CurveQuery(kind="sample", name=metric, source=split)
+        options = [asked(query, options=one) for one in CHECKED]
+        *curves, smooth, inner = run.curves([*(asked(query, stat) for stat in stats), *options])
+        for stat, curve in zip(stats, curves, strict=True):
+            assert curve.steps.tolist() == stats[stat].index.tolist(), (split, metric, stat)
+            assert curve.values.tolist() == pytest.approx(stats[stat].tolist(), rel=1e-9, abs=1e-12), stat
+        check_points(stats["mean"], smooth, inner)
+        seen += 1
     assert seen
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in SOURCES])
 def test_numbers_of_samples(name: str, tmp_path: Path) -> None:
-    check_samples(SOURCES[name][0], table_of(name), tmp_path)
+    with opened(name, tmp_path) as runs:
+        check_samples(runs.only(), table_of(name))
+
+
+def same(run: Run, query: CurveQuery, expected: pd.Series) -> None:
+    """Fail where a curve differs from a series by step."""
+    curve = run.curve(query)
+    assert curve.steps.tolist() == expected.index.tolist(), query
+    assert curve.values.tolist() == pytest.approx(expected.astype(float).tolist(), rel=1e-9, abs=1e-12), query
+
+
+def shares_of_groups(samples: pd.DataFrame, name: str) -> dict[str, pd.Series]:
+    """The shares of the groups with several rewards."""
+    of_group = samples.dropna(subset=["reward"]).assign(env=samples.get("env", "")).groupby(["step", "group"])
+    groups = of_group.agg(low=("reward", "min"), high=("reward", "max"), size=("reward", "size"), env=("env", "first"))
+    groups = groups[groups["size"] > 1]
+    worst, best = np.array([RANGES.get((name, env), (0, 1)) for env in groups["env"]], float).reshape(-1, 2).T
+    fits = {
+        "all_best": groups["low"] >= best, "all_worst": groups["high"] <= worst,
+        "without_spread": groups["low"] == groups["high"], "mixed": groups["low"] < groups["high"],
+    }  # fmt: skip
+    return {share: of.groupby("step").mean() for share, of in fits.items()}
+
+
+RANGES = {
+    ("tiny_grpo", ""): (0, 1.6099999999999999),
+    ("telescope", "countdown"): (0, 2),
+    ("telescope", "shop_agent"): (-0.3, 1.2),
+}
+"""Of the rewards, where a run declares them."""
+
+
+@pytest.mark.parametrize("name", [slow_unless(name in ("relax", "telescope"), name) for name in SOURCES])
+def test_shares_lengths_and_sums(name: str, tmp_path: Path) -> None:
+    """Of a split: groups, statuses, discards by reason, advantages of zero, correlation, outcomes, tokens so far."""
+    table = table_of(name)
+    with opened(name, tmp_path) as runs:
+        run = runs.only()
+        for split, samples in table.groupby("split"):
+            of = str(split)
+            same(run, CurveQuery(kind="samples", source=of), samples.groupby("step").size())
+            trained = samples[samples["discarded"] == ""]
+            if not samples["group"].isna().any():
+                for share, expected in shares_of_groups(samples, name).items():
+                    same(run, CurveQuery(kind="group", name=share, source=of), expected)
+            for status in samples.get("status", pd.Series(dtype=str)).unique():
+                expected = samples.groupby("step")["status"].agg(lambda one, word=status: (one == word).mean())
+                same(run, CurveQuery(kind="share", name=status, source=of), expected)
+            for reason in ("", *samples["discarded"].unique()):
+                fits = samples["discarded"] == reason if reason else samples["discarded"] != ""
+                query = CurveQuery(kind="share", name="discarded", source=of, options=CurveOptions(reason=reason))
+                same(run, query, fits.groupby(samples["step"]).mean())
+            if "advantage" in samples:
+                known = trained.dropna(subset=["advantage"])
+                expected = (known["advantage"] == 0).groupby(known["step"]).mean()
+                same(run, CurveQuery(kind="share", name="zero_advantage", source=of), expected)
+            if "response_tokens" in samples:
+                check_lengths(run, of, samples, trained)
+
+
+def check_lengths(run: Run, split: str, samples: pd.DataFrame, trained: pd.DataFrame) -> None:
+    """Fail where lengths by outcome, their correlation with the reward, or the tokens so far differ."""
+    by_step = trained.dropna(subset=["reward", "response_tokens"]).groupby("step")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = {step: of["reward"].corr(of["response_tokens"]) for step, of in by_step}
+    correlation = pd.Series(found, dtype=float).dropna()
+    same(run, CurveQuery(kind="correlation", name="response_tokens", source=split), correlation)
+    sums = trained.groupby("step")["response_tokens"].sum(min_count=1).dropna().cumsum()
+    same(run, CurveQuery(kind="cumulative", name="response_tokens", source=split), sums)
+    graded = samples.dropna(subset=[metric := "correct" if "correct" in samples else "reward"])
+    for word, fits in (("right", graded[metric] >= 1), ("wrong", graded[metric] < 1)):
+        of = graded[fits].groupby("step")["response_tokens"]
+        same(run, CurveQuery(kind="outcome", name=f"length_{word}", source=split), of.mean().dropna())
+        counts = fits.groupby(graded["step"]).sum()
+        same(run, CurveQuery(kind="outcome", name=word, source=split), counts)
 
 
 EVALUATED = (
@@ -112,7 +195,7 @@ def test_pass_at_k_equals_all_ways_to_draw(name: str, tmp_path: Path) -> None:
     metric = "correct" if "correct" in table else "reward"
     evaluated = table[table["split"].str.startswith("eval/")].dropna(subset=["group", metric])
     assert len(evaluated)
-    with rolloupe.open(SOURCES[name][0], index_dir=tmp_path) as runs:
+    with opened(name, tmp_path) as runs:
         for split, own in evaluated.groupby("split"):
             query = CurveQuery(kind="eval", name=metric, source=str(split))
             for stat, is_enough in (("pass_at", any), ("pass_all", all)):
@@ -135,7 +218,7 @@ def logged(path: Path) -> Iterator[tuple[str, int, float]]:
                 yield name, one["step"], float(value)
 
 
-LOGS = {"tiny_grpo": RUNS / "tiny_grpo/metrics/rank0.jsonl.zst", "tinker": DATA / "tinker/flat_run/metrics.jsonl"}
+LOGS = {"tiny_grpo": RUNS / "tiny_grpo/metrics/rank0.jsonl.zst", "flat tinker": DATA / "tinker/flat_run/metrics.jsonl"}
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in LOGS])
@@ -143,7 +226,7 @@ def test_numbers_of_the_trainer(name: str, tmp_path: Path) -> None:
     table = pd.DataFrame(logged(LOGS[name]), columns=["name", "step", "value"])
     curves = {key: rows.groupby("step")["value"].last() for key, rows in table.groupby("name")}
     assert len(curves) > 10 and np.isfinite(table["value"]).all()
-    with rolloupe.open(SOURCES.get(name, SOURCES["flat tinker"])[0], index_dir=tmp_path) as runs:
+    with opened(name, tmp_path) as runs:
         queries = [CurveQuery(kind="trainer", name=str(key), options=one) for key in curves for one in CHECKED]
         found = runs.only().curves(queries)
         for whole, smooth, inner in zip(curves.values(), found[::2], found[1::2], strict=True):

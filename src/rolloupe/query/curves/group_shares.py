@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rolloupe.index import OpenRun, Piece
+from rolloupe.model import RunInfo
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import NO_OVERLAY, Question
 from rolloupe.query.engine.names import is_annotated
 from rolloupe.query.engine.relation import AnnotationOverlay
 from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.engine.step_answers import StepAnswers
+from rolloupe.query.evals.grader import Bar, bar_of
 
 KEPT_STEPS = 1_000_000
 
@@ -23,21 +25,26 @@ class Share(NamedTuple):
 
 SHARES = {
     "all_best": Share(
-        "All right", "groups in which every sample has the highest reward that the run declares, else 1 or more"
+        "All right",
+        "groups in which every sample has the highest reward that the run declares (for its environment), else 1 or "
+        "more",
     ),
     "all_worst": Share(
-        "All wrong", "groups in which every sample has the lowest reward that the run declares, else 0 or less"
+        "All wrong",
+        "groups in which every sample has the lowest reward that the run declares (for its environment), else 0 or "
+        "less",
     ),
     "without_spread": Share("Without spread", "groups in which all samples have the same reward"),
     "mixed": Share("Mixed", "groups whose samples have different rewards"),
 }
-"""Highest and lowest are those that the run declares, else 1 and 0. A group of one sample is in none of them."""
+"""Highest and lowest are those that the run declares, of the environment where it says so, else 1 and 0. A group of one
+sample is in none of them."""
 
 _SQL = """
 {own}
-SELECT step, count(*), sum((low >= ?)::INTEGER), sum((high <= ?)::INTEGER), sum((low = high)::INTEGER)
+SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER), sum((low = high)::INTEGER)
 FROM (
-  SELECT split, step, grp, min(reward) AS low, max(reward) AS high FROM {table}
+  SELECT split, step, grp, any_value(env) AS env, min(reward) AS low, max(reward) AS high FROM {table}
   WHERE isfinite(reward) AND split IN (SELECT unnest(?)) GROUP BY split, step, grp HAVING count(*) > 1
 ) GROUP BY step
 """
@@ -63,15 +70,21 @@ _counts: StepAnswers[GroupCounts] = StepAnswers(KEPT_STEPS)
 def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, GroupCounts]:
     """Count the groups of each step that have several rewards, of samples that match a filter."""
     snapshot = run.snapshot()
-    low, high = run.info.reading.reward_range or run.info.reward_range or (0.0, 1.0)
     overlay = AnnotationOverlay(snapshot.annotations, ["reward"]) if is_annotated(snapshot, ["reward"]) else NO_OVERLAY
     matches = matching(snapshot, where, ["reward"])
     overlay = matches.overlay if matches.own else overlay
-    sql = _SQL.format(own=matches.own, table=matches.table)
+    best, worst = bar_of(run, "reward", None).sql("low"), _worst(run.info).sql("high")
+    sql = _SQL.format(own=matches.own, table=matches.table, best=best, worst=worst)
 
     def count(pieces: Sequence[Piece], splits: Sequence[str]) -> Iterator[tuple[int, GroupCounts]]:
-        question = Question(pieces, sql, [*matches.values, high, low, list(splits)], matches.named, overlay=overlay)
+        question = Question(pieces, sql, [*matches.values, list(splits)], matches.named, overlay=overlay)
         return ((step, GroupCounts(*counts)) for step, *counts in database.ask(run, question))
 
-    question = (low, high, where)
-    return _counts.get(run, snapshot, split, question, count, overlaid=bool(overlay.pieces), later=matches.later)
+    return _counts.get(run, snapshot, split, (sql, where), count, overlaid=bool(overlay.pieces), later=matches.later)
+
+
+def _worst(info: RunInfo) -> Bar:
+    """The lowest reward; what is no higher is as bad as can be."""
+    low, _ = info.reading.reward_range or info.reward_range or (0.0, 1.0)
+    by_env = () if info.reading.reward_range else tuple((env, least) for env, least, _ in info.env_reward_ranges)
+    return Bar(low, by_env, falls=True)
