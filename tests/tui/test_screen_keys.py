@@ -148,7 +148,7 @@ def leaves(opener: str, *keys: str) -> list[tuple[str, Look]]:
 SCENES: dict[str, list[tuple[str, Look]]] = {
     "Tokens": [
         *((key, token) for key in "right l left h down up w w".split()), ("x", series), ("u", series),
-        ("X up enter", series), *((key, top) for key in "G g end home j k pagedown pageup".split()),
+        ("X up enter", series), *((key, top) for key in "g G home end k j pageup pagedown".split()),
         *((key, sample) for key in "n p P N".split()), *leaves("t", "t", "escape", "q"), *LEAVE,
     ],
     "Metrics": [

@@ -125,8 +125,8 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("P", "V")
         first, second = me.rows("list")
-        assert first.split() == ["0.500", "▁█▅·", "f*t"] and second.split() == ["1", "█" * 16, "second"]
-        assert "2 groups" in me.text and "reward@0.00" in str(me.pane("list").line_at(0))
+        assert first.split() == ["0.500", "▁█▅·", "f*t"] and second.split() == ["1.00", "█" * 16, "second"]
+        assert "2 groups" in me.text and "reward-ink-0" in str(me.pane("list").line_at(0))
         await me.press("down")
         assert me.shown == "train/0/1/4" and me.rollouts.side.list.cursor == 1
         await me.press("p")
@@ -136,7 +136,7 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
         await me.press("P", "4")
         await me.type("reward")
         await me.press("enter")
-        assert me.rows("list")[0].split()[0] == "1", "groups follow the order, too"
+        assert me.rows("list")[0].split()[0] == "1.00", "groups follow the order, too"
         await me.press("V")
         assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.shown.number
 
@@ -153,12 +153,12 @@ def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Pat
         assert all(words in me.lines[-1] for words in ("x next series", "w furthest", "? keys", "Esc back"))
         assert "Next series" in await me.press("question_mark") and "Next sample of the list" not in me.text
         shown = await me.press("escape")
-        assert "Logprob at sampling" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
+        assert "KL k3" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
         pane = me.app.screen.query_one(TokenPane)
         tinted = me.inked()
         assert "token 42 of 94" in await me.press("right") and "'\\n'" in me.text
         assert "token 41 of 94" in await me.press("left")
-        assert "Entropy" in await me.press("x") and me.inked() != tinted
+        assert "Mismatch KL" in await me.press("x") and me.inked() != tinted
         await me.press("X")
         await me.type("kl_k3")
         assert "KL k3" in await me.press("enter")
@@ -588,7 +588,7 @@ def test_several_runs(tmp_path: Path) -> None:
             await me.press("down", "enter")
             assert me.shown == "train/2/0/0" and me.lines[0].split()[0] == "two"
             beside = next(line for line in (await me.press("m")).splitlines() if "│" not in line and " one " in line)
-            assert beside.split()[-3:] == ["step", "1", "0"], "the value of the other run"
+            assert beside.split()[-3:] == ["step", "1", "0.00"], "the value of the other run"
 
     asyncio.run(on_stage())
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from rolloupe.tui.draw.braille import bounds
+from rolloupe.tui.draw.figures import score
 
 Values = Sequence[float | None]
 Ends = tuple[float, float]
@@ -34,7 +35,7 @@ def beyond(curves: Sequence[Values], axis: Ends) -> str:
     above, below = [one for one in points if one > axis[1]], [one for one in points if one < axis[0]]
     sides = (("▲", above, "above", max), ("▼", below, "below", min))
     return "  ".join(
-        f"{arrow} {len(some):,} {'point' if len(some) == 1 else 'points'} {side}: {farthest(some):.3g}"
+        f"{arrow} {len(some):,} {'point' if len(some) == 1 else 'points'} {side}: {score(farthest(some))}"
         for arrow, some, side, farthest in sides
         if some
     )

@@ -9,7 +9,7 @@ from rolloupe.text.visible import visible_line
 
 
 class Ink(NamedTuple):
-    """How a piece of text looks. A colour is a name of a palette, or a scale and a place on it: `reward@0.25`."""
+    """How a piece of text looks. A colour is a name of a palette, or a scale and a place on it: `tint@0.25`."""
 
     colour: str = "ink-1"
     ground: str = ""

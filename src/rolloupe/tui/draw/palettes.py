@@ -25,10 +25,11 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "accent": ("#325dc1", "#8fb2f9", "bright_blue"),
     "match": ("#f3e189", "#61510c", "yellow"),
     "live": ("#1a9951", "#5bcc80", "green"),
-    "warn": ("#925b00", "#eaba67", "yellow"),
+    "warn": ("#8a5600", "#eaba67", "yellow"),
     "alarm": ("#b72d29", "#f5837c", "bright_red"),
-    "think": ("#6a5f7a", "#a79bb8", "magenta"),
-    "tool": ("#526138", "#abba88", "cyan"),
+    "think": ("#64547f", "#b9aad7", "magenta"),
+    "tool": ("#216970", "#7bc0c8", "cyan"),
+    "golden": ("#765406", "#e3bf72", "yellow"),
     "role-system": ("#606369", "#989ba2", "default"),
     "role-user": ("#345f82", "#8db9d8", "bright_blue"),
     "role-assistant": ("#1c1e22", "#e7e6e3", "default"),
@@ -42,22 +43,18 @@ _COLOURS: dict[str, tuple[str, str, str]] = {
     "run-4": ("#c13480", "#ed7db2", "magenta"),
     "run-5": ("#0893a8", "#74d8e3", "cyan"),
     "run-6": ("#6d41a9", "#b087e9", "red"),
+    "reward-ink-0": ("#b32926", "#f5837c", "bright_red"),
+    "reward-ink-1": ("#9c4a19", "#f0986e", "bright_red"),
+    "reward-ink-2": ("#7c5a03", "#e4b65c", "yellow"),
+    "reward-ink-3": ("#50671b", "#aac469", "green"),
+    "reward-ink-4": ("#1f6f38", "#60c781", "green"),
+    "advantage-ink-neg": ("#793e99", "#ce9eec", "magenta"),
+    "advantage-ink-pos": ("#006c6d", "#66cbc7", "cyan"),
 }
-"""By name: in light, in dark, and of sixteen."""
+"""By the name that the page has for it: in light, in dark, and of sixteen."""
 
-_STOPS = (
-    ("#a92c28", "#e8716b", "bright_red"),
-    ("#93521f", "#e29a6f", "bright_red"),
-    ("#7d5c10", "#dcb96a", "yellow"),
-    ("#566a1d", "#b0c86f", "green"),
-    ("#1f6f3b", "#74c98f", "green"),
-)
-"""Rewards from the lowest to the highest, as ink that can be read on every surface."""
-
-_SIDES = (("#7d3fa5", "#c79ae6", "magenta"), ("#0b6f6c", "#4fc4bf", "cyan"))
-"""Numbers below and above zero, as ink."""
-
-NEAR_ZERO = 0.01
+FAINTEST = 0.12
+"""What stands out a little can be seen."""
 LIGHT, DARK, SIXTEEN = 0, 1, 2
 
 
@@ -68,19 +65,13 @@ class Palette(NamedTuple):
     column: int
 
     def colour(self, name: str) -> str:
-        """Return a colour by its name, or by a scale and a place on it, from 0 to 1 or from -1 to 1."""
+        """Return a colour by its name, or by a scale of tints and a place on it, from 0 to 1 or from -1 to 1."""
         scale, _, place = name.partition("@")
         return self._scaled(scale, float(place)) if place else _COLOURS[name][self.column]
 
     def _scaled(self, scale: str, place: float) -> str:
-        if scale == "reward":
-            return self._between([stop[self.column] for stop in _STOPS], place)
-        if scale == "size":
-            return self._between([self.colour("ink-ghost"), self.colour("seq-full")], place)
-        if scale == "signed":
-            return self.colour("ink-3") if abs(place) < NEAR_ZERO else _SIDES[place > 0][self.column]
         one = "heat" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
-        return self._between([self.colour("surface-page"), self.colour(one)], abs(place))
+        return self._between([self.colour("surface-page"), self.colour(one)], FAINTEST + (1 - FAINTEST) * abs(place))
 
     def _between(self, stops: list[str], place: float) -> str:
         """Return the colour at a place between some; of sixteen colours the nearest stop."""

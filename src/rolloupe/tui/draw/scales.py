@@ -5,11 +5,23 @@ from math import isfinite, isnan, sqrt
 from typing import Literal, NamedTuple
 
 from rolloupe.query import Catalogue, ColumnInfo
+from rolloupe.tui.draw.figures import figure, score, signed
 from rolloupe.tui.draw.ink import PLAIN, Ink
 
 _REWARDS = re.compile(r"^(ref_|valid_)*rewards?(\b|_)", re.IGNORECASE)
-_COSTS = re.compile(r"penalt|repetition|length|(^|[._/])(tries|num_\w+)($|[._/])", re.IGNORECASE)
+_COSTS = re.compile(
+    r"penalt|repetition|length|(^|[._/])((num_)?(re)?tries|num_(turns|steps|calls|tokens|errors|attempts))($|[._/])",
+    re.IGNORECASE,
+)
 _DIFFERENCES = re.compile(r"(_gap|log_ratio|advantages?)$", re.IGNORECASE)
+
+
+_SLACK = 1e-3
+
+
+def reward_ink(place: float) -> str:
+    """Return the colour of a reward, from 0, the lowest, to 1: the nearest of five."""
+    return f"reward-ink-{int(4 * place + 0.5)}"
 
 
 class Scale(NamedTuple):
@@ -33,9 +45,17 @@ class Scale(NamedTuple):
     def ink(self, value: float | None, usual: Ink = PLAIN) -> Ink:
         """Return the ink of a number: only numbers that are good or bad, or on one side of zero, have a colour."""
         place = self.place(value)
-        if place is None or (self.kind == "signed" and not value):
+        if value is None or place is None or (self.kind == "signed" and not value):
             return usual
-        return usual._replace(colour=f"{'reward' if self.kind == 'score' else 'signed'}@{place:.2f}")
+        is_score, side = self.kind == "score", "pos" if value > 0 else "neg"
+        return usual._replace(colour=reward_ink(place) if is_score else f"advantage-ink-{side}")
+
+
+def words_of(name: str, value: float | None, scale: Scale) -> str:
+    """Return a number in the form of its column: with three figures if it is a score, with a sign around zero."""
+    if name == "advantage" or scale.kind == "signed":
+        return signed(value)
+    return score(value) if name == "reward" or scale.kind == "score" else figure(value)
 
 
 def scales_of(catalogue: Catalogue) -> dict[str, Scale]:
@@ -44,6 +64,8 @@ def scales_of(catalogue: Catalogue) -> dict[str, Scale]:
 
 
 def _scale(column: ColumnInfo, group_size: int) -> Scale:
+    if column.kind != "number":
+        return Scale()
     if column.worst is not None and column.best is not None and column.worst != column.best:
         is_doubtful = column.worst < column.best and _COSTS.search(column.name)
         return Scale() if is_doubtful else Scale("score", column.worst, column.best)
@@ -52,7 +74,7 @@ def _scale(column: ColumnInfo, group_size: int) -> Scale:
     end = max(abs(column.low), abs(column.high))
     if column.name == "advantage":
         most = sqrt(max(0, group_size - 1))
-        return Scale("signed", high=most if 1 < end <= most + 1e-3 else end)
+        return Scale("signed", high=most if 1 + _SLACK < end <= most + _SLACK else end)
     if _DIFFERENCES.search(column.name):
         return Scale("signed", high=end)
     if _REWARDS.search(column.name) and not _COSTS.search(column.name):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from rolloupe.query import SplitSummary, Stats, StepSummary
-from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.figures import count, score
 from rolloupe.tui.draw.ink import DIM, Line
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.run.place import ListPlace
@@ -14,8 +14,8 @@ from rolloupe.tui.screens.pick import Choice
 def reward_facts(reward: Stats, samples: int, scale: Scale) -> Line:
     """Return the mean reward and the number of samples."""
     return [
-        (f"{brief(reward.mean)} ", scale.ink(reward.mean)),
-        (f"±{brief(reward.std)}  ", DIM),
+        (f"{score(reward.mean)} ", scale.ink(reward.mean)),
+        (f"±{score(reward.std)}  ", DIM),
         (f"{samples:,} ", DIM),
     ]
 

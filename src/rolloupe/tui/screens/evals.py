@@ -9,8 +9,9 @@ from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import EvalSummary, Grid
 from rolloupe.tui.draw.braille import BLOCKS, block_of, sparkline
-from rolloupe.tui.draw.figures import brief, count, listed
+from rolloupe.tui.draw.figures import count, figure, listed, score
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
+from rolloupe.tui.draw.scales import reward_ink
 from rolloupe.tui.screen_keys import EVAL_KEYS
 from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.widgets.rows import RowList
@@ -81,7 +82,7 @@ class EvalsScreen(BackScreen[SampleKey]):
     def _steps(self, width: int) -> Line:
         """Return what the blocks show, and of which steps."""
         steps = [self._grid.steps[n] for n in self._columns(width)] if self._grid is not None else []
-        return [(f"share correct at steps {brief(steps[0])} to {brief(steps[-1])}", DIM)] if steps else []
+        return [(f"share correct at steps {figure(steps[0])} to {figure(steps[-1])}", DIM)] if steps else []
 
     def on_resize(self, event: events.Resize) -> None:
         """Give a row two lines where one is too short."""
@@ -152,9 +153,9 @@ def _facts(one: EvalSummary) -> list[Line]:
     last = one.steps[-1]
     return [
         [(f"step {last.step}", DIM)],
-        [("score ", DIM), (brief(last.score), STRONG)],
-        [("correct ", DIM), (brief(last.correct), _share_ink(last.correct))],
-        *([(f"pass@{k} ", DIM), (brief(value), PLAIN)] for k, value in zip(one.ks, last.pass_at, strict=True)),
+        [("score ", DIM), (score(last.score), STRONG)],
+        [("correct ", DIM), (score(last.correct), _share_ink(last.correct))],
+        *([(f"pass@{k} ", DIM), (score(value), PLAIN)] for k, value in zip(one.ks, last.pass_at, strict=True)),
     ]
 
 
@@ -164,7 +165,7 @@ def _counts(one: EvalSummary) -> Line:
 
 
 def _share_ink(share: float | None) -> Ink:
-    return STRONG if share is None else Ink(f"reward@{share:.2f}", bold=True)
+    return STRONG if share is None else Ink(reward_ink(share), bold=True)
 
 
 def _cell(answers: int, correct: int) -> tuple[str, Ink]:
@@ -172,4 +173,4 @@ def _cell(answers: int, correct: int) -> tuple[str, Ink]:
     if answers < 0:
         return ("·", GHOST)
     share = correct / answers if answers else 0.0
-    return (BLOCKS[block_of(share)], Ink(f"reward@{share:.2f}"))
+    return (BLOCKS[block_of(share)], Ink(reward_ink(share)))

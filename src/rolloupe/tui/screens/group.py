@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import GroupAnswer, SampleItem
-from rolloupe.tui.draw.figures import brief, count, signed
+from rolloupe.tui.draw.figures import count, figure, score, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.run.masks import Mask
@@ -182,8 +182,8 @@ class GroupScreen(BackScreen[SampleKey]):
             return [safe(column.note, DIM)]
         ink = self.rollouts.scales.get("reward", Scale()).ink(item.reward, STRONG)
         advantage: Line = [("adv ", DIM), (signed(item.advantage), PLAIN)] if item.advantage is not None else []
-        tokens: Line = [("tokens ", DIM), (brief(item.response_tokens), PLAIN)]
-        return joined([[("reward ", DIM), (brief(item.reward), ink)], advantage, tokens])
+        tokens: Line = [("tokens ", DIM), (figure(item.response_tokens), PLAIN)]
+        return joined([[("reward ", DIM), (score(item.reward), ink)], advantage, tokens])
 
     def on_click(self, event: events.Click) -> None:
         """Choose the answer under the mouse; a second click opens it."""

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from rolloupe import query
 from rolloupe.query import Curve, CurveEntry
 from rolloupe.tui.draw.braille import sparkline
-from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.figures import narrow, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Line, ends, padded, safe
 from rolloupe.tui.run.curves import POINTS, OtherCurves, others_of
 from rolloupe.tui.screen_keys import METRIC_KEYS
@@ -21,7 +21,8 @@ from rolloupe.tui.widgets.rows import RowList
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
-SPARK = 12
+SPARK, VALUE = 12, 8
+"""Cells of the curve of a row, and of its newest value."""
 SECTION, WIDE_SECTION, WIDE = 12, 18, 70
 """Cells of the name of a section, and of a whole one in a list of so many cells."""
 AGAIN_S = 2.0
@@ -146,7 +147,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         values = values_of(curve)
         facts: Line = [
             (f" {sparkline(values, SPARK):{SPARK}} ", DIM),
-            (f"{brief(values[-1]) if values else '–':>8} ", STRONG),
+            (f"{narrow(score(values[-1]), values[-1], VALUE) if values else '–':>{VALUE}} ", STRONG),
         ]
         section = entry.section if number == 0 or self._entries[number - 1].section != entry.section else ""
         head = [*padded([(" ", PLAIN), safe(section, DIM)], WIDE_SECTION if width > WIDE else SECTION), (" ", PLAIN)]

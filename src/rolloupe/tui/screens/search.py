@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, TextQuery
-from rolloupe.tui.draw.figures import brief, listed
+from rolloupe.tui.draw.figures import listed, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
 from rolloupe.tui.screen_keys import SEARCH_KEYS
 from rolloupe.tui.screens.back import BackScreen
@@ -76,7 +76,7 @@ class SearchScreen(BackScreen[Hit]):
 
     def _row(self, number: int, width: int) -> list[Line]:
         hit, mask = self._hits[number], self.rollouts.mask
-        first: Line = [(" ", PLAIN), safe(hit.sample.id, QUIET), (f"  reward {brief(hit.sample.reward)}", DIM)]
+        first: Line = [(" ", PLAIN), safe(hit.sample.id, QUIET), (f"  reward {score(hit.sample.reward)}", DIM)]
         second: Line = [("   ", PLAIN)]
         for nth, text in enumerate(hit.snippets[0].pieces if hit.snippets else ()):
             shown = re.sub(r"\s+", " ", mask(text))

@@ -8,7 +8,7 @@ import msgspec
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.text.visible import visible
-from rolloupe.tui.draw.figures import brief, count, exact
+from rolloupe.tui.draw.figures import count, exact, figure, score
 from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe
 from rolloupe.tui.draw.wrap import spread
 from rolloupe.tui.run.masks import Mask
@@ -49,7 +49,7 @@ def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
     for turn in sample.turns:
         yield turn_block(turn, turn.origin, mask)
     if sample.label:
-        yield _named("label", [("golden", DIM)], mask(sample.label))
+        yield _named("label", [("golden", Ink("golden"))], mask(sample.label))
     for turn in sample.ref_turns:
         yield turn_block(turn, "reference", mask, "reference ")
     for note in sample.notes:
@@ -69,9 +69,10 @@ def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBloc
     facts = [
         safe(turn.name, DIM) if turn.name else None,
         (count(turn.tokens, "token"), DIM) if turn.tokens is not None else None,
-        (f"reward {brief(turn.reward)}", DIM) if turn.reward is not None else None,
+        (f"reward {score(turn.reward)}", DIM) if turn.reward is not None else None,
         safe(turn.stop_reason, DIM) if turn.stop_reason else None,
-        *(safe(f"{name} {exact(value)}", DIM) for name, value in (*turn.metrics.items(), *turn.facts.items())),
+        *(safe(f"{name} {figure(value)}", DIM) for name, value in turn.metrics.items()),
+        *(safe(f"{name} {exact(value)}", DIM) for name, value in turn.facts.items()),
     ]
     text, runs = _inked(turn.parts, mask)
     return TextBlock(field, [[safe(before + turn.role, ink)], *([fact] for fact in facts if fact)], text, runs)

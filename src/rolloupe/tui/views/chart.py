@@ -9,7 +9,7 @@ from rolloupe.query import Curve, CurveEntry
 from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.axis import axis_of, beyond
 from rolloupe.tui.draw.braille import Cell, chart, column_of
-from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.figures import count, figure, narrow, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, safe
 from rolloupe.tui.draw.wrap import wrapped
 from rolloupe.tui.run.curves import OtherCurves
@@ -58,7 +58,7 @@ def chart_lines(
     cell = column_of(steps[at], span, 2 * plot) // 2
     rows = chart(curves, plot, height, axis)
     body = [_chart_row(row, cell, _label(nth, *axis, height)) for nth, row in enumerate(rows)]
-    here = f"step {steps[at]}  {brief(values[at])}"
+    here = f"step {steps[at]}  {score(values[at])}"
     foot = ends([(" " * AXIS + f"{span[0]}", DIM)], [(f"{span[1]} ", DIM)], width)
     lines = [ends(title, [(here, ACCENT), (" ", PLAIN)], width), *body, foot, *below]
     return lines, PlotArea(span, plot, height)
@@ -93,14 +93,14 @@ def _other_row(nth: int, name: str, curve: Curve, step: int, width: int) -> Line
     """Return the line of another run: its colour, its name, and its value at a step or at the last one before."""
     values = values_of(curve)
     at = int(np.searchsorted(curve.steps, step, side="right")) - 1
-    here = f"step {curve.steps[at]}  {brief(values[at])} " if at >= 0 else "not begun "
+    here = f"step {curve.steps[at]}  {score(values[at])} " if at >= 0 else "not begun "
     return ends([(" ━━ ", _ink(nth)), safe(name)], [(here, DIM)], width)
 
 
 def _label(nth: int, low: float, high: float, height: int) -> str:
     """Return what a line of the chart has on its axis."""
     value = {0: high, height // 2: (low + high) / 2, height - 1: low}.get(nth)
-    return "" if value is None else brief(value)
+    return "" if value is None else narrow(figure(value), value, AXIS - 1)
 
 
 def _chart_row(cells: list[Cell], cursor: int, label: str) -> Line:

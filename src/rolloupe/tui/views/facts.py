@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from rolloupe.model import Sample
 from rolloupe.query import policy
-from rolloupe.tui.draw.figures import brief, signed
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, safe
-from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.draw.scales import Scale, words_of
 from rolloupe.wire.views.items import facts
 
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
@@ -82,8 +81,7 @@ def figure(name: str, value: float | str | None, scale: Scale) -> Line:
         return [label, safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
     if isinstance(value, str):
         return [label, safe(value[:80], STRONG)]
-    shown = signed(value) if name == "advantage" else brief(value)
-    return [label, (shown, scale.ink(value, STRONG)._replace(bold=True))]
+    return [label, (words_of(name, value, scale), scale.ink(value, STRONG)._replace(bold=True))]
 
 
 def position(number: int, total: int, size: int, member: int) -> str:

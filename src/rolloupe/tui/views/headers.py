@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rolloupe.query import StepSummary
 from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.braille import BLOCKS, MISSING, sparkline
-from rolloupe.tui.draw.figures import brief, count
+from rolloupe.tui.draw.figures import count, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, QUIET, STRONG, WARN, Ink, Line, cut, ends, joined, safe, width_of
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.draw.wrap import wrapped
@@ -100,7 +100,7 @@ def _summary(step: StepSummary, scales: Mapping[str, Scale]) -> Line:
     reward = step.reward
     ink = scales.get("reward", Scale()).ink(reward.mean, STRONG)
     state = [(f"  {step.state}", WARN)] if step.state else []
-    return [("reward ", DIM), (brief(reward.mean), ink), (f" ±{brief(reward.std)}", DIM), *state]
+    return [("reward ", DIM), (score(reward.mean), ink), (f" ±{score(reward.std)}", DIM), *state]
 
 
 def _progress(state: RunState) -> Line:
@@ -136,7 +136,7 @@ def sample_lines(
     shown = list(figures(at.sample, scales, is_shown))
     label: list[Line] = []
     if at.sample.label and is_shown.get("label", True) and marks.view == "tokens":
-        label = [cut([(" golden ", DIM), safe(at.sample.label[:width])], width)]
+        label = [cut([(" golden ", Ink("golden")), safe(at.sample.label[:width])], width)]
     first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
     reason = at.sample.row.discarded if is_shown.get("discarded", True) else ""
     return [

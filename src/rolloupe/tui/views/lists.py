@@ -7,9 +7,9 @@ from typing import NamedTuple
 from rolloupe.columns import KNOWN
 from rolloupe.query import Group, SampleItem
 from rolloupe.tui.draw.braille import BLOCKS, MISSING
-from rolloupe.tui.draw.figures import brief, signed
+from rolloupe.tui.draw.figures import narrow, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, Piece, ends, padded, safe
-from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.draw.scales import Scale, words_of
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.place import ListPlace
 
@@ -24,8 +24,9 @@ def sample_row(
     line: Line = [_mark(is_discarded=bool(item.discarded))]
     for name in columns:
         value = value_of(item, name)
-        shown = signed(value) if name == "advantage" else brief(value)
-        line += [(f"{shown:>7}", scales.get(name, Scale()).ink(value)), (" ", PLAIN)]
+        scale = scales.get(name, Scale())
+        shown = narrow(words_of(name, value, scale), value, WIDTH - 1)
+        line += [(f"{shown:>7}", scale.ink(value)), (" ", PLAIN)]
     return [padded([*line, safe(preview(mask(item.response)), DIM)], width)]
 
 
@@ -42,7 +43,11 @@ def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) ->
     """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
     rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
     mark = _mark(is_discarded=bool(group.discarded))
-    mean: Line = [mark, (f"{brief(group.reward.mean):>7}", scale.ink(group.reward.mean)), (" ", PLAIN)]
+    mean: Line = [
+        mark,
+        (f"{narrow(score(group.reward.mean), group.reward.mean, WIDTH - 1):>7}", scale.ink(group.reward.mean)),
+        (" ", PLAIN),
+    ]
     prompt = " ".join(mask(group.prompt[:400]).split())
     cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
     return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, DIM)], width)]

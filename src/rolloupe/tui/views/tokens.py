@@ -13,20 +13,26 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Sample
 from rolloupe.query import TokenPage, TokenUpdate
 from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.figures import brief
+from rolloupe.tui.draw.figures import figure, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe, width_of
 from rolloupe.tui.run.masks import Mask
-from rolloupe.tui.views.token_scale import TokenScale, scale_of
+from rolloupe.tui.views.token_scale import FIRST, FLAGS, TokenScale, scale_of, update_scale
 
 UPDATE = "update"
 """The name of the coefficients of the run's own rule, among the series."""
 
-EFFECTS = ("not in the loss", "pushed up", "pushed down", "advantage 0", "taken out by the rule", "unknown")
+EFFECTS = (
+    "not trained", "pushed up", "pushed down", "nothing: advantage 0", "masked or clipped",
+    "unknown: a number is missing",
+)  # fmt: skip
+"""By the number of the effect."""
 CARD_LINES = 5
+LEVELS = 32
+"""Tints are drawn in so many steps."""
+STEPS = 9, 17
+"""Cells of the tints in the legend, on a scale with one side or two."""
 LONGEST = 200
 """Letters of a token that are shown."""
-FIRST = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
-"""Series to begin with, as far as a sample has them."""
 
 
 class TokenSheet(NamedTuple):
@@ -44,7 +50,7 @@ class TokenSheet(NamedTuple):
     def names(self) -> list[str]:
         """The series to choose from, the update among them."""
         names = list(self.page.series)
-        names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+        names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST) + (name in FLAGS))
         return [*names, UPDATE] if self.update is not None else names
 
     def values(self, name: str) -> tokens.Floats:
@@ -56,7 +62,10 @@ class TokenSheet(NamedTuple):
 
     def scale(self, name: str) -> TokenScale:
         """Return the usual scale of a series."""
-        return scale_of(self.values(name), "symmetric" if name == UPDATE else tokens.kind_of(name).scale, name)
+        values = self.values(name)
+        if self.update is not None and name == UPDATE:
+            return update_scale(values[self.update.effects != 0])
+        return scale_of(values[tokens.trained(self.page.series)], tokens.kind_of(name).scale, name)
 
 
 def tokens_of(run: OpenRun, sample: Sample, mask: Mask) -> TokenSheet | None:
@@ -123,17 +132,21 @@ def rows_of(texts: Sequence[str], width: int) -> list[tuple[int, int]]:
     return [*rows, (start, len(texts))] if start < len(texts) else rows
 
 
+def tints(scale: TokenScale, strengths: tokens.Floats) -> list[str]:
+    """Return the grounds of strengths, empty for none."""
+    kind = "sided" if scale.is_two_sided else "tint"
+    rounded = np.round(strengths * LEVELS) / LEVELS
+    return ["" if value != value or value == 0 else f"{kind}@{value:.3f}" for value in rounded.tolist()]
+
+
 def legend(tokens_: TokenSheet, name: str, scale: TokenScale, width: int) -> Line:
     """Return what is tinted, and the ends of its scale."""
-    kind = "tint" if not scale.is_two_sided else "sided"
     title = f"update under {tokens_.rule}" if name == UPDATE else tokens.kind_of(name).title
-    steps = [n / 8 for n in range(-8, 9)] if scale.is_two_sided else [n / 8 for n in range(9)]
-    steps = [1 - step for step in steps] if not scale.is_two_sided and scale.high <= 0 else steps
-    ramp: Line = [(" ", Ink("ink-1", f"{kind}@{step:.2f}")) for step in steps]
+    ramp: Line = [(" ", Ink("ink-1", tint)) for tint in tints(scale, scale.ramp(STEPS[scale.is_two_sided]))]
     origin = tokens_.page.origins.get(name)
     parts: list[Line] = [
         [(" ", PLAIN), safe(title, STRONG)],
-        [(f"{brief(scale.low)} ", DIM), *ramp, (f" {brief(scale.high)}", DIM)],
+        [(f"{score(scale.low)} ", DIM), *ramp, (f" {score(scale.high)}", DIM)],
         [(f"{scale.kind}", DIM)],
         [safe(str(origin), DIM)] if origin else [],
         [(f"{tokens_.page.total:,} tokens", DIM)],
@@ -153,7 +166,7 @@ def card(tokens_: TokenSheet, number: int, name: str, width: int) -> list[Line]:
     ]
     if tokens_.update is not None:
         effect, coefficient = int(tokens_.update.effects[number]), float(tokens_.update.coefficients[number])
-        head.append([("update ", DIM), (brief(coefficient), PLAIN), (f" {EFFECTS[effect]}", DIM)])
+        head.append([("update ", DIM), (score(coefficient), PLAIN), (f" {EFFECTS[effect]}", DIM)])
     return [cut(joined(head), width), *_series_lines(tokens_, number, name, width)][:CARD_LINES]
 
 
@@ -162,7 +175,7 @@ def _series_lines(tokens_: TokenSheet, number: int, name: str, width: int) -> It
     line: Line = [(" ", PLAIN)]
     for one, values in tokens_.page.series.items():
         value = float(values[number])
-        shown = brief(None if isnan(value) else value)
+        shown = "–" if isnan(value) else figure(value) if one in FLAGS else score(value)
         piece: Line = [safe(f"{one} ", DIM), (shown, ACCENT if one == name else PLAIN), ("  ", PLAIN)]
         if width_of(line) + width_of(piece) > width:
             yield line

@@ -7,7 +7,7 @@ from textual.message import Message
 
 from rolloupe.tui.draw.ink import Ink, Line
 from rolloupe.tui.views.token_scale import TokenScale
-from rolloupe.tui.views.tokens import TokenSheet, by_size, rows_of, shown_text
+from rolloupe.tui.views.tokens import TokenSheet, by_size, rows_of, shown_text, tints
 from rolloupe.tui.widgets.lines import LinePane
 
 
@@ -23,7 +23,7 @@ class TokenPane(LinePane):
         self.series = ""
         self.cursor = 0
         """The chosen token, counted in the whole sample."""
-        self.scale = TokenScale("linear", 0.0, 0.0, is_two_sided=False)
+        self.scale = TokenScale("linear", 0.0, 0.0)
         self._rows: list[tuple[int, int]] = []
         self._tints: list[str] = []
         self._furthest: list[int] = []
@@ -50,10 +50,7 @@ class TokenPane(LinePane):
         self.series, self._furthest, self._tints = name, [], []
         if self.tokens is not None and name:
             self.scale = self.tokens.scale(name)
-            strengths = self.scale.strengths(self.tokens.values(name))
-            kind = "sided" if self.scale.is_two_sided else "tint"
-            rounded = np.round(strengths * 16) / 16
-            self._tints = ["" if value != value or value == 0 else f"{kind}@{value:.2f}" for value in rounded.tolist()]
+            self._tints = tints(self.scale, self.scale.strengths(self.tokens.values(name)))
         self.refresh()
         self.post_message(self.Changed())
 
