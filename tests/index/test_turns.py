@@ -134,13 +134,16 @@ def test_threads_end_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch
     assert all_over([turns.add(of([None]))])  # and others start
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_defect_in_a_turn_costs_no_other_run_its_own() -> None:
+def test_a_defect_in_a_turn_costs_no_other_run_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    defects: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", defects.append)
+
     def work() -> float | None:
         raise ValueError
 
     turns = Turns(most=1)
     assert all_over([turns.add(work) for _ in range(3)])
+    eventually(lambda: len(defects) == 3)
     assert all_over([turns.add(of([0.0, None]))])
 
 
