@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rolloupe.api import Run
 from rolloupe.demo import RUNS
 from rolloupe.query import Curve, CurveOptions, CurveQuery
 from tests.query.curves.raw_rows import DATA, SOURCES, TEXTS, lines
+from tests.query.curves.raw_trackers import trackio_metrics
 from tests.thoroughness import slow_unless
 
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
@@ -211,23 +213,100 @@ def test_pass_at_k_equals_all_ways_to_draw(name: str, tmp_path: Path) -> None:
 
 
 def logged(path: Path) -> Iterator[tuple[str, int, float]]:
-    """What trainers logged: their numbers by name and step, in the order of the file."""
+    """What trainers logged: their numbers by name and step, in the order of the file; a sum without a count is one."""
     for one in lines(path):
+        for name, (total, count) in one.get("sums", {}).items():
+            yield name, one["step"], total / count if count else total
         for name, value in one.get("values", one).items():
             if name not in ("step", "time") and isinstance(value, int | float) and not isinstance(value, bool):
                 yield name, one["step"], float(value)
 
 
-LOGS = {"tiny_grpo": RUNS / "tiny_grpo/metrics/rank0.jsonl.zst", "flat tinker": DATA / "tinker/flat_run/metrics.jsonl"}
+def logged_by_prime_rl(path: Path) -> Iterator[tuple[str, int, float]]:
+    """A row without a step is of the clock."""
+    for one in lines(path):
+        if one["step"] is not None:
+            yield from ((name, one["step"], one[name]) for name in one if name not in ("step", "time", "producer"))
+
+
+TINKER = {"flat tinker": "flat_run", "resumed tinker": "sync_run", "asynchronous tinker": "async_run"}
+LOGS: dict[str, Callable[[], Iterator[tuple[str, int, float]]]] = {
+    "tiny_grpo": lambda: logged(RUNS / "tiny_grpo/metrics/rank0.jsonl.zst"),
+    **{name: partial(logged, DATA / "tinker" / folder / "metrics.jsonl") for name, folder in TINKER.items()},
+    "prime_rl traces": lambda: logged_by_prime_rl(SOURCES["prime_rl traces"].path / "monitors/file/metrics.jsonl"),
+    **{
+        f"trackio {run}": partial(trackio_metrics, DATA / "trackio" / file, name)
+        for run, file, name in (
+            ("async-grpo-a", "trl_async.db", "async-grpo-a"),
+            ("verl", "verl_demo.db", "grpo-a"),
+            ("trl", "trl_tables.db", "grpo-c"),
+        )
+    },
+}
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in LOGS])
 def test_numbers_of_the_trainer(name: str, tmp_path: Path) -> None:
-    table = pd.DataFrame(logged(LOGS[name]), columns=["name", "step", "value"])
-    curves = {key: rows.groupby("step")["value"].last() for key, rows in table.groupby("name")}
-    assert len(curves) > 10 and np.isfinite(table["value"]).all()
+    """The last value of a step counts."""
+    table = pd.DataFrame(LOGS[name](), columns=["name", "step", "value"])
+    curves = {str(key): rows.groupby("step")["value"].last(skipna=False) for key, rows in table.groupby("name")}
+    assert curves
     with opened(name, tmp_path) as runs:
-        queries = [CurveQuery(kind="trainer", name=str(key), options=one) for key in curves for one in CHECKED]
-        found = runs.only().curves(queries)
-        for whole, smooth, inner in zip(curves.values(), found[::2], found[1::2], strict=True):
-            check_points(whole, smooth, inner)
+        run = runs.only()
+        assert {one for one in run.metric_names() if len(run.metrics(one))} - {"time"} == curves.keys()
+        for key, whole in curves.items():
+            queries = [CurveQuery(kind="trainer", name=key, options=one) for one in CHECKED]
+            smooth, inner = run.curves(queries)
+            assert smooth.steps.tolist() == whole.index.tolist()
+            assert smooth.values.tolist() == pytest.approx(whole.tolist(), nan_ok=True)
+            if np.isfinite(whole).all():
+                check_points(whole, smooth, inner)
+
+
+def tokens_of_board(run: Path) -> Iterator[tuple[int, str, list[float]]]:
+    """The token series of each sample, by step and name."""
+    for path in sorted(run.glob("*.jsonl*")):
+        for one in lines(path):
+            yield from ((one["step"], name, one[name]) for name in ("logprobs", "ref_logprobs", "values"))
+            ratios = (np.array(one["logprobs"]) - np.array(one["ref_logprobs"])).tolist()
+            yield one["step"], "log_ratio", ratios
+
+
+OF_EXPORTS = {
+    "logprobs": "inference_logprobs", "trainer_logprobs": "trainer_logprobs", "entropy": "entropy",
+    "mismatch_kl": "mismatch_kl", "importance_ratio": "importance_ratio", "prob_delta": "prob_delta",
+}  # fmt: skip
+"""The series of the exports by the names in Rolloupe."""
+
+
+def tokens_of_exports(run: Path) -> Iterator[tuple[int, str, list[float]]]:
+    """Outside the loss mask are no values."""
+    for path in sorted(run.glob("token_exports/step_*/rank_*.jsonl")):
+        for one in lines(path):
+            for name, own in OF_EXPORTS.items():
+                masked = zip(one[own], one["loss_mask"], strict=True)
+                yield one["export_step"], name, [value for value, is_trained in masked if is_trained]
+
+
+TOKENS = {"gen_train_toy": tokens_of_board, "prime_rl exports": tokens_of_exports}
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_numbers_of_tokens(name: str, tmp_path: Path) -> None:
+    found = [
+        {"step": step, "name": series, "value": value}
+        for step, series, values in TOKENS[name](SOURCES[name].path)
+        for value in values
+    ]
+    table = pd.DataFrame(found)
+    with opened(name, tmp_path) as runs:
+        run = runs.only()
+        run.wait(texts=True)
+        for key, rows in table.groupby("name"):
+            by_step = rows.groupby("step")["value"]
+            stats = {
+                "mean": by_step.mean(), "std": by_step.std(ddof=0), "min": by_step.min(), "max": by_step.max(),
+                "count": by_step.count(),
+            }  # fmt: skip
+            for stat, expected in stats.items():
+                same(run, CurveQuery(kind="token", name=str(key), source="train", stat=stat), expected)
