@@ -76,6 +76,16 @@ def test_files_of_known_kinds_are_named_with_what_they_are(tmp_path: Path, name:
     assert says in note.reason
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json", "a.csv"])
+def test_text_in_another_encoding_is_named_with_what_to_do(tmp_path: Path, name: str, encoding: str) -> None:
+    data = '{"prompt": "a", "response": "b", "score": 1}\n'.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    found = discover([tmp_path])
+    assert not found.runs
+    assert "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it" in found.notes[0].reason
+
+
 def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.pt").touch()

@@ -75,6 +75,12 @@ def test_a_job_is_a_run_whose_groups_are_tasks(tmp_path: Path) -> None:
     assert (alone.group, alone.reward) == ("t", 1.0)
 
 
+def test_a_job_without_its_configuration_is_one_run(tmp_path: Path) -> None:
+    (job(tmp_path / "job") / "config.json").unlink()
+    run = only_run(tmp_path)
+    assert run.name == "job" and len(rows(run)) == 3 and not by_name("harbor").config(run)
+
+
 def test_a_trial_without_a_trajectory_is_a_sample_of_its_result(tmp_path: Path) -> None:
     folder = job(tmp_path / "first")
     failed = {

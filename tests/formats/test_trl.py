@@ -75,6 +75,15 @@ def test_a_file_that_an_evaluation_overwrote_is_an_evaluation(tmp_path: Path) ->
     assert rows(run)[0].split == "train"
 
 
+def test_a_list_of_numbers_is_no_step(tmp_path: Path) -> None:
+    path = completions(tmp_path, 1, "ab")
+    steps = pa.array([[1.0, 2.0]] * 2, pa.list_(pa.float64(), 2))
+    pq.write_table(pq.read_table(path).set_column(0, "step", steps), path)
+    assert [one.reason for one in items(only_run(tmp_path)) if isinstance(one, Problem)] == [
+        f"row {row}: step [1.0, 2.0] is no integer" for row in range(2)
+    ]
+
+
 def test_a_trainer_that_runs_has_its_history_in_the_newest_checkpoint(tmp_path: Path) -> None:
     for step in (1, 2, 10):
         completions(tmp_path, step, "aabb", r=[1.0] * 4)

@@ -10,6 +10,7 @@ from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
@@ -91,6 +92,10 @@ _DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
 )
 """Documents of JSON, known by the first keys of their first object."""
 
+_WIDE = "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it, as with iconv -f UTF-16 -t UTF-8 FILE > NEW"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_TEXTS = (*JSONL, ".json", ".csv", ".tsv", ".yaml", ".yml")
+
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
 _TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
@@ -132,6 +137,8 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
 
 def reason_for(name: str, location: Location) -> str | None:
     """Say why one file is not read; None for an unknown kind."""
+    if plain_name(name).endswith(_TEXTS) and _is_wide(location):
+        return _WIDE
     if plain_name(name).endswith(JSONL):
         return _of_lines(location)
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
@@ -141,6 +148,16 @@ def reason_for(name: str, location: Location) -> str | None:
     ending = _ending(name)
     own = _of_document(location) if ending == ".json" else why_unread(location)
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
+
+
+def _is_wide(location: Location) -> bool:
+    try:
+        with open_binary(location) as file:
+            head = file.read(4)
+            zeros = [not byte for byte in head]
+            return head.startswith(_WIDE_MARKS) or zeros in ([False, True] * 2, [True, False] * 2)
+    except OSError:
+        return False
 
 
 def _shut(location: Location) -> str:

@@ -14,7 +14,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.reading.tables import parquet_columns, parquet_files, parquet_footer
+from rolloupe.formats.reading.tables import parquet, parquet_columns, parquet_files, parquet_footer
 from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.formats.testing import FormatContract
 from rolloupe.index.segments.grid import GRID_BYTES
@@ -191,6 +191,65 @@ def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
     assert most_rows(*small) == parquet_files.BATCH_ROWS
     for how in ({}, {"use_dictionary": False}):  # later rows are much larger than the first
         assert most_rows(*small, *(str(number) * 2**20 for number in range(8)), **how) == parquet_files.FEW_ROWS
+
+
+def test_pages_that_are_too_large_cost_the_rows_of_their_group_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_files, "MAX_PAGE_BYTES", 2**21)
+    large = [["x" * 1000] * 16, ["y" * 2**20] * 4, ["z" * 1000] * 16]
+    path = tmp_path / "run" / "0.parquet"
+    path.parent.mkdir()
+    for packed in ("zstd", "none"):  # four repeated megabytes take few bytes in the file, or one in a dictionary
+        first = table(16)
+        with pq.ParquetWriter(path, first.schema, compression=packed, use_dictionary=False) as writer:
+            for texts in large:
+                writer.write_table(table(len(texts)).set_column(1, "reply", pa.array(texts)))
+        found = items(only_run(path.parent))
+        assert [row.response[0] for row in found if isinstance(row, SampleRow)] == ["x"] * 16 + ["z"] * 16
+        (problem,) = (one for one in found if isinstance(one, Problem))
+        assert "rows 16 to 19: pages of" in problem.reason and "Next: write the file again" in problem.reason
+        assert not problem.transient
+    with pq.ParquetWriter(path, first.schema, use_dictionary=False) as writer:
+        writer.write_table(table(4).set_column(1, "reply", pa.array(large[1])))
+    assert only_run(path.parent).format == "plank" and len(items(only_run(path.parent))) == 1
+
+
+def test_dates_that_python_cannot_hold_are_shown_as_they_are_stored() -> None:
+    columns = {
+        "day": pa.array([2**30, 0], pa.date32()), "time": pa.array([2**62, 0], pa.duration("s")),
+        "at": pa.array([[2**62], None], pa.list_(pa.timestamp("s"))),
+    }  # fmt: skip
+    first, second = python_rows(pa.record_batch(columns), lambda _: False)
+    assert (first["day"], first["time"]) == ("1073741824 (date32[day])", "4611686018427387904 (duration[s])")
+    assert (second["day"], second["time"]) == ("1970-01-01", "0:00:00") and "timestamp" in str(first["at"])
+
+
+def test_rows_that_repeat_a_large_text_are_read_as_far_as_a_file_may_expand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "FREE_BYTES", 3 * 2**25)
+    monkeypatch.setattr(parquet, "MAX_RATIO", 1)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 600, pa.int32()), ["x" * 2**20])
+    (tmp_path / "run").mkdir()
+    for column in (texts, pa.array(["x" * 2**20] * 100)):
+        some = table(len(column)).set_column(1, "reply", column)
+        pq.write_table(some, tmp_path / "run/0.parquet")
+        *found, problem = items(only_run(tmp_path / "run"))
+        assert 0 < len(found) < 100 and isinstance(problem, Problem)
+        assert f"rows from {len(found)} on expand too much: not read" in problem.reason
+
+
+def test_a_page_is_measured_by_its_own_header_not_by_the_footer(tmp_path: Path) -> None:
+    path = tmp_path / "some.parquet"
+    pq.write_table(pa.table({"a": ["x" * 2**20] * 3, "b": [1, 2, 3]}), path, compression="zstd")
+    with path.open("rb") as file:
+        (group,) = parquet_footer.row_groups(file)
+        assert [one.column for one in group.chunks] == ["a", "b"]
+        assert 2**20 < parquet_footer.page_bytes(file, group.chunks) < 2**20 + 2**12
+        assert 0 < parquet_footer.page_bytes(file, group.chunks[1:]) < 2**10
+        with pytest.raises(ValueError, match="damaged"):
+            parquet_footer.page_bytes(file, [group.chunks[0]._replace(start=0)])
 
 
 def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:

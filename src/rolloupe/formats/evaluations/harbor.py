@@ -216,7 +216,7 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
     """The documents of a job, of a trial, or of this folder itself."""
     own = files(str(folder), links, (".json",))
     found = _of_trial(folder, links)
-    if not found and any(one.name == CONFIG for one in own):
+    if not found and any(one.name in (CONFIG, RESULT) for one in own):
         found = [one for trial in folders(str(folder), links) for one in _of_trial(Path(trial.path), links)]
     return found or [one for one in own if one.name not in (RESULT, CONFIG) and _CONTINUED not in one.name]
 

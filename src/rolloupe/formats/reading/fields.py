@@ -195,9 +195,14 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     try:
-        return "" if value is None else json.dumps(value, ensure_ascii=False)
+        return "" if value is None else json.dumps(value, ensure_ascii=False, default=_listed)
     except RecursionError:
         return TOO_DEEP
+
+
+def _listed(array: Any) -> Any:
+    """An array of numbers, as long ones are read, where a format has room for another value."""
+    return array.tolist()
 
 
 def texts(values: list[Any]) -> list[str]:

@@ -5,7 +5,7 @@ A sample's place is its row group, in bytes, and as `part` its number within the
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -14,10 +14,13 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
+from rolloupe.formats.reading.tables.parquet_columns import column_types
 from rolloupe.formats.reading.tables.parquet_files import (
     KEPT_FOOTERS,
     UNREADABLE,
+    LargePages,
     PlacedGroup,
     Stamp,
     batches_of,
@@ -58,22 +61,36 @@ class ParquetFormat(RecordFormat):
         """See `Format`."""
         try:
             stamp = stamp_of(source.location)
+            expanded, limit = 0, max(FREE_BYTES, MAX_RATIO * stamp[1])
             for group in groups_of(source.location, stamp):
                 if start <= group.facts.start < stop:
-                    yield from self._scanned(run, source, group, stamp)
+                    expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
         except UNREADABLE as error:
             yield Problem(source=source.name, reason=reason_of(error), start=start, transient=True)
 
-    def _scanned(self, run: RunInfo, source: Source, group: PlacedGroup, stamp: Stamp) -> Iterator[Scanned]:
-        number = 0
-        for batch in batches_of(source.location, group):
+    def _scanned(
+        self, run: RunInfo, source: Source, group: PlacedGroup, stamp: Stamp, most_bytes: int
+    ) -> Generator[Scanned, None, int]:
+        """The rows of a group; returns the bytes of their values, of which dictionaries may repeat some very often."""
+        number = expanded = 0
+        for batch in _readable_batches(source, group):
+            if isinstance(batch, Problem):
+                yield batch
+                break
+            expanded += batch.nbytes
             found: list[Scanned] = []
             for record in python_rows(batch, self.may_cut):
+                expanded += sum(len(value) for value in record.values() if isinstance(value, str))
+                if expanded > most_bytes:
+                    break
                 found += self._items(run, source, record, group, number)
                 number += 1
             if stamp_of(source.location) != stamp:  # so the types that rows depend on may be others
                 raise ValueError("it changed while it was read")
             yield from found
+            if expanded > most_bytes:
+                raise ValueError(f"rows from {group.first_row + number:,} on expand too much: not read")
+        return expanded
 
     def _items(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
         try:
@@ -139,6 +156,15 @@ def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[R
     raise changed(source, locator.start, f"it has no row {locator.part!r} there")
 
 
+def _readable_batches(source: Source, group: PlacedGroup) -> Iterator[pa.RecordBatch | Problem]:
+    """The batches of a row group, or a problem if its pages are too large: those of other groups may be smaller."""
+    try:
+        yield from batches_of(source.location, group)
+    except LargePages as error:
+        rows = f"rows {group.first_row:,} to {group.first_row + group.facts.rows - 1:,}"
+        yield Problem(source=source.name, reason=f"{rows}: {error}", start=group.facts.start, stop=group.facts.stop)
+
+
 def _group_at(groups: Sequence[PlacedGroup], locator: Locator) -> PlacedGroup | None:
     place = locator.start, locator.start + locator.length
     return next((one for one in groups if (one.facts.start, one.facts.stop) == place), None)
@@ -155,5 +181,8 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
     groups = [group for group in groups_of(location, stamp) if group.facts.rows]
     if not groups:
         return ()
-    first = first_batch(location, groups[0], FIRST_ROWS)
+    try:
+        first = first_batch(location, groups[0], FIRST_ROWS)
+    except LargePages:  # a scan says so; what it is, its columns tell
+        return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))

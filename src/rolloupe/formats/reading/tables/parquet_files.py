@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
-from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
+from rolloupe.formats.reading.tables.parquet_footer import RowGroup, page_bytes, row_groups
 from rolloupe.model import Location
 from rolloupe.storage import open_file, path_state
 
@@ -25,6 +25,9 @@ BATCH_ROWS = 256
 FEW_ROWS = 8
 BATCH_BYTES = 32 * 2**20
 """How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
+
+MAX_PAGE_BYTES = 192 * 2**20
+"""pyarrow decodes a page at once: of all columns together, the largest pages and dictionaries take at most this."""
 
 BUFFER_BYTES = 2**20
 KEPT_FOOTERS = 64
@@ -55,12 +58,39 @@ def stamp_of(location: Location) -> Stamp:
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
+class LargePages(ValueError):
+    """Raised for a row group that has pages too large to be decoded; its text is the reason."""
+
+
+@lru_cache(maxsize=2)
+def _footer(location: Location, stamp: Stamp) -> list[RowGroup]:  # noqa: ARG001
+    with open_file(location) as file:
+        return row_groups(file)
+
+
+@lru_cache(maxsize=1024)
+def _page_bytes(location: Location, stamp: Stamp, number: int, columns: tuple[str, ...] | None) -> int:
+    chunks = _footer(location, stamp)[number].chunks
+    with open_file(location) as file:
+        return page_bytes(file, (one for one in chunks if columns is None or one.column in columns))
+
+
+def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> None:
+    """Raise `LargePages` if decoding columns of a row group takes too much memory, whatever the footer says."""
+    size = _page_bytes(location, stamp_of(location), group.number, None if columns is None else tuple(columns))
+    if size > MAX_PAGE_BYTES:
+        raise LargePages(
+            f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
+            "are read. Next: write the file again with smaller ones, as with pyarrow's write_batch_size=16"
+        )
+
+
 @lru_cache(maxsize=KEPT_FOOTERS)
-def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:  # noqa: ARG001
+def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:
     """The row groups of a file. Raises OSError, and ValueError for a missing footer or excessive claims."""
     with open_file(location) as file:
         size_bytes = file.seek(0, os.SEEK_END)
-        groups = row_groups(file)
+    groups = [one._replace(chunks=()) for one in _footer(location, stamp)]
     found, rows = [], 0
     for number, one in enumerate(groups):
         found.append(PlacedGroup(one, number, rows))
@@ -91,7 +121,11 @@ def batches_of(
     rows: int = 0,
     numbered: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Decode a row group in batches; columns of texts in `numbered` are numbers of different texts."""
+    """Decode a row group in batches; columns of texts in `numbered` are numbers of different texts.
+
+    Raises `LargePages`, beside what pyarrow raises.
+    """
+    check_pages(location, group, columns)
     with opened_table(location, read_dictionary=list(numbered)) as file:
         yield from file.iter_batches(rows or group.batch_rows, [group.number], columns, use_threads=False)
 

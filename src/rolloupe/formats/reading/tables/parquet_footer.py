@@ -6,7 +6,10 @@ module therefore reads them itself: Thrift's compact protocol, as far as a foote
 Source: https://github.com/apache/parquet-format, and Thrift's thrift-compact-protocol.md.
 """
 
+import contextlib
 import os
+import sys
+from collections.abc import Iterable
 from typing import Any, BinaryIO, NamedTuple
 
 MAGIC = b"PAR1"
@@ -21,10 +24,26 @@ MAX_VALUES = 2**20
 
 MAX_DEPTH = 16
 
+MAX_PAGES = 2**17
+"""Of the columns of a row group."""
+
+HEADER_BYTES = (2**10, 2**16)
+"""How much is read for the header of a page, which may hold texts, at first and then."""
+
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _FIXED = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS, _META_DATA = 4, 1, 2, 3, 3
 _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_AT, _DICTIONARY_AT = 5, 6, 7, 9, 11
+_PATH = 3
+_PAGE_KIND, _PAGE_UNPACKED, _PAGE_PACKED, _DICTIONARY = 1, 2, 3, 2
+
+
+class Chunk(NamedTuple):
+    """Where the pages of a column of a row group lie; `column` is what its path begins with."""
+
+    column: str
+    start: int
+    stop: int
 
 
 class RowGroup(NamedTuple):
@@ -40,6 +59,7 @@ class RowGroup(NamedTuple):
     stop: int
     largest_dictionary: int
     """The size of the largest column with a dictionary, whose values any row may repeat."""
+    chunks: tuple[Chunk, ...] = ()
 
 
 def row_groups(file: BinaryIO) -> list[RowGroup]:
@@ -74,9 +94,45 @@ def _row_group(metadata: dict[int, Any]) -> RowGroup:
         stop=max(stops, default=0),
         largest_dictionary=max((one[_UNCOMPRESSED] for one in facts if one.get(_DICTIONARY_AT)), default=0),
     )
-    if min(found) < 0 or any(one[_VALUES] < 0 or one[_COMPRESSED] < 0 for one in facts):
+    if min(found[:-1]) < 0 or any(one[_VALUES] < 0 or one[_COMPRESSED] < 0 for one in facts):
         raise ValueError("its footer is damaged")
-    return found
+    names = (sys.intern(one[_PATH][0].decode("utf-8", "replace")) for one in facts)
+    return found._replace(chunks=tuple(map(Chunk, names, starts, stops)))
+
+
+def page_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
+    """Return what decoding some columns at once takes: of each its dictionary, and its largest page, packed as well.
+
+    Raises `ValueError` for damaged headers, and OSError.
+    """
+    total, pages = 0, 0
+    for chunk in chunks:
+        place, largest, dictionary = chunk.start, 0, 0
+        while place < chunk.stop:
+            pages += 1
+            header, length = _page_header(file, place)
+            unpacked, packed = header.get(_PAGE_UNPACKED), header.get(_PAGE_PACKED)
+            if not (isinstance(unpacked, int) and isinstance(packed, int)) or min(unpacked, packed) < 0:
+                raise ValueError("the header of a page is damaged")
+            if pages > MAX_PAGES:
+                raise ValueError("a row group of too many pages")
+            if header.get(_PAGE_KIND) == _DICTIONARY:
+                dictionary = max(dictionary, unpacked + packed)
+            else:
+                largest = max(largest, unpacked + packed)
+            place += length + packed
+        total += largest + dictionary
+    return total
+
+
+def _page_header(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
+    """The header of the page at a place, and its length. Raises `ValueError`."""
+    for size in HEADER_BYTES:
+        file.seek(place)
+        reader = _Compact(file.read(size))
+        with contextlib.suppress(IndexError, TypeError):
+            return reader.struct(0), reader.at
+    raise ValueError("the header of a page is damaged")
 
 
 class _Compact:
@@ -84,7 +140,7 @@ class _Compact:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self.at = 0
         self._values_left = MAX_VALUES
 
     def struct(self, depth: int) -> dict[int, Any]:
@@ -103,7 +159,7 @@ class _Compact:
         if kind in (_I16, _I32, _I64):
             return self._integer()
         if kind == _BINARY:
-            return self._skip(self._varint())
+            return self._bytes(self._varint())
         if kind == _STRUCT:
             return self.struct(depth + 1)
         if kind in (_LIST, _SET):
@@ -132,16 +188,20 @@ class _Compact:
         return values
 
     def _checked(self, size: int) -> int:
-        if size > len(self._data) - self._at:
+        if size > len(self._data) - self.at:
             raise IndexError
         return size
 
+    def _bytes(self, size: int) -> bytes:
+        self._skip(size)
+        return self._data[self.at - size : self.at]
+
     def _skip(self, size: int) -> None:
-        self._at += self._checked(size)
+        self.at += self._checked(size)
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
+        self.at += 1
+        return self._data[self.at - 1]
 
     def _varint(self) -> int:
         found = shift = 0

@@ -32,16 +32,21 @@ def python_values(column: pa.Array) -> list[Any]:
     """The values of a column in the types of JSON; see `python_rows` for invalid UTF-8."""
     try:
         values = column.to_pylist()
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, OverflowError, ValueError):
         values = [_readable(value) for value in column]
     return values if _is_plain(column.type) else [_as_json(value) for value in values]
 
 
 def _readable(value: pa.Scalar) -> Any:
-    """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None."""
+    """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None.
+
+    A date or a duration that Python cannot hold is the number that is stored, with its type.
+    """
     try:
         return value.as_py()
-    except UnicodeDecodeError:
+    except (OverflowError, ValueError) as error:
+        if not isinstance(error, UnicodeDecodeError):
+            return f"{getattr(value, 'value', '')} ({value.type})"
         is_text = _is_any(value.type, _TEXTS)
         return value.cast(pa.large_binary()).as_py().decode("utf-8", errors="replace") if is_text else None
 
