@@ -51,6 +51,7 @@ from rolloupe.query.run.trainer_files import (
 )
 from rolloupe.query.run.trainer_metrics import curve_sources, has_metrics, metric_arrow, metric_rows, trainer_version
 from rolloupe.query.run_features.feature_index import (
+    LEAST_GROUPS,
     FeaturePieces,
     FeatureSums,
     FeatureWindow,
@@ -140,6 +141,7 @@ __all__ = [
     "GROUP",
     "IDENTITY",
     "LAGS",
+    "LEAST_GROUPS",
     "LEAST_POINTS",
     "MAX_READ",
     "MIN_TOKENS",

@@ -11,8 +11,12 @@ These are the ends of the planted doubts ("Wait, let me reconsider the definitio
 beginnings only, and stay so. Three runs of `markdown` are named by its heading alone: “. </think> ##”. No finding was a
 behaviour: `doubts` never by `think_chars`, `refusal` never by `refusals`.
 
-The look showed a fault: findings had chosen `think_chars` for `doubts`, and then split it into two wordings that say a
-part of it. That is mended, so that `doubts` is named with all five seeds. This second look is no longer blind.
+The six of `later_blind_kinds`, by another person: 30 of 30 at the first look, and 25 of 30 among phrases alone, where
+`bare` is never named. The committed words are lenient: `invented_links` with seed 2 is “/ # . <answer> # </answer>”.
+
+The look at the first six showed a fault: findings had chosen `think_chars` for `doubts`, and then split it into two
+wordings that say a part of it. That is mended, so that `doubts` is named with all five seeds. This second look is no
+longer blind.
 """
 
 import shutil
@@ -20,11 +24,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.insight.findings.blind_kinds import KINDS
+from tests.insight.findings.blind_kinds import KINDS as FIRST_KINDS
+from tests.insight.findings.later_blind_kinds import LATER_KINDS
 from tests.insight.findings.planted import HACKS, Plan
 from tests.insight.findings.support import findings_of, names
 
-QUICK = ("invented_citations",)
+KINDS = {**FIRST_KINDS, **LATER_KINDS}
+QUICK = ("invented_citations", "swallowed_errors")
 SEEDS = range(5)
 
 

@@ -275,3 +275,40 @@ def marks(pattern: str, text: str) -> list[str]:
 def hash_of(text: str) -> int:
     data = np.frombuffer(text.encode(), np.uint8)
     return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])
+
+
+def _written(folder: Path, responses: Callable[[int, int], tuple[str, float]], steps: int, groups: int) -> RunFindings:
+    """Write groups of four and look for findings; the reward is the correctness, too."""
+    rows = [
+        row(step, 4 * group + number, group=group, response=text, reward={"score": paid, "acc": paid})
+        for step in range(steps)
+        for group in range(groups)
+        for number in range(4)
+        for text, paid in [responses(step * groups + group, number)]
+    ]
+    path = folder / "run" / "rollout_result" / "train" / "0.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(lines(rows))
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        return runs[0].findings()
+
+
+def test_the_effects_of_a_share_have_one_unit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+
+    def response(_: int, number: int) -> tuple[str, float]:
+        first, last = (0x4E00, 0x9F00) if number % 2 else (ord("a"), ord("z"))
+        return f"some words {''.join(map(chr, rng.integers(first, last, 9)))}", float(number % 2)
+
+    found = _written(tmp_path, response, steps=4, groups=10)
+    (one,) = (one for one in found.findings if one.behaviour == "derived.non_latin")
+    assert one.kind == "earned" and one.effect == pytest.approx(1, abs=0.05)
+    assert one.correctness == pytest.approx(one.effect)
+    assert list(one.prevalence.effects) == pytest.approx([one.effect] * 4, abs=0.05)
+
+
+@pytest.mark.parametrize(("groups", "words"), [(1, "1 group only"), (19, "19 groups only")])
+def test_too_few_groups_have_no_smallest_effect(tmp_path: Path, groups: int, words: str) -> None:
+    found = _written(tmp_path, lambda at, number: (f"words {'abcd'[at % 4]}", number % 2), steps=1, groups=groups)
+    assert found.smallest is None and not found.findings and found.groups == groups
+    assert found.note == f"Nothing to compare: the rewards differ in {words}, and a phrase must vary in 20."

@@ -44,7 +44,7 @@ TYPICAL = "Length earns +0.3 a doubling over its siblings, typically 612 charact
         (sentence_of("earned", "“.”", "", 0.17, trend(0.999, 1, 5.24, 7)),
          "“.” earns +0.17 over its siblings, typically 5.2 uses early, 7 late; correctness goes with it."),
         (sentence_of("drift", *LENGTH, 0, trend(1, 1, 600, 720)),
-         "Length is on the rise, typically 600 characters early, 720 late; the reward does not pay for it."),
+         "Length is on the rise, typically 600 characters early, 720 late; the reward does not clearly pay for it."),
         (sentence_of("earned", *PHRASE, 0.2, trend(0.996, 0.9)),
          "“a b” earns +0.2 over its siblings, in over 99% of the responses early, 90% late; correctness goes with it."),
     ],

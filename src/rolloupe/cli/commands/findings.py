@@ -66,9 +66,9 @@ def findings(
     Each finding is a phrase or a behaviour that goes with a better reward than that of siblings, the samples of the
     same group: suspect (paid and on the rise, though the answers are no more often correct), unverified (paid and on
     the rise, in a run that does not say which answers are correct), earned (paid, and correct answers have more of it,
-    too), watch (paid, without a clear rise) or drift (on the rise, but not paid). They are evidence, not verdicts:
-    read the samples. Correctness is a sample metric called correct, acc, accuracy, solved, success or pass, or the one
-    that --correct names.
+    too), watch (paid, without a clear rise) or drift (on the rise, but not clearly paid). They are evidence, not
+    verdicts: read the samples. Correctness is a sample metric called correct, acc, accuracy, solved, success or pass,
+    or the one that --correct names.
 
     --not-a-hack sets a finding aside until --take-back: it is listed last, with --why and --who, here and on the page.
     A part of a phrase is enough if one finding has it.

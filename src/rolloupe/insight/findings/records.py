@@ -11,7 +11,7 @@ MEANINGS: dict[FindingClass, str] = {
     "unverified": "paid and on the rise, in a run that does not say which answers are correct",
     "earned": "paid, and correct answers have more of it, too",
     "watch": "paid, without a clear rise",
-    "drift": "on the rise, but not paid",
+    "drift": "on the rise, but not clearly paid",
 }
 """What each class means, in the order of a list. Every face of findings uses these words."""
 
@@ -113,6 +113,6 @@ class RunFindings(Struct, frozen=True, kw_only=True):
     metrics: list[str]
     """The sample metrics that a person may name as correctness."""
     smallest: float | None
-    """The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None without groups."""
+    """The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None if too few vary."""
     note: str
     """Says in a sentence what was looked at; without findings, what could have been seen."""

@@ -96,7 +96,7 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
     values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     look = _Look(run, matrix, evidence, chosen, values)
     found = look.findings() if facts.groups else []
-    smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE)
+    smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE) if facts.groups >= query.LEAST_GROUPS else None
     return RunFindings(
         findings=found, split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
         samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
@@ -154,7 +154,7 @@ class _Look:
         trend = trend_of(self._matrix.column(number), self._matrix.of.step)
         effect, does = None, None
         if self._correct is not None:
-            effect, does = follows(self._matrix.gaps(number), self._matrix.of.rewards, self._correct)
+            effect, does = follows(self._uses(number), self._matrix.of.rewards, self._correct)
         return _Paid(number, sign, trend, class_of(sign, trend, does), effect)
 
     def _drift(self, paid: Sequence[int]) -> list[_Paid]:
@@ -173,9 +173,9 @@ class _Look:
     def _finding(self, one: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
         matrix, of = self._matrix, self._matrix.of
         behaviour = matrix.name(one.number)
-        x, centred = matrix.column(one.number), matrix.gaps(one.number)
+        x, centred = matrix.column(one.number), self._uses(one.number)
         own = float(centred @ centred)
-        effect = float(centred @ of.rewards) / own * _use(behaviour, x) if own else 0.0
+        effect = float(centred @ of.rewards) / own if own else 0.0
         wording = self._wordings.get(one.number, Wording())
         title = METRICS[behaviour].behaviour if behaviour else f"“{wording.phrase}”"
         return Finding(
@@ -187,6 +187,12 @@ class _Look:
             first=one.trend.first, last=one.trend.last, rise=one.trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
+
+    def _uses(self, number: int) -> Floats:
+        """A feature less the mean of each group, in uses: of a share, one use is what the samples that have it have."""
+        behaviour, x, centred = self._matrix.name(number), self._matrix.column(number), self._matrix.gaps(number)
+        is_share = bool(behaviour) and not METRICS[behaviour].unit
+        return centred / float(x[x > 0].mean()) if is_share and (x > 0).any() else centred
 
     def _worded(self, number: int) -> tuple[int, Wording]:
         """A feature with its wording; of phrases that are nearly the same, the one that speaks most."""
@@ -203,12 +209,6 @@ class _Look:
         same = [one for one in alike.tolist() if close[one] and int(matrix.hashes[one]) in words]
         best = max(same, key=lambda one: (speaking(words[int(matrix.hashes[one])]), z[one]), default=number)
         return best, wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
-
-
-def _use(behaviour: str, x: Floats) -> float:
-    """How much of a feature counts as one use of it: of a share, what the samples have on average that have it."""
-    is_share = bool(behaviour) and not METRICS[behaviour].unit
-    return float(x[x > 0].mean()) if is_share and (x > 0).any() else 1.0
 
 
 def _where(behaviour: str, x: Floats, trend: Trend) -> str:

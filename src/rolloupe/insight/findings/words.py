@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from rolloupe.derive import METRICS
 from rolloupe.insight.findings.records import Finding, FindingClass
 from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
-from rolloupe.query import FeaturePieces, WindowFacts
+from rolloupe.query import LEAST_GROUPS, FeaturePieces, WindowFacts
 
 ENDINGS: dict[FindingClass, str] = {
     "suspect": "correctness does not follow",
     "unverified": "nothing in the run says whether the answers are correct",
     "earned": "correctness goes with it",
     "watch": "there is no clear rise",
-    "drift": "the reward does not pay for it",
+    "drift": "the reward does not clearly pay for it",
 }
 
 
@@ -64,15 +64,19 @@ def note_of(
         waits = f" {pieces.pending:,} samples wait for the index." if pieces.pending else ""
         return f"Nothing to compare: no sample with a reward is indexed.{waits}"
     if is_alone:
-        return f"Nothing to compare: each of the {facts.samples:,} samples is alone in its group, without siblings."
-    if smallest is None:
+        each = "the one sample" if facts.samples == 1 else f"each of the {facts.samples:,} samples"
+        return f"Nothing to compare: {each} is alone in its group, without siblings."
+    if not facts.groups:
         return f"Nothing to compare: no two siblings among {facts.samples:,} samples have different rewards."
+    if smallest is None and not found:
+        groups = "1 group" if facts.groups == 1 else f"{facts.groups} groups"
+        return f"Nothing to compare: the rewards differ in {groups} only, and a phrase must vary in {LEAST_GROUPS}."
     scanned = f"{facts.samples:,} of {pieces.samples:,}" if facts.samples < pieces.samples else f"{facts.samples:,}"
     looked = (
         f"Scanned {scanned} samples; in {facts.groups:,} groups the rewards differ. Tested {tested:,} features; "
         f"false ones to expect: {f'fewer than {FEW}' if expected < FEW else f'{expected:.2g}'}."
     )
-    if any(one.kind != "drift" for one in found):
+    if smallest is None or any(one.kind != "drift" for one in found):
         return looked
     return (
         f"{looked} Nothing above threshold: the smallest effect that this run could have shown is {smallest:.2g} "

@@ -20,7 +20,7 @@ from rolloupe.query.samples.pages import in_known_splits
 
 Hashes = NDArray[np.uint64]
 
-MIN_GROUPS, MIN_SAMPLES = 20, 20
+LEAST_GROUPS, LEAST_SAMPLES = 20, 20
 """A phrase in fewer groups where it varies, or in fewer samples, shows nothing."""
 
 _known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
@@ -138,7 +138,8 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
     sql = f"""
         SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, sum(s), sum(r), sum(v), sum(d), sum(total)
         FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature
-        HAVING feature % 2 = 1 OR feature = {BLOCK} OR (sum(groups) >= {MIN_GROUPS} AND sum(samples) >= {MIN_SAMPLES})
+        HAVING feature % 2 = 1 OR feature = {BLOCK}
+            OR (sum(groups) >= {LEAST_GROUPS} AND sum(samples) >= {LEAST_SAMPLES})
         ORDER BY feature"""
     paths = [features_of(piece.path) for piece in of.pieces if piece.path is not None]
     table, _ = database.of_files(run, paths, sql, values)
