@@ -1,6 +1,11 @@
 """`run.rescore()`: a run scored again, and its scores wherever samples are shown, listed, filtered and charted."""
 
+import fcntl
+import gc
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +70,47 @@ def test_scores_are_a_sample_metric_that_lists_filters_charts_and_samples_show(p
         assert curve.values.tolist() == pytest.approx([np.mean([0, 1, 2, 3, 4, 6, 7]) / 10] * 3)
         assert "rescored.fn" in run.samples().arrow().column_names
         assert run.problems() == [] and run.failures() == []
+
+
+def test_steps_are_those_of_the_command_line(place: Path) -> None:
+    with opened(place) as run:
+        asked = ((0, 1), 1, (1, None), (None, 0), None)
+        assert [run.rescore(f"{place / 'grader.py'}:fn", steps=one).samples for one in asked] == [16, 8, 16, 8, 24]
+
+
+def test_the_garbage_collector_is_as_before_even_after_a_grader_that_cannot_be_used(place: Path) -> None:
+    before = gc.get_threshold()
+    rescored(place)
+    (place / "broken.py").write_text("1 / 0")
+    with opened(place) as run, pytest.raises(BadQuery):
+        run.rescore(f"{place / 'broken.py'}:fn")
+    assert gc.get_threshold() == before
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_kept(place: Path) -> None:
+    rescored(place)
+    (scores,) = (place / "state" / "scores").rglob("fn.jsonl")
+    left, written, young = (scores.with_name(f".fn.jsonl.{n}.tmp") for n in range(3))
+    code = (
+        "import sys, time, pathlib\n"
+        "from rolloupe.storage import atomic\n"
+        "with atomic.replacing(pathlib.Path(sys.argv[1])):\n"
+        "    print(flush=True)\n"
+        "    time.sleep(600)"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", code, str(scores)], stdout=subprocess.PIPE)
+    with killed:
+        assert killed.stdout is not None and killed.stdout.readline()
+        killed.kill()
+    (of_killed,) = scores.parent.glob(".*.tmp")
+    of_killed.rename(left)
+    young.write_bytes(b"")
+    with written.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for one in (left, written):
+            os.utime(one, (1e9, 1e9))
+        rescored(place)
+        assert not left.exists() and written.exists() and young.exists()
 
 
 def test_rewards_stay_what_they_are(place: Path) -> None:

@@ -39,9 +39,12 @@ def test_a_finding_that_is_no_hack_is_remembered_with_its_reason(tmp_path: Path)
     (one,) = rolloupe("findings", path, *state, "--json").lines
     assert one["not_a_hack"]["why"] == "the task is to flatter" and one["not_a_hack"]["since"] > 1.7e12
     assert "Not a hack" in rolloupe("findings", path, *state, "--steps", "0:3").out  # remembered, though not found
+    assert "name the finding" in rolloupe("findings", path, *state, "--who", "Ada").err
     run = rolloupe_api.open(path, state_dir=tmp_path / "state").runs[0]
     assert [*run.findings_aside()] == ["derived.flattery"]
     assert rolloupe("findings", path, *state, "--take-back", "hedges").code == 2
+    again = rolloupe("findings", path, *state, "--not-a-hack", "“Flattering the  user”", "--who", "Bo", "--why", "so")
+    assert "Not a hack: flattering the user: so (Bo, 20" in again.out, "as its sentence says it"
     done = rolloupe("findings", path, *state, "--take-back", "derived.flattery")
     assert "suspect Flattering the user" in done.out and "Not a hack" not in done.out
     assert run.findings_aside() == {} and rolloupe("findings", path, *state, "--json").lines[0]["not_a_hack"] is None

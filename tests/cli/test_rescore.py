@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rolloupe.cli.commands.graders.rescore import _of_old_grader
 from rolloupe.demo import RUNS
+from rolloupe.insight.rescore.comparison import RewardChange, grader_share
 from tests.cli.support import FORBIDDEN, HOSTILE, command, rolloupe
 from tests.index.support import relax_run
 from tests.insight.rescore.test_process import is_running
@@ -69,6 +71,30 @@ def test_the_demo_run_is_graded_again_in_five_seconds(tmp_path: Path) -> None:
     assert (change["dead_before"], change["dead_after"]) == (3, 57)
     assert change["equal"] == pytest.approx(0.43, abs=0.01) and change["correlation"] == pytest.approx(0.98, abs=0.01)
     assert change["grader_share"] == pytest.approx(0.47, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((0.5, 1.0, 0.5, 0.75), "The part of the gain that was the old grader's: 50.0 %"),
+        (
+            (0.5, 0.51, 0.5, 0.919),
+            "None of the gain was the old grader's: the score rose by more (+0.419) than the reward (+0.01)",
+        ),
+        (
+            (0.5, 0.51, 0.5, 0.4),
+            "All of the gain was the old grader's: the reward rose (+0.01), and the score fell (-0.1)",
+        ),
+    ],
+)
+def test_a_share_beyond_0_and_100_percent_is_said_in_words(means: tuple[float, ...], expected: str) -> None:
+    old_first, old_last, new_first, new_last = means
+    change = RewardChange(
+        samples=9, equal=0.5, correlation=1.0, sign_changes=0.0, groups=0, dead_before=0, dead_after=0,
+        first_steps=(0, 1), last_steps=(8, 9), old_first=old_first, old_last=old_last, new_first=new_first,
+        new_last=new_last, grader_share=grader_share(old_first, old_last, new_first, new_last),
+    )  # fmt: skip
+    assert _of_old_grader(change) == expected
 
 
 def test_what_cannot_be_understood_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import rolloupe
 from rolloupe.demo import RUNS
 from rolloupe.errors import NotFound
-from rolloupe.insight.parts import RewardPart
+from rolloupe.insight.parts import RewardPart, RunParts
 from tests.index.support import row
 from tests.insight.test_gradient import run_of
 
@@ -100,6 +100,32 @@ def test_one_part_or_none_is_said_in_words(tmp_path: Path) -> None:
     rows = [row(0, 0, response="a", reward=1.0)]
     few = run_of(tmp_path / "few", [rows]).parts()
     assert few.parts[0].text == "reward: each sample is alone in its group, without siblings"
+
+
+def test_rewards_that_never_differ_among_siblings_pay_for_nothing(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    texts = [text_of(rng) for _ in range(400)]
+    tags = [float("<answer>" in text) for text in texts]
+
+    def found(name: str, parts: Callable[[float], dict[str, float]]) -> RunParts:
+        rows = [
+            row(0, n, response=text, reward={"score": 1.0, **parts(has)})
+            for n, (text, has) in enumerate(zip(texts, tags, strict=True))
+        ]
+        return run_of(tmp_path / name, [rows]).parts()
+
+    flat = found("flat", lambda _: {"form": 0.5})
+    assert flat.note == (
+        "The reward has one part, reward.form. reward.score is the reward as a whole. "
+        "Siblings always have the same reward: it pays for nothing."
+    )
+    traded = found("traded", lambda has: {"form": has, "brief": 1 - has})
+    assert "The reward has 2 parts. reward.score is the reward as a whole." in traded.note
+    assert "what its parts pay for cancels out, or does not count" in traded.note
+    formulas = by_name(traded.parts)
+    assert formulas["form"].text == "reward.form = 1·(has final answers); R² 1.00"
+    assert formulas["score"].text == "reward.score is always 1" and formulas["score"].r2 is None
+    assert found("alone", lambda _: {}).note.startswith("The reward has one part only, reward.score. Siblings always")
 
 
 def test_values_too_large_to_add_up_are_none(tmp_path: Path) -> None:

@@ -347,8 +347,7 @@ class Run:
         grader: "NamedGrader",
         *,
         split: str | None = None,
-        step_min: int | None = None,
-        step_max: int | None = None,
+        steps: int | tuple[int | None, int | None] | None = None,
         jobs: int = 2,
         timeout_s: float = 2.0,
         memory_bytes: int = 10**9,
@@ -361,8 +360,8 @@ class Run:
         `grader` is `grader.py:fn`, or a function at the top of a file. It runs in `jobs` child processes, with limits
         against accidents: they are no sandbox, and the grader is run as you. What fails is counted, and never ends the
         rest. The scores become the sample metric `rescored.NAME`, where NAME is `save`, by default the name of the
-        function; they lie in the state folder, never in the run. `advanced` gets the number of graded samples, and
-        of all.
+        function; they lie in the state folder, never in the run. `steps` is one step, or the first and the last,
+        inclusive. `advanced` gets the number of graded samples, and of all.
 
         Returns `samples`, `failures` by kind, `failed` (the first of them), `column`, and `change`, which compares
         the scores with the rewards of the run. Raises `BadQuery` for a grader that cannot be loaded, `NotFound` for an
@@ -371,7 +370,8 @@ class Run:
         from rolloupe.api.rescore import rescore
         from rolloupe.insight.rescore import GraderLimits, RescorePlan, grader_file
 
-        query = queries.SampleQuery(splits=(split or self._first_split(),), step_min=step_min, step_max=step_max)
+        first, last = steps if isinstance(steps, tuple) else (steps, steps)
+        query = queries.SampleQuery(splits=(split or self._first_split(),), step_min=first, step_max=last)
         limits = GraderLimits(timeout_s, memory_bytes)
         plan = RescorePlan(grader_file(grader, save, python), query, limits, jobs, advanced)
         return rescore(self._ready(), plan, self._state_dir)

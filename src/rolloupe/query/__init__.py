@@ -66,6 +66,7 @@ from rolloupe.query.run_features.sample_words import (
     ids_of,
     response_of,
     sample_metric,
+    sample_rewards,
     sample_words,
 )
 from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
@@ -330,6 +331,7 @@ __all__ = [
     "sample_and_group",
     "sample_arrays",
     "sample_metric",
+    "sample_rewards",
     "sample_words",
     "samples",
     "save_memory",

@@ -37,6 +37,7 @@ def score_file(folder: Path | None, run: OpenRun, name: str, about: Mapping[str,
         place = state.path.parent / FOLDER / str(owner) / f"{name}{SUFFIX}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic.remove_leftovers(place.parent)
         with atomic.replacing(place) as file:
             file.write(encoded(ScoreLine(about=dict(about))))
             yield file

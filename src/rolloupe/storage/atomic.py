@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +18,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
     try:
         with _created(temporary) as file:
+            _locked(file)
             yield file
         temporary.replace(path)
     except BaseException:
@@ -32,6 +34,31 @@ def _created(path: Path) -> BinaryIO:
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("wb")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in a folder: nobody holds the lock of such a file."""
+    for path in folder.glob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > JUST_CREATED_S:
+                with path.open("rb") as file:
+                    if _locked(file):
+                        path.unlink()
+
+
+JUST_CREATED_S = 5.0
+"""So young a file may not have its lock yet."""
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Take the lock of a file until it is closed; False if another process has it, or without locks on this system."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def write(path: Path, data: bytes | memoryview) -> None:

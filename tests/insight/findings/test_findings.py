@@ -144,6 +144,19 @@ def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.Mon
     assert len(list(folder.glob("*.findings"))) == 2
 
 
+@pytest.mark.parametrize("is_each", [True, False])
+def test_a_sample_that_a_log_has_twice_counts_once(tmp_path: Path, *, is_each: bool) -> None:
+    plan = HACK._replace(steps=9, groups=6)
+    once = findings_of(tmp_path / "once", plan)
+    for path in (write_run(tmp_path / "twice" / "run", plan)).rglob("*.jsonl"):
+        text = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(one + one for one in text) if is_each else "".join(text + text))
+    twice = findings_of(tmp_path / "twice", plan)
+    assert (twice.samples, twice.scanned, twice.groups) == (2 * once.samples, once.scanned, once.groups)
+    assert twice.largest_z == pytest.approx(once.largest_z) and once.largest_z > 5
+    assert [one.text for one in twice.findings] == [one.text for one in once.findings]
+
+
 def feature_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*.features.parquet")}
 

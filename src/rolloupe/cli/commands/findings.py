@@ -13,7 +13,7 @@ from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from rolloupe.api import Run
     from rolloupe.insight.findings import Finding, RunFindings
@@ -79,6 +79,8 @@ def findings(
     prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
     samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.
     """
+    if (why or who) and not_a_hack is None:
+        raise click.UsageError("--why and --who go with --not-a-hack PHRASE: name the finding.")
     with options.opened(options.place_of(**place), run_id=run_id, texts=True, state_dir=state_dir) as runs:
         if not len(runs):
             options.explain_nothing(runs)
@@ -89,24 +91,35 @@ def findings(
             if not_a_hack is not None:
                 last = [one.who for one in run.findings_aside().values()][-1:]
                 run.set_finding_aside(
-                    _name(not_a_hack, (one.name for one in found.findings)), why=why, who=who or "".join(last)
+                    _name(not_a_hack, {one.name: one.title for one in found.findings}),
+                    why=why,
+                    who=who or "".join(last),
                 )
             if take_back is not None:
-                run.set_finding_aside(_name(take_back, run.findings_aside()), why=None)
+                titles = {one.name: one.title for one in found.findings}
+                own = {name: titles.get(name, "") for name in run.findings_aside()}
+                run.set_finding_aside(_name(take_back, own), why=None)
             aside = run.findings_aside()
             _print_json(run, found, aside) if as_json else _print(run, found, aside, names_run=len(chosen) > 1)
         return OK
 
 
-def _name(words: str, known: "Iterable[str]") -> str:
-    """The one name that is or has these words, whatever their case. Raises `UsageError` for none, or several."""
-    names = list(known)
-    meant = [name for name in names if words.lower() in (name, name.removeprefix("derived."))]
-    meant = meant or [name for name in names if words.lower() in name]
+def _name(words: str, known: "Mapping[str, str]") -> str:
+    """The one name that is or has these words, or whose title has; neither case, blanks nor quotes around them count.
+
+    Raises `UsageError` for none, or several.
+    """
+    plain = _plain(words)
+    meant = [name for name in known if plain in (_plain(name), name.removeprefix("derived."))]
+    meant = meant or [name for name, title in known.items() if plain in _plain(name) or plain in _plain(title)]
     if len(meant) != 1:
-        listed = "; ".join(names) or "none"
+        listed = "; ".join(known) or "none"
         raise click.UsageError(f"{words!r} names {len(meant) or 'no'} findings; there are: {listed}.")
     return meant[0]
+
+
+def _plain(words: str) -> str:
+    return "".join(words.lower().split()).strip("“”\"'")
 
 
 def _print_json(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]") -> None:

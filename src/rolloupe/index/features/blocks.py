@@ -17,7 +17,7 @@ LARGEST = 1e15
 SMALLEST = 1e-15
 """Squares of smaller differences do not, either."""
 
-COLUMNS = ("split", "step", "launch", "env", "grp", "reward", "advantage")
+COLUMNS = ("split", "step", "launch", "env", "grp", "idx", "response_chars", "reward", "advantage")
 
 
 class StepOfEnv(NamedTuple):
@@ -44,15 +44,19 @@ class SampleBlock(NamedTuple):
 def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[SampleBlock]:
     """Yield the blocks of a segment's samples that have a reward, as far as a share of its groups goes.
 
+    A sample that the file has twice counts once: the same index in a group, as long, and with the same reward.
     `table` has the `COLUMNS` of the segment's numbers.
     """
-    columns = {name: table[name].to_pylist() for name in COLUMNS[:5]}
-    rewards, advantages = (_numbers(table[name]) for name in COLUMNS[5:])
+    columns = {name: table[name].to_pylist() for name in COLUMNS[:7]}
+    rewards, advantages = (_numbers(table[name]) for name in COLUMNS[7:])
     rewards = np.where(np.isfinite(rewards), rewards, advantages)
     groups: dict[StepOfEnv, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for row, (split, step, launch, env, group) in enumerate(zip(*columns.values(), strict=True)):
-        if np.isfinite(rewards[row]):
-            groups[StepOfEnv(split, step, launch, env or "")][group].append(row)
+    seen: set[tuple[object, ...]] = set()
+    for row, (split, step, launch, env, group, *about) in enumerate(zip(*columns.values(), strict=True)):
+        of, sample = StepOfEnv(split, step, launch, env or ""), (group, *about, rewards[row])
+        if np.isfinite(rewards[row]) and (of, sample) not in seen:
+            seen.add((of, sample))
+            groups[of][group].append(row)
     for of, own in groups.items():
         names = list(own)
         order, addend = order_of(names, f"{of.split}/{of.step}/{of.env}")

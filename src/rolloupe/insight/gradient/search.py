@@ -25,6 +25,9 @@ def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
     """Add up what the trained samples of a window pull. Raises `NotFound` without any, `BadQuery` as `findings`."""
     if asked.split not in ("", TRAIN):
         raise NotFound(f"{asked.split[:80]} was not trained on, so that it has no gradient")
+    splits = [one.name for one in query.splits(run, quick=True)]
+    if splits and TRAIN not in splits:
+        raise NotFound(f"the run has evaluations only ({', '.join(splits[:5])}), so that it has no gradient")
     correct = correctness_of(run, metrics_of(run.snapshot(), TRAIN), asked.correct)
     scope = SampleQuery(splits=(TRAIN,), step_min=asked.step_min, step_max=asked.step_max)
     pulls = Pulls(run, scope, asked.env, correct)

@@ -41,6 +41,9 @@ class PartFormulas:
         self.whole = ""
         """Such as `reward = correct + format`; empty if the parts do not make the reward."""
         every = [values_of(run, of, name) for name in names] if of.size else []
+        self.is_level = bool(of.grouping.sizes.max(initial=0) > 1) and not of.rewards.any()
+        """True if siblings always have the same reward."""
+        self._rewards = query.sample_rewards(run, run.snapshot(), of) if self.is_level else of.rewards
         self._every = self._summands(every) or every or ([reward_of(of)] if of.size else [])
         self.names = [one.name for one in every if any(one is other for other in self._every)]
         self.copies = [one.name for one in self._every if one.name != REWARD and self._is_whole(one)]
@@ -50,7 +53,9 @@ class PartFormulas:
         self._every += [rest] if rest else []
 
     def _is_whole(self, part: PartValues) -> bool:
-        return bool(part.centred.any()) and bool(np.allclose(part.centred, self._of.rewards))
+        if self.is_level:
+            return bool(np.allclose(part.values, self._rewards))
+        return bool(part.centred.any()) and bool(np.allclose(part.centred, self._rewards))
 
     def _summands(self, every: Sequence[PartValues]) -> list[PartValues]:
         """The parts that make the reward, and those that never vary; none if they do not make it."""

@@ -12,6 +12,9 @@ REWARD = "reward"
 REST = "the rest of the reward"
 """What the parts that a run records leave of its reward."""
 
+CANCELS = "what its parts pay for cancels out, or does not count, and nothing is learned from it"
+PAYS_NOTHING = "it pays for nothing"
+
 
 def term_words(form: str, *, phrase: str = "", behaviour: str = "") -> str:
     """A feature in a form of `fit.FORMS`, as a formula has it: a phrase, or the label of a behaviour."""
@@ -77,6 +80,7 @@ class Known(Protocol):
     copies: list[str]
     whole: str
     has_rest: bool
+    is_level: bool
 
 
 def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> str:
@@ -95,6 +99,8 @@ def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> 
         own = f"The reward has one part, {parts[0]}." if count == 1 else f"The reward has {count} parts{makes}."
         own += f" No metric records {REST}." if known.has_rest else ""
         own += "".join(f" {name} is the reward as a whole." for name in known.copies)
+    if known.is_level:
+        own += f" Siblings always have the same reward: {CANCELS if is_fitted else PAYS_NOTHING}."
     if not is_fitted:
         return own
     return (

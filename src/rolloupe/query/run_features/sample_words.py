@@ -104,6 +104,11 @@ def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) 
     return np.where(np.abs(values) < LARGEST, values, np.nan)
 
 
+def sample_rewards(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> Floats:
+    """The rewards of some samples as they are, not centred. Raises as `database.ask`."""
+    return _column(run, snapshot, of, "reward", is_annotated="reward" in snapshot.annotated())
+
+
 def _column(run: OpenRun, snapshot: Snapshot, of: SampleWords, column: str, *, is_annotated: bool) -> Floats:
     """The values of a column of the index for some samples, with those of annotations if they may have any."""
     pieces = [of.pieces[number] for number in np.unique(of.piece).tolist()]

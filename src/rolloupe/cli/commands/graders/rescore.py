@@ -89,9 +89,8 @@ def rescore(
             return NOTHING
         if forget:
             return _forgotten(forget, was_there=run.forget_scores(forget))
-        first, last = steps or (None, None)
         with progress.counting("Scoring", "samples") as advanced:
-            found = run.rescore(grader, split=split or None, step_min=first, step_max=last, advanced=advanced, **how)
+            found = run.rescore(grader, split=split or None, steps=steps, advanced=advanced, **how)
         if as_json:
             tell(dumps({"run": run.id, **_object(found)}, indent=2))
         else:
@@ -148,7 +147,18 @@ def _print_change(change: "RewardChange") -> None:
         ]
         print_table(("mean", *spans, "gain"), rows, numbers=(*spans, "gain"))
     if change.grader_share is not None:
-        tell(f"The part of the gain that was the old grader's: {_percent(change.grader_share)}")
+        tell(_of_old_grader(change))
+
+
+def _of_old_grader(change: "RewardChange") -> str:
+    """Which part of the gain the old grader made, in words where the scores did not rise between nothing and it."""
+    share = change.grader_share or 0.0
+    old, new = (_gain(*pair) for pair in ((change.old_first, change.old_last), (change.new_first, change.new_last)))
+    if share < 0:
+        return f"None of the gain was the old grader's: the score rose by more ({new}) than the reward ({old})"
+    if share > 1:
+        return f"All of the gain was the old grader's: the reward rose ({old}), and the score fell ({new})"
+    return f"The part of the gain that was the old grader's: {_percent(share)}"
 
 
 def _percent(share: float | None) -> str:
