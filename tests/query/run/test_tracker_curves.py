@@ -237,6 +237,8 @@ def test_steps_that_are_too_large_are_left_out_and_names_are_cut_and_cleaned(run
         assert [point.value for point in runs[0].metrics("good")] == [0.5, 0.5]
         (elapsed,) = runs[0].curves([CurveQuery(kind="elapsed")])
         assert elapsed.steps.tolist() == [1, 2, 3], "the clock of the run itself counts"
+        (problem,) = (one for one in runs[0].problems() if one.source == "events.out.tfevents.1")
+        assert problem.reason == f"TensorBoard: {events.note}"
     assert time_of(MetricRow(step=2, values={}, time_s=0.0)) is None, "a clock at 0 tells no time"
 
 

@@ -56,8 +56,7 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
     for file in curve_files(run.info):
         for logged, note in _chosen(file, run.info):
             asked = run.info.reading.metrics_step
-            step_name = asked or trainer_step_of(logged.rows)
-            step_name = "" if step_name == TRACKER_STEP else step_name
+            step_name = _step_name(logged, asked)
             rows = metric_rows(logged.rows, step_name)
             names = {name: None for row in rows for name in row.values}
             added = {name: None for name in names if name not in known}
@@ -76,6 +75,12 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
             sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
     merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
     return merged + loose, sources
+
+
+def _step_name(logged: LoggedRun, asked: str) -> str:
+    """Return the metric that holds the step: the one that a person names, else a usual one; empty for neither."""
+    name = asked or trainer_step_of(logged.rows)
+    return "" if name == TRACKER_STEP else name
 
 
 def time_of(row: MetricRow) -> float | None:
@@ -123,7 +128,9 @@ def tracker_damage(info: RunInfo) -> list[Problem]:
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     found = []
     for file in (one for one in curve_files(info) if not one.is_named):
-        for damage in dict.fromkeys(logged.damage for logged, _ in _chosen(file, info) if logged.damage):
+        runs = [logged for logged, _ in _chosen(file, info)]
+        large = [_without_large_steps(one) for one in runs if not _step_name(one, info.reading.metrics_step)]
+        for damage in dict.fromkeys(filter(None, [*(one.damage for one in runs), *large])):
             source = os.path.relpath(file.locations[0].path, folder)
             found.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
     return found
