@@ -94,6 +94,7 @@ from rolloupe.query.sample.policy_version import LAGS, POLICY_VERSIONS, policy
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
 from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.arrays import GROUP, IDENTITY, TEXT, SampleArrays, sample_arrays
+from rolloupe.query.samples.datasets import DatasetSummary, datasets
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
@@ -167,6 +168,7 @@ __all__ = [
     "CurveQuery",
     "CurveSource",
     "CurvesByPosition",
+    "DatasetSummary",
     "Discards",
     "Distribution",
     "EvalStep",
@@ -264,6 +266,7 @@ __all__ = [
     "curve_name",
     "curve_sources",
     "curves",
+    "datasets",
     "derived_names",
     "discarded_too",
     "discards",

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from rolloupe.query import SampleQuery
+from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 
 
@@ -15,6 +16,8 @@ class ListPlace(Struct, frozen=True, kw_only=True):
     descending: bool = False
     where: str = ""
     """A filter as typed."""
+    dataset: str = ""
+    """Only samples of this dataset, or environment; empty for all."""
     is_discarded: bool = False
     """Only samples that were not trained on."""
 
@@ -23,6 +26,7 @@ class ListPlace(Struct, frozen=True, kw_only=True):
         return SampleQuery(
             splits=(self.split,), step_min=self.step, step_max=self.step,
             trained=False if self.is_discarded else None,
-            where=conditions(self.where), typed=self.where,
+            where=conditions(self.where) + ((Condition("env", "=", self.dataset),) if self.dataset else ()),
+            typed=self.where,
             sort=self.sort, descending=self.descending, offset=offset, limit=limit,
         )  # fmt: skip

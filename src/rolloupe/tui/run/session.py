@@ -201,6 +201,9 @@ class Session:
             lacks = query.why_none(self.run, place.query())
             kind = "discarded sample" if place.is_discarded else "sample"
             return " ".join([f"No {kind} of this step matches {place.where}", "·", *lacks, "F changes the filter."])
+        if place.dataset:
+            kind = "discarded samples" if place.is_discarded else "samples"
+            return f"This step has no {kind} of {place.dataset} · 6 chooses another dataset."
         if place.is_discarded:
             return "No sample was discarded at this step. D shows all."
         return "This step has no samples."
@@ -230,11 +233,14 @@ class Session:
         Raises `NotFound` for a split without samples.
         """
         steps = self.steps(split)
-        return replace(place, split=split, step=place.step if place.step in steps else steps[-1])
+        dataset = place.dataset if split == place.split else ""
+        return replace(place, split=split, dataset=dataset, step=place.step if place.step in steps else steps[-1])
 
     def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
         """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
-        return replace(place, split=split, step=min(self.steps(split), key=lambda one: abs(one - step)))
+        dataset = place.dataset if split == place.split else ""
+        nearest = min(self.steps(split), key=lambda one: abs(one - step))
+        return replace(place, split=split, dataset=dataset, step=nearest)
 
     def beside(self, place: ListPlace, by: int) -> ListPlace:
         """Return the same list some steps later, or earlier. Raises `NotFound`."""

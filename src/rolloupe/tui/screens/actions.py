@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import replace
 from textual.widget import Widget
 
+from rolloupe import query
 from rolloupe.model import Sample
-from rolloupe.query import SampleItem
+from rolloupe.query import DatasetSummary, SampleItem
 from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import ACCENT, DIM
 from rolloupe.tui.draw.scales import Scale
 from rolloupe.tui.keys import KEYS
 from rolloupe.tui.run.session import near
 from rolloupe.tui.screen_keys import EVERY_KEY
-from rolloupe.tui.screens.choices import current_sort, sort_choices, split_choices, step_choices
+from rolloupe.tui.screens.choices import current_sort, dataset_choices, sort_choices, split_choices, step_choices
 from rolloupe.tui.screens.evals import EvalsScreen
 from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.group import GroupScreen
@@ -22,7 +23,7 @@ from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.headers import step_at, view_at
+from rolloupe.tui.views.headers import curve_steps, step_at, view_at
 from rolloupe.tui.views.lists import preview
 from rolloupe.tui.widgets.bar import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -69,6 +70,18 @@ class Actions:
             return
         me.go(replace(me.place, step=step), 0)
 
+    def action_along(self, by: int) -> None:
+        """Go along the curve of the first line, to the step before or after: of thousands it shows a few."""
+        me = self._me
+        if me.split_state is None:
+            self.action_step(by)
+            return
+        step = near(curve_steps(me.split_state, me.bar("header").lines), me.place.step, by)
+        if step == me.place.step:
+            me.tell(f"This is the {'last' if by > 0 else 'first'} step of the curve.")
+            return
+        me.go(replace(me.place, step=step), 0)
+
     def action_line(self, by: int) -> None:
         """Scroll by a line."""
         self._me.reader.line(by)
@@ -76,10 +89,6 @@ class Actions:
     def action_page(self, by: int) -> None:
         """Scroll by a page."""
         self._me.reader.page(by)
-
-    def action_sideways(self, by: int) -> None:
-        """Scroll to a side."""
-        self._me.reader.sideways(by)
 
     def action_end(self, is_last: bool) -> None:
         """Go to the top or the bottom."""
@@ -219,6 +228,26 @@ class Actions:
                 me.go(replace(me.place, sort=name, descending=descending), 0)
 
         me.app.push_screen(PickScreen("Sort by", [one[2] for one in sorts], current_sort(me.place, sorts)), chosen)
+
+    def _pick_dataset(self) -> None:
+        me = self._me
+        place, run = me.place, me.session.run
+
+        def choose(found: list[DatasetSummary]) -> None:
+            names = ["", *(one.name for one in found)]
+
+            def chosen(number: int | None) -> None:
+                if number is not None:
+                    me.go(replace(me.place, dataset=names[number]), 0)
+
+            if not found:
+                me.tell(f"No sample of {place.split} names a dataset or an environment.")
+                return
+            choices = dataset_choices(found, me.scales.get("reward", Scale()))
+            now = names.index(place.dataset) if place.dataset in names else 0
+            me.app.push_screen(PickScreen("Dataset", choices, now), chosen)
+
+        me.ask("datasets", lambda: query.datasets(run, place.split), choose)
 
     def _pick_run(self) -> None:
         me = self._me

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from rolloupe.query import SplitSummary, Stats, StepSummary
+from rolloupe.query import DatasetSummary, SplitSummary, Stats, StepSummary
 from rolloupe.tui.draw.figures import count, score
 from rolloupe.tui.draw.ink import DIM, Line
 from rolloupe.tui.draw.scales import Scale
@@ -38,6 +38,14 @@ def split_choices(splits: Iterable[SplitSummary], scale: Scale) -> list[tuple[st
     if sum(one.name.startswith("eval/") for one in splits) > 1:
         choices.append(("eval", Choice("eval", [("all evaluations of a step ", DIM)])))
     return choices
+
+
+def dataset_choices(datasets: Sequence[DatasetSummary], scale: Scale) -> list[Choice]:
+    """Return all datasets together, then each."""
+    facts: list[Line] = [
+        [(f"{score(one.reward)}  ", scale.ink(one.reward)), (f"{one.samples:,} ", DIM)] for one in datasets
+    ]
+    return [Choice("all"), *(Choice(one.name, line) for one, line in zip(datasets, facts, strict=True))]
 
 
 def sort_choices(state: RunState) -> list[tuple[str, bool, Choice]]:

@@ -316,6 +316,7 @@ class Rollouts(Actions, Screen[None]):
             Picker("2", "split", place.split),
             Picker("3", "step", str(place.step)),
             Picker("4", "sort", sort_words(place)),
+            Picker("6", "dataset", place.dataset or "all"),
         ]
         pickers += [Picker("F", "filter", place.where)] if place.where else []
         pickers += [Picker("D", "only", "discarded samples")] if place.is_discarded else []
@@ -483,8 +484,8 @@ class Rollouts(Actions, Screen[None]):
             return
         is_here = (key.split, key.step) == (self.place.split, self.place.step)
         place = self.place if is_here else replace(self.place, split=key.split, step=key.step)
-        has_it = is_here and not place.where and not place.is_discarded
-        self.go(place if has_it else replace(place, where="", is_discarded=False), 0, key)
+        has_it = is_here and not place.where and not place.dataset and not place.is_discarded
+        self.go(place if has_it else replace(place, where="", dataset="", is_discarded=False), 0, key)
 
     def go_to_split(self, split: str) -> None:
         """Go to another split, at the same step if it has it."""

@@ -86,6 +86,12 @@ def step_at(state: RunState, line: Line, x: int) -> int | None:
     return state.steps[state.shown(width)[x - start]].step if start <= x < start + width else None
 
 
+def curve_steps(state: RunState, header: Sequence[Line]) -> list[int]:
+    """Return the steps of the curve in the first line of the screen, or those it would show if it had room."""
+    width = spark_place(header[0])[1] if header else 0
+    return [state.steps[number].step for number in state.shown(width or SPARK)]
+
+
 def spark_place(line: Line) -> tuple[int, int]:
     """Return where the curve begins in the first line of the screen, and its width."""
     at, pieces = 0, []
@@ -130,8 +136,12 @@ def sample_lines(
     member = members.index(key) if key in members else 0
     left = [(" ", PLAIN), (position(at.number, at.total, len(members), member), STRONG)]
     badge: Line = [("★ bookmarked", ACCENT)] if marks.is_bookmarked else []
-    limits = [*(["filtered"] if at.place.where else []), *(["discarded only"] if at.place.is_discarded else [])]
-    title = joined([left, [(", ".join(limits), ACCENT)] if limits else [], [safe(str(key), QUIET)], badge])
+    limits = [
+        *([at.place.dataset] if at.place.dataset else []),
+        *(["filtered"] if at.place.where else []),
+        *(["discarded only"] if at.place.is_discarded else []),
+    ]
+    title = joined([left, [safe(", ".join(limits), ACCENT)] if limits else [], [safe(str(key), QUIET)], badge])
     tabs = joined([[(word, ACCENT if view == marks.view else DIM)] for view, word in VIEWS] + [[(" ", PLAIN)]])
     shown = list(figures(at.sample, scales, is_shown))
     label: list[Line] = []

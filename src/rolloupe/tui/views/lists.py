@@ -93,7 +93,7 @@ class Picker(NamedTuple):
 def picker_row(picker: Picker, width: int) -> list[Line]:
     """Return a picker."""
     return [
-        ends([(f" {picker.key} ", DIM), (f"{picker.name:6} ", DIM), safe(picker.value, STRONG)], [("▾ ", DIM)], width)
+        ends([(f" {picker.key} ", DIM), (f"{picker.name:7} ", DIM), safe(picker.value, STRONG)], [("▾ ", DIM)], width)
     ]
 
 

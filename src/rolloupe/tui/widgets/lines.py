@@ -28,13 +28,9 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         del y
         return self.ground
 
-    def longest(self) -> int:
-        """Return how many cells the longest line takes; 0 if all fit."""
-        return 0
-
     def changed(self) -> None:
         """Draw everything again."""
-        self.virtual_size = Size(max(self.longest(), 0), self.count())
+        self.virtual_size = Size(0, self.count())
         self.refresh()
 
     @property
@@ -69,10 +65,6 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
     def go_to_end(self, *, is_last: bool) -> None:
         """Scroll to the first or the last line."""
         self.scroll_to(y=self.max_scroll_y if is_last else 0, animate=False)
-
-    def sideways(self, by: int) -> None:
-        """Scroll to a side."""
-        self.scroll_to(x=self.scroll_offset.x + by * 8, animate=False)
 
     def show_line(self, y: int) -> None:
         """Scroll as little as it takes to show a line, with some lines around it."""

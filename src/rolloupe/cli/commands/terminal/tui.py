@@ -47,7 +47,7 @@ def looks(command: F) -> F:
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
 @options.one_run
-@click.option("--split", default="", metavar="NAME", help="Begin in this split. Default: train.")
+@click.option("--split", default="", metavar="NAME", help="Begin in this split. Default: train, or the first.")
 @looks
 @options.state
 @options.reading
