@@ -320,6 +320,11 @@ def test_the_effects_of_a_share_have_one_unit(tmp_path: Path) -> None:
     assert list(one.prevalence.effects) == pytest.approx([one.effect] * 4, abs=0.05)
 
 
+def test_a_window_without_samples_says_so(run: rolloupe.Run) -> None:
+    found = run.findings(steps=(1000, 2000))
+    assert found.note == "Nothing to compare: there is no sample in these steps." and not found.findings
+
+
 @pytest.mark.parametrize(("groups", "words"), [(1, "1 group only"), (19, "19 groups only")])
 def test_too_few_groups_have_no_smallest_effect(tmp_path: Path, groups: int, words: str) -> None:
     found = _written(tmp_path, lambda at, number: (f"words {'abcd'[at % 4]}", number % 2), steps=1, groups=groups)

@@ -60,6 +60,8 @@ def note_of(
     is_alone: bool,
 ) -> str:
     """What was looked at, in sentences; `is_alone` for groups of one."""
+    if not pieces.samples:
+        return "Nothing to compare: there is no sample in these steps."
     if not facts.samples:
         waits = f" {pieces.pending:,} samples wait for the index." if pieces.pending else ""
         return f"Nothing to compare: no sample with a reward is indexed.{waits}"
