@@ -105,3 +105,23 @@ def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(pa
         assert bar is not None and bar["y"] == 0 and drawn["y"] >= bar["height"]
         assert drawn["y"] + drawn["height"] <= menu["y"]
         assert menu["height"] >= 200 and menu["y"] + menu["height"] <= 844 - 48
+
+
+def test_many_runs_are_added_at_a_press_and_a_run_alone_says_how_to_open_others(page: Page, tmp_path: Path) -> None:
+    for number in range(15):
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / "runs" / f"run{number:02}", code=None) as run:
+            for step in range(3):
+                run.metrics(step, {"train/kl": 0.1 * (number + 1), "eval/kl": 9.0})
+    page.set_viewport_size({"width": 1440, "height": 900})
+    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to("runs/run00/metrics"))
+        page.get_by_role("button", name="Add all 14 others").click()
+        expect(page.get_by_role("list", name="Runs in the charts").get_by_role("listitem")).to_have_count(15)
+        kl = page.get_by_role("region", name="KL by step", exact=True)
+        kl.get_by_role("img").hover(position={"x": 60, "y": 40})
+        expect(kl.get_by_role("list", name="Values")).to_have_text("KL0.100 to 1.50 in 15 runs")
+    with viewing(tmp_path / "runs/run00", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to("runs/run00/metrics"))
+        expect(page.get_by_text("rolloupe view RUN OTHER_RUN")).to_be_visible()
+        expect(page.get_by_role("button", name="Compare with another run")).to_have_count(0)

@@ -1,6 +1,7 @@
 /** A distribution over time as a picture: its cells as they are drawn, with its title and its axes. */
 
 import type { DistributionReply } from "../../api/types.gen";
+import { labelOf } from "../../lib/charts/across";
 import { type Picture, pictureOf, type Shape } from "../../lib/charts/picture";
 import { shadeOf, shareAt } from "../../lib/distribution/heatMap";
 import { tickOf, ticksOf } from "./axis";
@@ -37,7 +38,7 @@ export function pictureOfMap(element: HTMLElement, { title, note, map, colour }:
       low: 0,
       high: Math.max(1, counts.length),
       isLog: false,
-      ticks: firsts.flatMap((step, i) => (i % by === 0 ? [{ at: i + 0.5, text: String(step) }] : [])),
+      ticks: firsts.flatMap((step, i) => (i % by === 0 ? [{ at: i + 0.5, text: labelOf("step", step) }] : [])),
     },
     y: {
       low: bottom,

@@ -1,5 +1,6 @@
 /** The distribution of a metric over the steps: one column for each, darker where more of its samples are. */
 
+import { labelOf } from "../../lib/charts/across";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DistributionReply } from "../../api/types.gen";
 import { rangesOf, type Values } from "../../lib/distribution/distribution";
@@ -111,9 +112,9 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
         <span class={style["low"]}>{score(map.edges[0])}</span>
       </div>
       <p class={style["steps"]} aria-hidden="true">
-        <span>{figure(map.first_steps[0])}</span>
+        <span>{labelOf("step", map.first_steps[0] ?? 0)}</span>
         {at === null ? <Scale greatest={greatest} colour={colour} /> : <span class="clip">{samplesAt(map, at)}</span>}
-        <span>{figure(map.last_steps.at(-1))}</span>
+        <span>{labelOf("step", map.last_steps.at(-1) ?? 0)}</span>
       </p>
     </div>
   );
@@ -130,7 +131,7 @@ function Scale({ greatest, colour }: { greatest: number; colour: number }) {
     <span class={style["scale"]} title="Share of the samples of a step that have the value">
       share 0
       <i style={{ backgroundImage: `linear-gradient(to right, ${shades.join(", ")})` }} />
-      {figure(Math.round(100 * greatest))}%
+      {figure(Math.round(100 * greatest))} %
     </span>
   );
 }

@@ -93,8 +93,10 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const run = session.run.now.value;
   const runs = run === null ? [] : [run, ...over];
   const isGrouped = groups !== null;
+  const which = pointsOf(asked);
   const dashes = useMemo(() => dashesOf((curves ?? []).map(([first]) => first?.curve ?? null)), [curves]);
-  const rows = rowsOf(entry, curves, sourcesOf(runs, groups, groupOf(asked), hiddenRuns(asked)), dashes);
+  const sources = sourcesOf(runs, groups, groupOf(asked), hiddenRuns(asked));
+  const rows = rowsOf(entry, curves, sources, dashes, which.from_zero);
   const isMany = rows.length > 1;
   const drawn = useMemo(
     () => drawnOf(rows, hidden),
@@ -113,7 +115,6 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const drawing = figureOf(asked, entry.kind);
   const isMap = drawing === MAP;
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
-  const which = pointsOf(asked);
   const wordsOfNumber = wordsOfValues(isShare(entry.chart), which.from_zero);
   const isOwnHidden = rows[0]?.lines[0]?.isHidden === true;
   const value = isOwnHidden ? "" : wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
@@ -131,7 +132,6 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const xName = isMap ? "step" : xTitle(x, entries);
   const zoom = x === xOf(asked) ? zoomOf(asked) : null;
   const reach = useMemo(() => reachOf(curves), [curves]);
-  const limits = limitsOf(asked);
   const averageWords = average === value ? "" : `EMA ${figure(span)}: ${average}`;
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
   const bounds = boundsOfAll(session, rows, which.from_zero || drawing === "std");
@@ -157,7 +157,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
       across: xName,
       kind: across,
       zoom: zoom ?? reach,
-      limits: axisOf(frame) ?? limits,
+      limits: axisOf(frame) ?? limitsOf(asked),
       curve,
       name: rows[0]?.lines[0]?.name ?? "",
       colour: rows[0]?.lines[0]?.colour ?? 1,
@@ -229,7 +229,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
             zoom={zoom}
             reach={reach}
             onZoom={(range) => setOption(session, { zoom: range === null ? "" : zoomText(range, x) })}
-            limits={limits}
+            limits={limitsOf(asked)}
             isLog={isLog(asked)}
             open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
             onDrawn={setFrame}

@@ -28,6 +28,7 @@ import { useLandmarks } from "./landmarks/useLandmarks";
 import { visit } from "./smoothing/slider";
 import { SectionTitle } from "./parts/SectionTitle";
 import { TakenAway } from "./parts/TakenAway";
+import { packed } from "./sections/packing";
 import { RunsSection } from "./runs/RunsSection";
 import { useCurves } from "./useCurves";
 import { type Drag, useMoves } from "./useMoves";
@@ -102,7 +103,10 @@ export function MetricsPage() {
         <div class={style["left"]} data-scroll="catalogue">
           {run !== null && <RunsSection run={run} />}
           <h2 class={style["chooseTitle"]}>
-            Choose charts <small>{`${figure(layout.placed.length)} of ${count(entries.length, "metric")}`}</small>
+            Choose charts{" "}
+            <small
+              title={count(entries.length, "metric")}
+            >{`${figure(layout.placed.length)} of ${figure(entries.length)}`}</small>
           </h2>
           {catalogue}
         </div>
@@ -152,6 +156,8 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
   const place = new Map(placed.map((one, at) => [one, at]));
   const keys = new Map(placed.map((one) => [one, [one, ...one.series].map(keyOfCurve)]));
   const charted = new Set([...keys.values()].flat());
+  const sections = sectionsOf(placed);
+  const spans = packed(sections.map(({ entries }) => entries.length));
   return (
     <>
       {error !== null && <Missing error={error} again={again} />}
@@ -163,8 +169,8 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
       )}
       {hasMarks(pageAsked(session)) && <MarkKinds landmarks={landmarksIn(landmarks, charted)} leftOut={leftOut} />}
       <div class={style["sections"]}>
-        {sectionsOf(placed).map(({ name, entries }) => (
-          <section key={name} aria-label={name} style={{ "--count": String(entries.length) }}>
+        {sections.map(({ name, entries }, i) => (
+          <section key={name} aria-label={name} style={spans[i] ?? {}}>
             <SectionTitle
               name={name}
               isFirst={entries[0] === placed[0]}

@@ -7,3 +7,4 @@ export { AddRuns } from "./picker/AddRun";
 export { RunEditor } from "./picker/RunEditor";
 export { RunName } from "./picker/RunName";
 export { RunPicker } from "./picker/RunPicker";
+export { OnlyRun } from "./OnlyRun";

@@ -8,7 +8,7 @@ import { type Chart, chart, isSame } from "./chart";
 const MOST = 5;
 
 /** The most parts of the reward with a chart. */
-const MOST_PARTS = 2;
+export const MOST_PARTS = 2;
 
 export const KL: readonly RegExp[] = [
   /^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/,

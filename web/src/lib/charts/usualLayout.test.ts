@@ -60,6 +60,16 @@ describe("the charts of a run never seen", () => {
     ]);
   });
 
+  it("have the parts of a reward that has no sum", () => {
+    const parts = ["reward.correct", "reward.format", "reward.third"].map((name) => entry("sample", name, "Reward"));
+    const some = [...parts, entry("sample", "response_chars")];
+    expect(
+      usualLayout(some)
+        .slice(0, 3)
+        .map(({ name }) => name),
+    ).toEqual(["reward.correct", "reward.format", "response_chars"]);
+  });
+
   it("draw the length of the texts once", () => {
     const some = [entry("sample", "response_chars"), entry("sample", "derived.characters"), entry("sample", "turns")];
     expect(usualLayout(some).map(({ name }) => name)).toEqual(["response_chars", "turns"]);

@@ -3,7 +3,7 @@
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, isProgress } from "./catalogue";
 import { type Chart, chart, textOf } from "./chart";
-import { CLOCK, ENTROPY, first, KL, LOSS, NORM, ofTraining, REWARD } from "./defaultCharts";
+import { CLOCK, ENTROPY, first, KL, LOSS, MOST_PARTS, NORM, ofTraining, REWARD } from "./defaultCharts";
 
 const MISMATCH: readonly RegExp[] = [
   /^mismatch_kl$/,
@@ -41,6 +41,9 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const policy = (patterns: readonly RegExp[], mean: string): CatalogueEntry | undefined =>
     by(patterns, "token", "trainer") ?? named("sample", mean) ?? by(patterns, "sample");
   const ofSamples = named("sample", "reward");
+  const reward = ofSamples ?? by(REWARD, "sample", "trainer");
+  // Without a sum they are all that a run has of rewards.
+  const parts = entries.filter(({ kind, name }) => kind === "sample" && /^rewards?\./.test(name));
   const entropy = policy(ENTROPY, "derived.mean_entropy");
   const kl = policy(KL, "derived.mean_kl");
   const mismatch = policy(MISMATCH, "derived.mean_mismatch_kl");
@@ -53,7 +56,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const evals = entries.filter(({ kind, stat }) => kind === "eval" && stat === "score");
   const scored = entries.filter(({ kind, name }) => kind === "trainer" && SCORED.test(name));
   const best = [
-    ...charts(LEARNING, ofSamples ?? by(REWARD, "sample", "trainer")),
+    ...charts(LEARNING, ...(reward === undefined ? parts.slice(0, MOST_PARTS) : [reward])),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
     ...together(LEARNING, "Groups", [named("group", "all_best"), named("group", "mixed"), named("group", "all_worst")]),
     ...ofPolicy.slice(0, MOST_OF_POLICY),

@@ -1,7 +1,6 @@
 /** The curves of a chart that has several, each shown or hidden by a press; their values are under the pointer. */
 
 import type { Dash } from "../../../lib/charts/picture";
-import { wordsOfValues } from "../../../lib/numbers/percent";
 import { type Line, type Row, shownOf, valueOf } from "./lines";
 import style from "./Parts.module.css";
 
@@ -44,7 +43,7 @@ export function Legend({ rows, hidden, toggle, part }: Props) {
 
 /** The last value of each line of a curve. */
 function lastOf({ title, lines }: Row): string {
-  const last = (line: Line): string => wordsOfValues(line.isShare)(valueOf(line.curve, null), "–");
+  const last = (line: Line): string => line.write(valueOf(line.curve, null), "–");
   return shownOf(lines)
     .map((line) => `${lines.length > 1 ? line.source : title}, last: ${last(line)}`)
     .join("\n");

@@ -5,8 +5,11 @@
 
 import type { Curve, Frame } from "../../charts";
 import { Key } from "./Legend";
-import { placeOf, type Row, shownOf, wordsOfValue } from "./lines";
+import { placeOf, reachAt, type Row, shownOf, wordsOfValue } from "./lines";
 import style from "./Parts.module.css";
+
+/** More values, in the colours of their runs, would hide the chart. */
+const MOST_VALUES = 12;
 
 interface Props {
   curve: Curve;
@@ -45,11 +48,15 @@ export function Readout({ curve, frame, pointed, across, value, average, rows }:
             <li key={row.text}>
               <Key colour={row.colour} dash={row.dash} />
               <span class="clip">{row.title}</span>
-              {shownOf(row.lines).map((line) => (
-                <b key={line.source} style={row.colour === null ? { color: `var(--run-${line.colour})` } : {}}>
-                  {wordsOfValue(line, row.lines, pointed)}
-                </b>
-              ))}
+              {shownOf(row.lines).length > MOST_VALUES ? (
+                <b>{reachAt(row.lines, pointed)}</b>
+              ) : (
+                shownOf(row.lines).map((line) => (
+                  <b key={line.source} style={row.colour === null ? { color: `var(--run-${line.colour})` } : {}}>
+                    {wordsOfValue(line, row.lines, pointed)}
+                  </b>
+                ))
+              )}
             </li>
           ))}
         </ul>

@@ -8,7 +8,7 @@ import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
 import { basesOf, notesOf } from "./notes";
-import { COLOURS, drawnOf, endOf, reachOf, rowsOf, valueOf, wordsOfValue } from "./lines";
+import { COLOURS, drawnOf, endOf, reachAt, reachOf, rowsOf, valueOf, wordsOfValue } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
@@ -169,4 +169,22 @@ it("of shares are read in percent", () => {
     rowsOf(one, [[drawn([0.5, 0.125])]], RUNS.slice(0, 1)),
   );
   expect((row?.lines ?? []).map((line) => wordsOfValue(line, row?.lines ?? [], null))).toEqual(["12.5 %"]);
+});
+
+it("of many runs are read as their least and their greatest value", () => {
+  const [row] = rowsOf(
+    ...([placedOf([chart("trainer", "kl")], CATALOGUE)[0], [[drawn([1, 5]), drawn([3, 2])]], RUNS] as Parameters<
+      typeof rowsOf
+    >),
+  );
+  expect(reachAt(row?.lines ?? [], 1)).toBe("2.00 to 5.00 in 2 runs");
+  expect(reachAt([], 1)).toBe("–");
+});
+
+it("that are changes have a sign", () => {
+  const rows = placedOf([chart("trainer", "kl")], CATALOGUE).flatMap((one) =>
+    rowsOf(one, [[drawn([0, 2]), drawn([0, -1])]], RUNS, [], true),
+  );
+  const lines = rows[0]?.lines ?? [];
+  expect(lines.map((line) => wordsOfValue(line, lines, null))).toEqual(["+2.00", "−1.00"]);
 });

@@ -6,7 +6,7 @@ import type { Dash } from "../../../lib/charts/picture";
 import type { Placed } from "../../../lib/charts/layout";
 import { extent } from "../../../lib/numbers/curves";
 import { nearest } from "../../../lib/numbers/nearest";
-import { figure, finite } from "../../../lib/numbers/numbers";
+import { figure, finite, type score } from "../../../lib/numbers/numbers";
 import { wordsOfValues } from "../../../lib/numbers/percent";
 import { harmless } from "../../../lib/text/invisible";
 import { banded, type Curve, type Range } from "../../charts";
@@ -28,8 +28,8 @@ export interface Line {
   source: string;
   colour: number;
   dash: Dash;
-  /** Its values are shares. */
-  isShare: boolean;
+  /** Writes its values. */
+  write: typeof score;
   /** A person hid the run. */
   isHidden: boolean;
 }
@@ -49,13 +49,14 @@ export interface Row {
 /**
  * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Each line has the colour of
  * its run, and the dash of its curve. More than a few curves of one run have colours of their own, none that of the
- * run, and those with `dashes` are broken.
+ * run, and those with `dashes` are broken. Values are written with a sign where they are changes.
  */
 export function rowsOf(
   placed: Placed,
   curves: readonly (readonly Drawn[])[] | undefined,
   sources: readonly Source[],
   dashes: readonly Dash[] = [],
+  isChange = false,
 ): Row[] {
   const own = sources[0]?.colour ?? 1;
   const colours = COLOURS.filter((one) => one !== own);
@@ -73,7 +74,7 @@ export function rowsOf(
       source: source.name,
       colour: areOfRuns ? source.colour : colour,
       dash,
-      isShare: isShare(entry),
+      write: wordsOfValues(isShare(entry), isChange),
       isHidden: source.isHidden,
     }));
     return {
@@ -146,6 +147,15 @@ export const shownOf = (lines: readonly Line[]): readonly Line[] =>
 /** The value at the pointed step, else the last one, with its step where that is another one. */
 export function wordsOfValue(line: Line, lines: readonly Line[], pointed: number | null): string {
   const step = pointed === null ? endOf(line, lines) : (line.curve?.steps[placeOf(line.curve, pointed)] ?? pointed);
-  const words = wordsOfValues(line.isShare)(valueOf(line.curve, pointed), "–");
+  const words = line.write(valueOf(line.curve, pointed), "–");
   return step === null || step === pointed ? words : `${words} at ${figure(step)}`;
+}
+
+/** The least and the greatest value at the pointed step, of many lines. */
+export function reachAt(lines: readonly Line[], pointed: number): string {
+  const shown = shownOf(lines);
+  const [low, high] = extent(shown.map(({ curve }) => finite(valueOf(curve, pointed)))) ?? [];
+  const write = shown[0]?.write;
+  if (write === undefined || low === undefined || high === undefined) return "–";
+  return `${write(low)} to ${write(high)} in ${figure(shown.length)} runs`;
 }

@@ -10,7 +10,7 @@ import { colourOf, nameOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { Text } from "../../../ui/text/Text";
-import { AddRuns } from "../../runs";
+import { AddRuns, OnlyRun } from "../../runs";
 import { GroupSelect } from "../groups/GroupSelect";
 import { groupOf, hiddenRuns, pageAsked, setOption, spanOf, withHidden } from "../choice";
 import { differencesOf } from "./differences";
@@ -63,6 +63,7 @@ export function RunsSection({ run }: { run: RunItem }) {
           buttonClass={`action ${style["button"]}`}
           isInline
         />
+        <OnlyRun />
         {over.length > 0 && (
           <a href={session.place.href(compare)} onClick={session.place.onLink(compare)}>
             Compare in full

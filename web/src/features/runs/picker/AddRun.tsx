@@ -15,8 +15,8 @@ import style from "./AddRun.module.css";
 
 /** More matches are found by more letters. */
 const MOST_MATCHES = 100;
-/** So few runs are offered at once. */
-const FEW = 12;
+/** More runs than these and the one of the page are slow to draw, and nobody tells them apart. */
+const MOST_AT_ONCE = 49;
 const LIST_ID = "runs-to-add";
 
 interface Props {
@@ -59,7 +59,7 @@ export function AddRuns({ label, button, buttonClass, isInline = false }: Props)
           )}
         </Popover>
       )}
-      {visible.length > 1 && visible.length <= Math.min(FEW, room) && (
+      {visible.length > 1 && visible.length <= Math.min(MOST_AT_ONCE, room) && (
         <button type="button" class="action" onClick={() => add(...visible.map(({ id }) => id))}>
           Add all {visible.length} others
         </button>
