@@ -53,3 +53,19 @@ it("goes to a step that was named before the steps were known", async () => {
   await settled();
   expect(session.place.now.value.step).toBe(2);
 });
+
+it("knows no steps of a run that is gone, and those of another in its place at once", async () => {
+  vi.mocked(api.getSteps).mockImplementation(async () => reply("d"));
+  runs.value = [RUN("d")];
+  session.place.now.value = { ...START, page: "rollouts", run: "d", split: "train", step: 1 };
+  await settled();
+  expect(session.steps.reply.value?.steps).toEqual([1]);
+  vi.mocked(api.getSteps).mockRejectedValue(new api.ApiError(404, "no such split", ""));
+  runs.value = [{ ...RUN("d"), version: "2", splits: [] }];
+  await settled();
+  expect(session.steps.reply.value).toBeNull();
+  vi.mocked(api.getSteps).mockImplementation(async () => ({ ...reply("d"), version: "3", steps: [1, 2, 3] }));
+  runs.value = [{ ...RUN("d"), version: "3" }];
+  await settled();
+  expect(session.steps.reply.value?.steps).toEqual([1, 2, 3]);
+});

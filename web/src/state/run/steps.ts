@@ -107,7 +107,13 @@ export class StepsStore extends Store {
       if (this.session.run.now.peek()?.version !== item.version) setTimeout(this.#again, AGAIN_MS);
     } catch (error) {
       if (!isLookedAt()) return;
-      this.error.value = asApiError(error);
+      const why = asApiError(error);
+      this.error.value = why;
+      if (why.status === 404) {
+        // The split is gone. Steps that come back under its name are others, and nobody waits for them.
+        this.#replies.drop(key);
+        this.#loaded.value = null;
+      }
       clearTimeout(waiting);
       waiting = setTimeout(this.#again, PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length - 1)]);
       this.#failures += 1;
