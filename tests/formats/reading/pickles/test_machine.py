@@ -433,6 +433,15 @@ def test_calls_that_copy_without_end_are_refused(kind: str) -> None:
     assert time.process_time() - began_s < 10
 
 
+def test_of_values_that_repeat_each_other_few_are_shown_unless_all_are_wanted() -> None:
+    many: list[Any] = ["x"]
+    for _ in range(6):
+        many = [many] * 10
+    shown = [str(as_json(read(pickle.dumps(many)), most=most)).count("'x'") for most in (4096, 2**20)]
+    assert 0 < shown[0] <= 2**20 / json_values.COST and 4 * shown[0] < shown[1] <= 2**20
+    assert as_json(read(pickle.dumps("y" * 2**24))) == "y" * 2**24
+
+
 def test_a_pickle_of_a_later_protocol_is_refused_by_its_number() -> None:
     assert "protocol 6" in raised(lambda: read(b"\x80\x06N."))
 

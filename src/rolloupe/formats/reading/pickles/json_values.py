@@ -23,6 +23,9 @@ from rolloupe.formats.reading.pickles.window import UnreadablePickle
 MAX_VALUES = 2**20
 """Most values in one record: a pickle may repeat an object without writing it again."""
 
+COST = 8
+"""As so many a value counts, unless all are wanted: a sample is shown part by part, and each may repeat the same."""
+
 CHARACTERS = 64
 """A text counts as one value more for each so many characters."""
 
@@ -69,9 +72,11 @@ class _Converter:
     def __init__(self, most: int) -> None:
         self._most = most
         self.left = MAX_VALUES
+        self._cost = 1 if most > MANY else COST
+        """Of each value."""
 
     def of(self, value: Any, depth: int) -> Any:
-        self.left -= 1 + (len(value) // CHARACTERS if isinstance(value, str | bytes | bytearray) else 0)
+        self.left -= self._cost + (len(value) // CHARACTERS if isinstance(value, str | bytes | bytearray) else 0)
         if isinstance(value, Blob):
             self.left -= value.length // CHARACTERS
         if self.left < 0:
