@@ -129,7 +129,7 @@ def test_rewards_stay_what_they_are(place: Path) -> None:
 
 
 def test_a_group_is_graded_together_and_some_steps_alone(place: Path) -> None:
-    rescored(place, "group_mean", step_min=1, step_max=1, save="mean")
+    rescored(place, "group_mean", steps=(1, 1), save="mean")
     with opened(place) as run:
         items = list(run.samples())
     assert {item.metrics.get("rescored.mean") for item in items if item.step == 1} == {4.5}
@@ -222,7 +222,7 @@ def test_damaged_scores_are_problems(place: Path) -> None:
 
 
 def test_how_scores_were_made_is_remembered(place: Path) -> None:
-    rescored(place, step_min=1)
+    rescored(place, steps=(1, None))
     state = State(place / "state")
     (owner,) = state.owners()
     (item,) = state.of(owner.key, "layout")

@@ -32,7 +32,8 @@ def test_groups_are_taken_in_an_order_of_their_own_and_as_many_as_the_share_says
 def table(rows: int, **columns: object) -> pa.Table:
     usual = {
         "split": ["train"] * rows, "step": [1] * rows, "launch": [0] * rows, "env": [None] * rows,
-        "grp": [str(row // 4) for row in range(rows)], "reward": [float(row) for row in range(rows)],
+        "grp": [str(row // 4) for row in range(rows)], "idx": [str(row) for row in range(rows)],
+        "response_chars": [9] * rows, "reward": [float(row) for row in range(rows)],
         "advantage": [None] * rows,
     }  # fmt: skip
     types = {"env": pa.string(), "reward": pa.float64(), "advantage": pa.float64()}
@@ -44,6 +45,12 @@ def test_blocks_hold_whole_groups_of_samples_with_rewards() -> None:
     (one,) = blocks_of(table(12, reward=rewards), ScanShare())
     assert one.rows.tolist() == [0, *range(4, 12)] and one.grouping.sizes.tolist() == [1, 4, 4] and one.kept.all()
     assert one.of.env == "" and one.advantages.tolist() == one.rewards.tolist()
+
+
+def test_a_sample_that_is_there_twice_counts_once() -> None:
+    index, chars, rewards = ["a", "b", "a", "a", "a", "b"], [9, 9, 9, 8, 9, 9], [1.0, 2.0, 1.0, 1.0, 3.0, 2.0]
+    (one,) = blocks_of(table(6, grp=["0"] * 6, idx=index, response_chars=chars, reward=rewards), ScanShare())
+    assert one.rows.tolist() == [0, 1, 3, 4]
 
 
 def test_advantages_count_where_each_sample_has_one() -> None:
