@@ -125,3 +125,41 @@ def test_many_runs_are_added_at_a_press_and_a_run_alone_says_how_to_open_others(
         page.goto(viewer.to("runs/run00/metrics"))
         expect(page.get_by_text("rolloupe view RUN OTHER_RUN")).to_be_visible()
         expect(page.get_by_role("button", name="Compare with another run")).to_have_count(0)
+
+
+def test_with_several_runs_an_alarm_names_its_run_and_a_distribution_is_of_a_chosen_one(
+    page: Page, tmp_path: Path
+) -> None:
+    for name in RATES:
+        launches._ours.clear()  # as another process would
+        with Recorder(tmp_path / "runs" / name, code=None) as run:
+            for step in range(12):
+                for index in range(4):
+                    run.sample(step=step, group="0", index=index, prompt="?", response="!", reward=index / 4)
+                run.metrics(step, {"loss": float("nan") if (name, step) == ("second", 4) else 0.5})
+    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(viewer.to("runs/first/metrics?over=second&over=third"))
+        alarms = page.get_by_role("list", name="Alarms").get_by_role("listitem")
+        expect(alarms).to_have_count(1)
+        expect(alarms).to_contain_text("second: ")
+        expect(page.get_by_role("heading", name="Worth a look")).to_contain_text("checked, 3 runs")
+
+        mixed = page.get_by_role("region", name="Groups by step").get_by_role("list", name="Curves")
+        expect(mixed.get_by_role("button", pressed=True)).to_have_text(["Mixed"])
+        mixed.get_by_role("button", name="All wrong", pressed=False).first.click()
+        expect(mixed.get_by_role("button", pressed=True)).to_have_text(["Mixed", "All wrong"])
+
+        map_of = page.get_by_role("combobox", name="Run of Reward distribution")
+        expect(map_of).to_have_value("first")
+        map_of.select_option("third")
+        expect(page).to_have_url(re.compile("map=third"))
+        cells = page.get_by_role("slider", name="Distribution of Reward distribution by step")
+        cells.focus()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("runs/third[?].*over=first&over=second"))
+        page.go_back()
+
+        alarms.get_by_role("link", name="Samples of step 4").click()
+        expect(page).to_have_url(re.compile("runs/second[?].*step=4.*over=first&over=third"))

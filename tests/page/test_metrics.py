@@ -386,7 +386,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
             [f"Rename {name}" for name in ("Reward", "Reward distribution", "Groups", "KL", "Characters")]
         )
         expect(page.get_by_role("list", name="Curves").get_by_role("button", pressed=True)).to_have_text(
-            ["All right", "Mixed", "All wrong"]
+            ["Mixed", "All right", "All wrong"]
         )
         asked.clear()
         keep_charts(page, viewer)
@@ -518,7 +518,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         alarm.get_by_role("button", name="Show curve").click()
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_in_viewport()
         expect(alarm.get_by_role("heading")).to_have_attribute("title", re.compile("^Error. Rule: "))
-        alarm.get_by_role("link", name="Open step 4").click()
+        alarm.get_by_role("link", name="Samples of step 4").click()
         expect(page).to_have_url(re.compile("runs/run.split=train&step=4&sample=train/4.*mode=samples"))
         see_what_is_beyond(page, viewer)
         page.goto(viewer.to("runs/run/metrics"))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def look_at_all_steps(page: Page) -> None:
     """Draw the distribution of the reward by step, open the samples of a cell by keys, and draw a quantile instead."""
-    page.get_by_role("button", name="By step").click()
+    page.get_by_role("group", name="Steps").get_by_role("button", name="All steps").click()
     chart = page.get_by_role("region", name=re.compile("^Reward by"))
     chart.get_by_role("button", name="Menu of").click()
     drawn = chart.get_by_role("combobox", name="What it draws for each step")

@@ -23,6 +23,9 @@ const known = new Map<string, string>();
 const FEW_POINTS = 100;
 const [LEAST_PERCENT, MOST_PERCENT] = [14, 40];
 
+/** A band below the lines of several curves is fainter: it is of one of them, or bands lie on each other. */
+const [BAND_PERCENT, BAND_OF_MANY_PERCENT] = [10, 5];
+
 /** How firm a raw line of so many points is, in percent. */
 export const firmness = (points: number): number =>
   Math.round(Math.min(MOST_PERCENT, Math.max(LEAST_PERCENT, MOST_PERCENT * Math.sqrt(FEW_POINTS / points))));
@@ -44,13 +47,15 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     return color;
   };
   const raw = (one: number): string => ink(`color-mix(in oklch, var(--run-${one}) ${firmness(points)}%, transparent)`);
+  const share = others.length === 0 ? BAND_PERCENT : BAND_OF_MANY_PERCENT;
+  const band = (one: number): string => ink(`color-mix(in oklch, var(--run-${one}) ${share}%, transparent)`);
   const inks = {
     line: ink(`var(--run-${colour})`),
     faint: raw(colour),
-    band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
+    band: band(colour),
     others: others.map((one) => ink(`var(--run-${one})`)),
     faints: others.map(raw),
-    bands: others.map((one) => ink(`color-mix(in oklch, var(--run-${one}) 10%, transparent)`)),
+    bands: others.map(band),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),
     mark: ink("var(--ink-2)"),

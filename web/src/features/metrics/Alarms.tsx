@@ -1,63 +1,94 @@
-/** Worth a look: what rules found in the curves of the run, each with a link to the samples that show it. */
+/** Worth a look: what rules found in the curves of the runs, each with a link to the samples that show it. */
 
-import type { AlarmItem, AlarmsReply, CatalogueEntry } from "../../api/types.gen";
+import type { AlarmItem, CatalogueEntry, RunItem } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
+import { choicesOf } from "../../lib/address/splits";
 import { count, figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
+import { colourOf, nameOf } from "../../state/marks";
+import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
-import type { Loaded } from "../../ui/hooks/useLoaded";
-import type { Layout } from "./choice";
+import { Text } from "../../ui/text/Text";
+import { hiddenRuns, type Layout, pageAsked } from "./choice";
 import { keyOfCurve } from "./landmarks/landmarks";
 import { rulesOff } from "./alarms/rulesOff";
 import { SwitchedOff, SwitchOff } from "./alarms/SwitchedOff";
 import { Unchecked } from "./alarms/Unchecked";
+import type { Found } from "./alarms/useAlarms";
+import { inRun } from "./parts/rollouts";
 import style from "./Metrics.module.css";
 
-export function Alarms({ loaded, layout }: { loaded: Loaded<AlarmsReply>; layout: Layout }) {
-  const reply = loaded.value;
-  const run = useSession().run.now.value?.id ?? "";
-  const off = rulesOff(run);
-  const alarms = reply?.alarms.filter(({ rule }) => !off.has(rule)) ?? [];
-  const unchecked = reply?.unchecked.filter(({ rule }) => !off.has(rule)) ?? [];
-  const looked = (reply?.rules ?? 0) - off.size - unchecked.length;
+export function Alarms({ found, layout }: { found: Found; layout: Layout }) {
+  const session = useSession();
+  const isAlone = session.overlays.runs.value.length === 0;
+  const hidden = isAlone ? new Set<string>() : hiddenRuns(pageAsked(session));
+  const shown = found.all
+    .filter(({ run }) => !hidden.has(run.id))
+    .map(({ run, reply }) => {
+      const off = rulesOff(run.id);
+      const isOn = ({ rule }: { rule: string }): boolean => !off.has(rule);
+      const unchecked = reply.unchecked.filter(isOn);
+      const looked = reply.rules - off.size - unchecked.length;
+      return { run, reply, alarms: reply.alarms.filter(isOn), unchecked, looked };
+    });
+  const all = shown.flatMap(({ run, alarms }) => alarms.map((alarm) => ({ run, alarm })));
+  const alarms = [true, false].flatMap((isError) =>
+    all.filter(({ alarm }) => (alarm.severity === "error") === isError),
+  );
+  const looked = Math.max(0, ...shown.map((one) => one.looked));
+  const checked = `${count(looked, "rule")} checked${isAlone ? "" : `, ${count(shown.length, "run")}`}`;
+  const leftOut = shown.reduce((sum, { reply }) => sum + reply.left_out, 0);
+  const waiting = session.overlays.runs.value.length + 1 - found.all.length;
   return (
     <>
-      <h2>Worth a look {alarms.length > 0 && <small>{count(looked, "rule")} checked</small>}</h2>
-      {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
-      {reply === null && loaded.error === null && (
-        <p class={style["quiet"]} role="status">
-          <span class={style["loading"]}>The rules look at the curves …</span>
-        </p>
-      )}
-      {reply !== null && alarms.length === 0 && (
-        <p class={style["quiet"]}>
-          {looked > 0 ? `Nothing stands out: ${count(looked, "rule")} checked.` : "No rule could be checked."}
-        </p>
-      )}
+      <h2>Worth a look {alarms.length > 0 && <small>{checked}</small>}</h2>
+      {found.error !== null && <Missing error={found.error} again={found.again} />}
       {alarms.length > 0 && (
         <ul class={style["alarms"]} aria-label="Alarms">
-          {alarms.map((alarm) => (
+          {alarms.map(({ run, alarm }) => (
             <Alarm
-              key={`${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`}
+              key={`${run.id} ${alarm.rule} ${alarm.split} ${alarm.first_step} ${alarm.title}`}
+              run={run}
               alarm={alarm}
+              isAlone={isAlone}
               layout={layout}
             />
           ))}
         </ul>
       )}
-      {reply !== null && reply.left_out > 0 && (
-        <p class={style["quiet"]}>{count(reply.left_out, "further alarm")} left out.</p>
+      {waiting > 0 && found.error === null ? (
+        <p class={style["quiet"]} role="status">
+          <span class={style["loading"]}>
+            The rules look at the curves{isAlone ? "" : ` of ${count(waiting, "run")}`} …
+          </span>
+        </p>
+      ) : (
+        alarms.length === 0 &&
+        shown.length > 0 && (
+          <p class={style["quiet"]}>{looked > 0 ? `Nothing stands out: ${checked}.` : "No rule could be checked."}</p>
+        )
       )}
-      <Unchecked rules={unchecked} />
-      <SwitchedOff run={run} />
+      {leftOut > 0 && <p class={style["quiet"]}>{count(leftOut, "further alarm")} left out.</p>}
+      <Unchecked runs={shown.map(({ run, unchecked }) => ({ of: isAlone ? "" : nameOf(run), rules: unchecked }))} />
+      {shown.map(({ run }) => (
+        <SwitchedOff key={run.id} run={run.id} of={isAlone ? "" : nameOf(run)} />
+      ))}
     </>
   );
 }
 
-function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
+interface AlarmProps {
+  run: RunItem;
+  alarm: AlarmItem;
+  /** The run is alone in the charts, so that nothing names it. */
+  isAlone: boolean;
+  layout: Layout;
+}
+
+function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
   const session = useSession();
-  const to = samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
+  const to = samplesOf(session, alarm, run);
   const { first_step: first, last_step: last } = alarm;
   const keys = new Set(alarm.curves.map(keyOfCurve));
   const curves = layout.entries.filter((one) => keys.has(keyOfCurve(one)) && ["", "score"].includes(one.stat));
@@ -67,11 +98,22 @@ function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
         <span class="hidden">{alarm.severity === "error" ? "Error: " : "Hint: "}</span>
         {harmless(alarm.title)}
       </h3>
-      <p>{harmless(alarm.text)}</p>
+      <p>
+        {!isAlone && (
+          <>
+            <i style={{ background: `var(--run-${colourOf(run.id)})` }} />
+            <b>
+              <Text text={nameOf(run)} />
+            </b>
+            :{" "}
+          </>
+        )}
+        {harmless(alarm.text)}
+      </p>
       <div class={style["actions"]}>
-        {session.run.splitChoices.value.length > 0 && (
+        {run.splits.length > 0 && (
           <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
-            {first === last ? `Open step ${figure(first)}` : `Open steps ${figure(first)} to ${figure(last)}`}
+            Samples of {first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`}
             <span class="hidden">: {harmless(alarm.title)}</span>
           </a>
         )}
@@ -85,7 +127,7 @@ function Alarm({ alarm, layout }: { alarm: AlarmItem; layout: Layout }) {
             Show {curves.length === 1 ? "curve" : "curves"}
           </button>
         )}
-        <SwitchOff run={session.run.now.value?.id ?? ""} rule={alarm.rule} title={harmless(alarm.title)} />
+        <SwitchOff run={run.id} rule={alarm.rule} title={harmless(alarm.title)} />
       </div>
     </li>
   );
@@ -103,14 +145,15 @@ function showCurves(curves: readonly CatalogueEntry[], layout: Layout): void {
   });
 }
 
-/** The list of the samples that show it; `firstSplit` is that of an alarm without one. */
-export function samplesOf(alarm: AlarmItem, firstSplit: string | null): Partial<Place> {
+/** The list of the samples that show it, in its run; the others stay in the charts. */
+export function samplesOf(session: Session, alarm: AlarmItem, run: RunItem): Partial<Place> {
   const { first_step: first, last_step: last } = alarm;
   return {
+    ...inRun(session, run.id),
     page: "rollouts",
     discarded: alarm.discarded,
     mode: "samples",
-    split: alarm.split || firstSplit,
+    split: alarm.split || (choicesOf(run.splits)[0]?.name ?? null),
     step: first,
     extent: first === last ? "step" : [first, last],
     where: alarm.where,

@@ -32,6 +32,8 @@ import {
 } from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
+import { mappedRun } from "./figure/mapped";
+import { RunOfMap } from "./figure/RunOfMap";
 import { brief, splitOf, whereOf } from "./filter/filter";
 import { sourcesOf } from "./groups/sources";
 import { Values } from "./groups/Values";
@@ -40,7 +42,7 @@ import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
 import { dashesOf } from "./parts/dashes";
-import { drawnOf, placeOf, reachOf, type Row, rowsOf, valueOf, withBands } from "./parts/lines";
+import { drawnOf, keyOfRows, placeOf, reachOf, type Row, rowsOf, shownAs, valueOf, withBands } from "./parts/lines";
 import { boundsOfAll, meaning } from "./parts/meaning";
 import { notesOf, notesOfMap } from "./parts/notes";
 import { Readout } from "./parts/Readout";
@@ -87,7 +89,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const band = bandOf(asked, groups !== null);
   const { scale, between } = band;
   const [{ map, leftOut }, setMapped] = useState<Mapped>({ map: null, leftOut: 0 });
-  const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
+  const [asShown, show] = useState<ReadonlyMap<string, boolean>>(new Map());
   const own = curves?.[0]?.[0];
   const over = session.overlays.runs.value;
   const run = session.run.now.value;
@@ -96,13 +98,13 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const which = pointsOf(asked);
   const dashes = useMemo(() => dashesOf((curves ?? []).map(([first]) => first?.curve ?? null)), [curves]);
   const sources = sourcesOf(runs, groups, groupOf(asked), hiddenRuns(asked));
-  const rows = rowsOf(entry, curves, sources, dashes, which.from_zero);
+  const rows = shownAs(rowsOf(entry, curves, sources, dashes, which.from_zero), asShown);
   const isMany = rows.length > 1;
   const drawn = useMemo(
-    () => drawnOf(rows, hidden),
+    () => drawnOf(rows),
     // Each time the rows are other objects, of the same curves.
     // oxlint-disable-next-line react/exhaustive-deps
-    [curves, hidden, JSON.stringify(rows.map(({ lines }) => lines.map((one) => [one.name, one.colour, one.isHidden])))],
+    [curves, keyOfRows(rows)],
   );
   const whole = drawn?.curve ?? null;
   const curve = useMemo(() => (whole === null ? null : banded(whole, scale, between)), [whole, scale, between]);
@@ -123,7 +125,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const hasBand = band.scale > 0 && !isMap && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
   const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
-  const ofRun = isMap && over.length > 0 && run !== null ? `of ${harmless(nameOf(run))}` : "";
+  const mapOf = mappedRun(session);
+  const ofRun = isMap && over.length > 0 && mapOf !== null ? `of ${harmless(nameOf(mapOf))}` : "";
   const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
   const span = spanOf(asked);
@@ -149,7 +152,8 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const noteOf = (...parts: string[]): string => parts.filter((one) => one !== "").join(" · ");
   const charted = ((): Charted | MapCharted | null => {
     if (run === null) return null;
-    if (isMap) return map && { title, note: noteOf(figures, ofRun, ...words), map, colour: colourOf(run.id) };
+    if (isMap)
+      return map && { title, note: noteOf(figures, ofRun, ...words), map, colour: colourOf(mapOf?.id ?? run.id) };
     if (curve === null || !hasLine) return null;
     return {
       title,
@@ -213,7 +217,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
               across={x === "" ? "" : acrossWords(own?.curve?.steps[at] ?? pointed, own?.data)}
               value={isMany ? "" : value}
               average={isMany && span > 0 ? `EMA ${figure(span)}` : isOwnHidden ? "" : averageWords}
-              rows={isMany || (!isGrouped && runs.length > MOST_IN_LINE) ? rows : NONE}
+              rows={isMany || (!isGrouped && runs.length > MOST_IN_LINE) ? rows.filter((row) => !row.isHidden) : NONE}
             />
           )}
           <CurveChart
@@ -248,23 +252,9 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
       {!isMap && across !== "step" && curve !== null && hasLine && <p class={style["across"]}>{harmless(xName)}</p>}
       {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
       {isMany && curves !== undefined && (
-        <Legend
-          rows={rows}
-          hidden={hidden}
-          toggle={(text) =>
-            hide(new Set([...hidden].filter((one) => one !== text).concat(hidden.has(text) ? [] : text)))
-          }
-          part={tools.part}
-        />
+        <Legend rows={rows} show={(text, isShown) => show(new Map(asShown).set(text, isShown))} part={tools.part} />
       )}
-      {isMap && over.length > 0 && run !== null && (
-        <p class={`${style["others"]} ${style["inLine"]}`}>
-          <span>
-            <i style={{ background: `var(--run-${colourOf(run.id)})` }} />
-            {harmless(nameOf(run))} alone
-          </span>
-        </p>
-      )}
+      {isMap && over.length > 0 && <RunOfMap title={title} />}
       {!isMany && over.length > 0 && !isMap && curves !== undefined && (isGrouped || runs.length <= MOST_IN_LINE) && (
         <Values lines={rows[0]?.lines ?? []} pointed={pointed} isGrouped={isGrouped} />
       )}

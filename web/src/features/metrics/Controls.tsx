@@ -12,7 +12,14 @@ import { PointsMenu } from "./points/PointsMenu";
 import { Smoothing } from "./smoothing/Smoothing";
 import style from "./Metrics.module.css";
 
-export function Controls({ layout, children }: { layout: Layout; children: ComponentChildren }) {
+interface Props {
+  layout: Layout;
+  /** Beside the title: what the page shows. */
+  views: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Controls({ layout, views, children }: Props) {
   const session = useSession();
   const isNarrow = useMatch(NARROW);
   const asked = pageAsked(session);
@@ -71,6 +78,7 @@ export function Controls({ layout, children }: { layout: Layout; children: Compo
   return (
     <header class={style["controls"]}>
       <h1>Metrics</h1>
+      {views}
       {isNarrow ? (
         <details class={style["further"]}>
           <summary>Smoothing, axes and points</summary>

@@ -1,6 +1,6 @@
 /** The metrics of a run: a catalogue, the chosen curves, and what stands out in them. */
 
-import { getAlarms, getCatalogue } from "../../api/metrics";
+import { getCatalogue } from "../../api/metrics";
 import type { AlarmItem } from "../../api/types.gen";
 import { sectionsOf } from "../../lib/charts/catalogue";
 import { nameOf } from "../../lib/charts/chart";
@@ -17,6 +17,7 @@ import { Segments } from "../../ui/controls/Segments";
 import { StepView } from "../distribution";
 import { Alarms } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
+import { useAlarms } from "./alarms/useAlarms";
 import { Catalogue } from "./catalogue/Catalogue";
 import { ChartCard } from "./ChartCard";
 import { hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
@@ -47,9 +48,7 @@ export function MetricsPage() {
   );
   const reply = loaded.value;
   const isByStep = session.place.now.value.ask["view"] !== STEP;
-  const alarms = useFollowed(isByStep && reply !== null ? (run?.id ?? null) : null, run?.version ?? "", () =>
-    getAlarms(run?.id ?? ""),
-  );
+  const alarms = useAlarms(isByStep && reply !== null && run !== null ? [run, ...session.overlays.runs.value] : []);
   if (reply === null || !(areMarksLoaded.value || marksError.value !== null))
     return (
       <Alone heading="Metrics">
@@ -87,8 +86,7 @@ export function MetricsPage() {
   const catalogue = <Catalogue entries={entries} layout={layout} leftOut={reply.left_out} />;
   return (
     <main class={style["page"]} aria-label="Metrics">
-      <Controls layout={layout}>
-        {run !== null && run.splits.length > 0 && <Views now="" />}
+      <Controls layout={layout} views={run !== null && run.splits.length > 0 && <Views now="" />}>
         <LayoutMenu entries={entries} />
       </Controls>
       {isSlim && run !== null && <RunsSection run={run} />}
@@ -113,11 +111,11 @@ export function MetricsPage() {
       )}
       <div class={style["middle"]} data-scroll="metrics" onPointerEnter={visit}>
         {loaded.error !== null && <Missing error={loaded.error} again={loaded.again} />}
-        <Shown layout={layout} alarms={alarms.value?.alarms ?? NONE} />
+        <Shown layout={layout} alarms={alarms.all.find((one) => one.run === run)?.reply.alarms ?? NONE} />
         <TakenAway />
       </div>
       <aside class={style["right"]} aria-label="Worth a look">
-        <Alarms loaded={alarms} layout={layout} />
+        <Alarms found={alarms} layout={layout} />
       </aside>
     </main>
   );
@@ -129,12 +127,17 @@ const NONE: readonly AlarmItem[] = [];
 /** Curves over all steps, or the samples of one. */
 function Views({ now }: { now: string }) {
   const session = useSession();
+  const step = session.place.field.step.value;
   return (
     <Segments
       label="Steps"
       options={[
-        { value: "", label: "By step" },
-        { value: STEP, label: "One step", title: "How the samples of one step are distributed" },
+        { value: "", label: "All steps", title: "Curves over all steps" },
+        {
+          value: STEP,
+          label: `One step${step === null ? "" : `: ${figure(step)}`}`,
+          title: "How the samples of one step are distributed",
+        },
       ]}
       value={now}
       choose={(view) => setOption(session, { view })}

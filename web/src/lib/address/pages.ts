@@ -36,6 +36,7 @@ export const ASKED: Partial<Record<Page, readonly string[]>> = {
   metrics: [
     "by",
     "off",
+    "map",
     "find",
     "ema",
     "log",

@@ -26,7 +26,7 @@ describe("the charts of a run never seen", () => {
     expect(placed.map(({ section, title, series }) => [section, title, ...series.map(({ name }) => name)])).toEqual([
       ["Reward", "reward"],
       ["Reward", "Reward distribution"],
-      ["Reward", "Groups", "mixed", "all_worst"],
+      ["Reward", "Groups", "all_best", "all_worst"],
       ["Policy", "kl"],
       ["Policy", "Entropy"],
       ["Policy", "mismatch_kl"],

@@ -58,7 +58,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const best = [
     ...charts(LEARNING, ...(reward === undefined ? parts.slice(0, MOST_PARTS) : [reward])),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
-    ...together(LEARNING, "Groups", [named("group", "all_best"), named("group", "mixed"), named("group", "all_worst")]),
+    ...together(LEARNING, "Groups", [named("group", "mixed"), named("group", "all_best"), named("group", "all_worst")]),
     ...ofPolicy.slice(0, MOST_OF_POLICY),
     ...charts(LENGTH, named("sample", "response_tokens", "response_chars")),
     ...together(LENGTH, "Length, right and wrong", [

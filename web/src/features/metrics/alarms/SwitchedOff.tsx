@@ -53,12 +53,13 @@ function Reason({ run, rule }: { run: string; rule: string }) {
   );
 }
 
-export function SwitchedOff({ run }: { run: string }) {
+/** `of` names the run; empty for a run alone. */
+export function SwitchedOff({ run, of }: { run: string; of: string }) {
   const off = [...rulesOff(run)];
   if (off.length === 0) return null;
   return (
     <>
-      <h3 class={style["off"]}>Switched off</h3>
+      <h3 class={style["off"]}>Switched off{of === "" ? "" : ` in ${harmless(of)}`}</h3>
       <ul class={style["alarms"]} aria-label="Rules that are switched off">
         {off.map(([rule, reason]) => (
           <li key={rule}>

@@ -14,7 +14,9 @@ import { Missing } from "../../../ui/layout/EmptyState";
 import { HeatMap } from "../../distribution";
 import { askedOf, xOf, zoomOf } from "../choice";
 import { both, splitOf, whereOf } from "../filter/filter";
+import { inRun } from "../parts/rollouts";
 import { pointsOf } from "../points/points";
+import { mappedRun } from "./mapped";
 import style from "../Metrics.module.css";
 
 /** With more steps, neighbours share a column. */
@@ -31,7 +33,7 @@ interface Props {
 
 export function DistributionChart({ entry, pointed, point, onDrawn }: Props) {
   const session = useSession();
-  const run = session.run.now.value;
+  const run = mappedRun(session);
   const asked = askedOf(session, entry.chart);
   const split = splitOf(asked, session.place.field.split.value ?? "");
   const where = whereOf(asked);
@@ -75,6 +77,7 @@ export function DistributionChart({ entry, pointed, point, onDrawn }: Props) {
       point={point}
       open={([from, to], values) =>
         session.place.go({
+          ...inRun(session, run.id),
           page: "rollouts",
           discarded: false,
           split,

@@ -28,8 +28,9 @@ export function Landmarks({ title, landmarks, curve, frame, rollouts }: Props) {
   const roving = useRoving(spots.length);
   if (frame === null || spots.length === 0) return null;
   const placeOf = ({ alarm, step }: Landmark): Partial<Place> => {
-    if (rollouts === null) return {};
-    return alarm === null ? rollouts(step) : samplesOf(alarm, session.run.splitChoices.value[0]?.name ?? null);
+    const run = session.run.now.value;
+    if (rollouts === null || run === null) return {};
+    return alarm === null ? rollouts(step) : samplesOf(session, alarm, run);
   };
   return (
     <div class={style["marks"]} role="group" aria-label={`Marks of ${title}`}>

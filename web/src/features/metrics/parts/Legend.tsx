@@ -6,12 +6,11 @@ import style from "./Parts.module.css";
 
 interface Props {
   rows: readonly Row[];
-  hidden: ReadonlySet<string>;
-  toggle: (text: string) => void;
+  show: (text: string, isShown: boolean) => void;
   part: (text: string) => void;
 }
 
-export function Legend({ rows, hidden, toggle, part }: Props) {
+export function Legend({ rows, show, part }: Props) {
   return (
     <ul class={style["legend"]} aria-label="Curves">
       {rows.map((row) => (
@@ -19,9 +18,9 @@ export function Legend({ rows, hidden, toggle, part }: Props) {
           <button
             type="button"
             class={style["curve"]}
-            aria-pressed={!hidden.has(row.text)}
-            title={`${lastOf(row)}\n${hidden.has(row.text) ? "Show" : "Hide"}`}
-            onClick={() => toggle(row.text)}
+            aria-pressed={!row.isHidden}
+            title={`${lastOf(row)}\n${row.isHidden ? "Show" : "Hide"}`}
+            onClick={() => show(row.text, row.isHidden)}
           >
             <Key colour={row.colour} dash={row.dash} />
             <span class="clip">{row.title}</span>

@@ -8,7 +8,7 @@ import { runItem } from "../../../testing/records";
 import { sourcesOf } from "../groups/sources";
 import { curveOf } from "../../charts";
 import { basesOf, notesOf } from "./notes";
-import { COLOURS, drawnOf, endOf, reachAt, reachOf, rowsOf, valueOf, wordsOfValue } from "./lines";
+import { COLOURS, drawnOf, endOf, reachAt, reachOf, rowsOf, shownAs, valueOf, wordsOfValue } from "./lines";
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
@@ -91,16 +91,36 @@ it("keep their places while one is hidden", () => {
   const [both] = placedOf([chart("trainer", "kl", { more: ["trainer.loss"] })], CATALOGUE);
   if (both === undefined) throw new Error("no chart");
   const rows = rowsOf(both, [[drawn([1, 2])], [drawn([5, 6])]], RUNS.slice(0, 1));
-  expect(drawnOf(rows, new Set(["trainer.kl"]))).toMatchObject({
+  expect(drawnOf(shownAs(rows, new Map([["trainer.kl", false]])))).toMatchObject({
     curve: { steps: [0, 1], mean: [null, null] },
     others: [{ curve: { mean: [5, 6] } }],
   });
-  expect(drawnOf(rowsOf(both, [], RUNS), new Set())).toBeNull();
+  expect(drawnOf(rowsOf(both, [], RUNS))).toBeNull();
   const without = rowsOf(both, [[drawn([1, 2]), drawn([3, 4])]], sourcesOf(ITEMS, null, "", new Set(["a"])));
-  expect(drawnOf(without, new Set())).toMatchObject({
+  expect(drawnOf(without)).toMatchObject({
     curve: { steps: [0, 1], mean: [null, null] },
     others: [{ curve: { mean: [3, 4] } }, {}, {}],
   });
+});
+
+it("are as many as the eye can follow: of several runs with several curves the first curve, and what is chosen", () => {
+  const [three] = placedOf(
+    [chart("trainer", "kl", { more: ["trainer.loss", "trainer.lr"] })],
+    [...CATALOGUE, entry("trainer", "lr")],
+  );
+  if (three === undefined) throw new Error("no chart");
+  const curves = [[drawn([1, 2])], [drawn([5, 6])], [drawn([7, 8])]];
+  const runs = ["a", "b", "c"].map((id) => runItem({ id, name: id }));
+  const hidden = (count: number, chosen: [string, boolean][] = [], off: string[] = []): boolean[] =>
+    shownAs(rowsOf(three, curves, sourcesOf(runs.slice(0, count), null, "", new Set(off))), new Map(chosen)).map(
+      ({ isHidden }) => isHidden,
+    );
+  expect(hidden(1)).toEqual([false, false, false]);
+  expect(hidden(2)).toEqual([false, false, false]);
+  expect(hidden(3)).toEqual([false, true, true]);
+  expect(hidden(3, [], ["b"]), "a hidden run has no lines").toEqual([false, false, false]);
+  expect(hidden(3, [["trainer.lr", true]])).toEqual([false, true, false]);
+  expect(hidden(1, [["trainer.kl", false]])).toEqual([true, false, false]);
 });
 
 it("are of groups of runs with their values, and the number of their runs", () => {

@@ -44,6 +44,7 @@ export interface Row {
   colour: number | null;
   dash: Dash;
   lines: readonly Line[];
+  isHidden: boolean;
 }
 
 /**
@@ -84,22 +85,40 @@ export function rowsOf(
       colour: areMany && areRuns ? null : colour,
       dash,
       lines,
+      isHidden: false,
     };
   });
+}
+
+/** Nobody can follow more lines of several runs. */
+const MOST_LINES = 6;
+
+/**
+ * The curves as they are shown: those that a person chose to show or to hide, by their texts; of the others, where the
+ * lines of several runs are too many, the first curve alone.
+ */
+export function shownAs(rows: readonly Row[], chosen: ReadonlyMap<string, boolean>): Row[] {
+  const runs = (rows[0]?.lines ?? []).filter(({ isHidden }) => !isHidden).length;
+  const areMany = runs > 1 && rows.length * runs > MOST_LINES;
+  return rows.map((row, i) => ({ ...row, isHidden: !(chosen.get(row.text) ?? (i === 0 || !areMany)) }));
 }
 
 const NOTHING: Curve = { steps: [], mean: [], smooth: [], std: [] };
 
 /** The lines to draw: that of the run in the first curve, and all others; null without any. */
-export function drawnOf(rows: readonly Row[], hidden: ReadonlySet<string>): { curve: Curve; others: Line[] } | null {
-  const [main, ...others] = rows.flatMap(({ text, lines }) =>
+export function drawnOf(rows: readonly Row[]): { curve: Curve; others: Line[] } | null {
+  const [main, ...others] = rows.flatMap(({ isHidden, lines }) =>
     lines.map((line) =>
-      (hidden.has(text) || line.isHidden) && line.curve !== null ? { ...line, curve: blank(line.curve) } : line,
+      (isHidden || line.isHidden) && line.curve !== null ? { ...line, curve: blank(line.curve) } : line,
     ),
   );
   if (main === undefined || rows.every(({ lines }) => lines[0]?.curve === null)) return null;
   return { curve: main.curve ?? NOTHING, others };
 }
+
+/** Changes with what is drawn of the same curves. */
+export const keyOfRows = (rows: readonly Row[]): string =>
+  JSON.stringify(rows.map((row) => [row.isHidden, row.lines.map((one) => [one.name, one.colour, one.isHidden])]));
 
 /** The same points without values: they keep their places, and the axis its range. */
 const blank = (curve: Curve): Curve => {

@@ -18,3 +18,9 @@ export function rolloutsAt(session: Session, entry: Placed, step: number): Parti
   const steps = session.steps.reply.peek()?.steps ?? [];
   return { page: "rollouts", discarded: false, split, step: steps[nearest(steps, step)] ?? step, ...filter };
 }
+
+/** Another run of the charts takes the place of the page's, which stays among the others. */
+export function inRun(session: Session, run: string): Partial<Place> {
+  const { run: here, over } = session.place.now.value;
+  return run === here || here === null ? {} : { run, over: [here, ...over.filter((id) => id !== run)] };
+}

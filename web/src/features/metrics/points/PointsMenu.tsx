@@ -23,7 +23,7 @@ export function PointsMenu() {
     <Popover
       label="Points of the charts"
       title="Which points all charts draw"
-      button={words === "" ? "All points ▾" : `Points: ${words} ▾`}
+      button={words === "" ? "Outliers and range ▾" : `Points ${words} ▾`}
       buttonClass={`action ${style["points"]}`}
     >
       {() => (

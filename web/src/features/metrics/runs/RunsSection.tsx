@@ -3,8 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { getConfigTable } from "../../../api/compare";
 import type { RunItem, StepsReply } from "../../../api/types.gen";
-import { smoothed } from "../../../lib/numbers/curves";
-import { figure, finite, score } from "../../../lib/numbers/numbers";
+import { finite, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { colourOf, nameOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
@@ -12,7 +11,8 @@ import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { Text } from "../../../ui/text/Text";
 import { AddRuns, OnlyRun } from "../../runs";
 import { GroupSelect } from "../groups/GroupSelect";
-import { groupOf, hiddenRuns, pageAsked, setOption, spanOf, withHidden } from "../choice";
+import { groupOf, hiddenRuns, pageAsked, setOption, withHidden } from "../choice";
+import { pointsOf } from "../points/points";
 import { differencesOf } from "./differences";
 import style from "./Runs.module.css";
 
@@ -32,16 +32,14 @@ export function RunsSection({ run }: { run: RunItem }) {
     () => getConfigTable(ids, { all: false, find: "", offset: 0, limit: MOST_KEYS }),
   );
   const configs = over.length > 0 ? loaded.value : null;
-  const span = spanOf(asked);
+  const { last } = pointsOf(asked);
   const steps = new Map(session.overlays.all.value.map(({ item, steps: theirs }) => [item.id, theirs]));
   steps.set(run.id, session.steps.reply.value);
   const hasRewards = [...steps.values()].some((one) => one?.reward_mean.some((mean) => finite(mean) !== null) === true);
   const compare = { page: "compare" } as const;
   return (
     <section class={style["section"]} aria-labelledby="metrics-runs">
-      <h2 id="metrics-runs">
-        Runs {hasRewards && <small title={ABOUT_REWARD}>reward{span > 0 ? `, EMA ${figure(span)}` : ", last"}</small>}
-      </h2>
+      <h2 id="metrics-runs">Runs {hasRewards && <small title={ABOUT_REWARD}>last reward</small>}</h2>
       <ul class={style["runs"]} aria-label="Runs in the charts">
         {all.map((one) => (
           <Row
@@ -51,7 +49,7 @@ export function RunsSection({ run }: { run: RunItem }) {
             isAlone={over.length === 0}
             isGrouped={isGrouped}
             steps={steps.get(one.id) ?? null}
-            span={span}
+            last={last}
             differences={configs === null ? null : differencesOf(configs, one.id)}
           />
         ))}
@@ -75,7 +73,7 @@ export function RunsSection({ run }: { run: RunItem }) {
   );
 }
 
-const ABOUT_REWARD = "Mean reward at the last step, smoothed as the charts are";
+const ABOUT_REWARD = "Mean reward of the last step, not smoothed: as the numbers of the charts";
 
 interface Props {
   item: RunItem;
@@ -84,16 +82,17 @@ interface Props {
   /** The lines are of groups of runs, none is of this one. */
   isGrouped: boolean;
   steps: StepsReply | null;
-  span: number;
+  /** The last step that the charts draw, if a person chose one. */
+  last: number | null;
   differences: { short: string; whole: string } | null;
 }
 
-function Row({ item, isFirst, isAlone, isGrouped, steps, span, differences }: Props) {
+function Row({ item, isFirst, isAlone, isGrouped, steps, last, differences }: Props) {
   const session = useSession();
   const hidden = hiddenRuns(pageAsked(session));
   const isShown = !hidden.has(item.id);
   const name = nameOf(item);
-  const reward = useMemo(() => rewardAt(steps, span), [steps, span]);
+  const reward = useMemo(() => lastReward(steps, last), [steps, last]);
   const words = (
     <>
       <i style={isGrouped ? {} : { background: `var(--run-${colourOf(item.id)})` }} />
@@ -140,8 +139,8 @@ function Row({ item, isFirst, isAlone, isGrouped, steps, span, differences }: Pr
   );
 }
 
-/** The last mean reward of a run, smoothed over a span of steps; null without one. */
-function rewardAt(steps: StepsReply | null, span: number): number | null {
-  const means = steps?.reward_mean.map(finite) ?? [];
-  return (span > 0 ? smoothed(steps?.steps ?? [], means, span) : means).findLast((one) => one !== null) ?? null;
+/** The last mean reward of a run, up to a step; null without one. */
+function lastReward(reply: StepsReply | null, last: number | null): number | null {
+  const { steps = [], reward_mean = [] } = reply ?? {};
+  return reward_mean.map(finite).findLast((one, i) => one !== null && (steps[i] ?? 0) <= (last ?? Infinity)) ?? null;
 }

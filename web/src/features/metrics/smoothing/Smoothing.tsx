@@ -18,7 +18,7 @@ export function Smoothing() {
     [],
   );
   return (
-    <label title="Moving average over so many steps; the thin line is the value of each step">
+    <label title="Moving average over so many steps; the thin lines and all numbers are the values of single steps">
       Smoothing
       <input
         type="range"

@@ -1,0 +1,11 @@
+/** Which run a distribution is of: it draws one alone. */
+
+import type { RunItem } from "../../../api/types.gen";
+import type { Session } from "../../../state/session";
+import { pageAsked } from "../choice";
+
+/** The run that a person chose, if it is in the charts; else that of the page. */
+export function mappedRun(session: Session): RunItem | null {
+  const { map } = pageAsked(session);
+  return session.overlays.runs.value.find(({ id }) => id === map) ?? session.run.now.value;
+}
