@@ -1,6 +1,7 @@
 """Keys and clicks that come before the answer to an earlier one: a person does not wait."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.terminal import Screen
 
 from rolloupe import query
 from rolloupe.errors import NotFound
@@ -458,3 +460,29 @@ def test_keys_of_a_sample_wait_until_it_is_read(tmp_path: Path, monkeypatch: pyt
         assert "▸ 1" in me.text, "the group of the sample that was asked for"
 
     play(write_run(tmp_path / "run", {0: [row(n) for n in range(4)]}), tmp_path, scene)
+
+
+def test_a_letter_right_after_escape_is_no_key_with_alt(tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("question_mark")
+        assert "Line up" in me.text
+        assert "Metrics" in await me.press("alt+m") and "Line up" not in me.text
+        assert "Sample 2 of 2" in await me.press("alt+n")
+        await me.press("f")
+        assert "Enter" in await me.press("alt+b"), "a line to type into stays open"
+
+    play(write_run(tmp_path / "run", {0: [row(0), row(1)]}), tmp_path, scene)
+
+
+def test_escape_and_a_letter_that_arrive_together(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {step: [row(0), row(1)] for step in range(2)})
+    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
+    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
+    try:
+        screen.until(lambda text: "step 1 / 1" in text)
+        screen.press("?")
+        screen.until(lambda text: "Line up" in text)
+        screen.press("\x1bP")
+        screen.until(lambda text: "step 0 / 1" in text and "Line up" not in text)
+    finally:
+        screen.close()

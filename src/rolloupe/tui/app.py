@@ -12,10 +12,11 @@ from textual.binding import Binding
 from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widgets import Input
 
 from rolloupe.index import Library
 from rolloupe.tui.draw.palettes import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
-from rolloupe.tui.early_keys import EarlyKeys, aim, is_late
+from rolloupe.tui.early_keys import EarlyKeys, after_escape, aim, is_late
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
@@ -90,6 +91,10 @@ class Terminal(App[None]):
             if event.key == "ctrl+j":  # Enter, as a terminal writes it until the app has it: typed ahead of the start
                 event = Key("enter", "\r")
             has_screen = self.rollouts.is_mounted
+            letter = after_escape(event)
+            if letter and not (has_screen and isinstance(self.focused, Input)):  # which knows keys with Alt
+                await self.on_event(Key("escape", "\x1b"))
+                event = Key(letter, letter)
             is_ready = self.rollouts.is_ready and not self.rollouts.lacks_sample_of(event.key)
             is_main = not has_screen or self.screen is self.rollouts
             if is_main and self._early.takes(event, is_ready=is_ready, has_screen=has_screen):

@@ -50,6 +50,14 @@ def waiting(keys: Sequence[Key], until: str) -> str:
     return f"{count(len(keys), 'key')} {'waits' if len(keys) == 1 else 'wait'} until {until}"
 
 
+def after_escape(event: Key) -> str:
+    """Return the letter that came so soon after Esc, as over SSH, that both look like Alt; else nothing."""
+    before, _, letter = event.key.rpartition("+")
+    if len(letter) != 1 or before not in ("alt", "alt+shift"):
+        return ""
+    return letter.upper() if before == "alt+shift" else letter
+
+
 def aim(event: Key, screen: Screen[object] | None) -> None:
     """Note which screen a person saw when pressing a key; None: not the one that has it."""
     vars(event)["aimed_at"] = screen
