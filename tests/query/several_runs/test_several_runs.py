@@ -222,7 +222,8 @@ def test_routes_of_several_runs_answer_what_the_queries_do(library: Library) -> 
     assert len(own) == one["samples"][0] and own[0]["id"].startswith("train/1/")
     for target, status in (
         ("compare/configs", 400), ("compare/configs?run=none", 404), ("compare/prompts?run=run0&split=train", 400),
-        ("compare/configs?" + "&".join(f"run={n}" for n in range(200)), 400),
+        ("compare/configs?" + "&".join(f"run={n}" for n in range(1000)), 404),
+        ("compare/configs?" + "&".join(f"run={n}" for n in range(1001)), 400),
         ("runs/run0/prompt-samples?split=train&step=1&prompt=x", 404),
     ):  # fmt: skip
         assert get(app, f"/api/{target}").status == status

@@ -17,7 +17,7 @@ from rolloupe.wire import number
 LIMIT, MAX_LIMIT = 100, 500
 VALUE_CHARS = 2000
 """Of a value of a configuration; the page of its run has all of it."""
-MAX_COMPARED = 100
+MAX_COMPARED = 1000
 """Maximum number of runs side by side."""
 
 
