@@ -2,8 +2,9 @@
 
 import { getRunMetrics } from "../../../api/compare";
 import type { RunMetricItem, WireNumber } from "../../../api/types.gen";
-import { type Chart, recordOf } from "../../../lib/charts/chart";
+import { type Chart, isShare, recordOf } from "../../../lib/charts/chart";
 import { figure, finite } from "../../../lib/numbers/numbers";
+import { wordsOfValues } from "../../../lib/numbers/percent";
 import type { Column } from "../table/columns";
 
 export const KINDS = ["last", "highest", "lowest", "smoothed"] as const;
@@ -36,7 +37,7 @@ function valueIn(item: RunMetricItem, kind: ValueKind): WireNumber {
 }
 
 /** The column of a choice; without values while they are loading. */
-export function metricColumn({ title, kind }: MetricChoice, metrics: Metrics | null): Column {
+export function metricColumn({ chart, title, kind }: MetricChoice, metrics: Metrics | null): Column {
   const about = kind === "smoothed" ? `smoothed over ${figure(SPAN_STEPS)} steps, at the last step` : `${kind} value`;
   return {
     key: "metric",
@@ -45,6 +46,7 @@ export function metricColumn({ title, kind }: MetricChoice, metrics: Metrics | n
     px: 120,
     isNumber: true,
     startsDown: kind !== "lowest",
+    write: wordsOfValues(isShare(chart)),
     value: ({ id }) => {
       const item = metrics?.get(id);
       return item === undefined ? null : finite(valueIn(item, kind));

@@ -29,7 +29,7 @@ export function Cell({ item, column, differing, isNarrow }: Props) {
       return <b>{score(split?.last_reward ?? null, "–")}</b>;
     case "metric": {
       const value = column.value?.(item);
-      return <b>{score(typeof value === "number" ? value : null, "–")}</b>;
+      return <b>{(column.write ?? score)(typeof value === "number" ? value : null, "–")}</b>;
     }
     case "steps":
       return <>{isNarrow ? count(split?.steps ?? 0, "step") : figure(split?.steps ?? null, "–")}</>;

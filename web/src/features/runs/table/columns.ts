@@ -1,7 +1,7 @@
 /** The columns of the table of runs: their values, their sort keys, and which of them fit side by side. */
 
 import type { ConfigsReply, RunItem, SplitItem } from "../../../api/types.gen";
-import { finite } from "../../../lib/numbers/numbers";
+import { finite, type score } from "../../../lib/numbers/numbers";
 import { activityOf } from "../../../state/run/activity";
 import { nameOf } from "../../../state/marks";
 import { changedS, samplesOf } from "../../../state/runs";
@@ -29,6 +29,8 @@ export interface Column {
   startsDown: boolean;
   /** The sort key; null without a value. Undefined if the column cannot be sorted. */
   value?: (item: RunItem) => number | string | null;
+  /** How its numbers are written, if not as scores. */
+  write?: typeof score;
 }
 
 /** The order that a press on a heading requests; null for the order of discovery. */
