@@ -19,7 +19,7 @@ STATE = "#{pane_width}x#{pane_height} " + " ".join(
 
 WALK = (
     ("n", "Sample 2 of"), ("P", "step 2 / 3"), ("N", "step 3 / 3"), ("Tab", "Fields"), ("Escape", "assistant"),
-    ("t", "x next series"), ("x", "Entropy"), ("q", "Sample"), ("/marbles Enter", "Search  marbles"),
+    ("t", "KL k3"), ("x", "Mismatch KL"), ("q", "Sample"), ("/marbles Enter", "Search  marbles"),
     ("Down Enter", "match 1 of"), ("Escape", "n/p sample"), ("?", "Keys"), ("Escape", "Sample"),
 )  # fmt: skip
 """Keys, and what the screen shows then."""
