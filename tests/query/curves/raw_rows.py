@@ -21,6 +21,7 @@ from tests.query.curves.raw_trackers import (
     swanlab_verl,
     trackio_traces,
     trl_tables,
+    wandb_openrlhf,
     wandb_prime_rl,
     wandb_trl,
     wandb_verl,
@@ -277,7 +278,9 @@ SOURCES: dict[str, RawRun] = {
     "trackio trl": _in_project("trl_tables.db", "grpo-c", trl_tables),
     "wandb trl": RawRun(DATA / "wandb/offline-run-20261122_020830-trldemo1", wandb_trl),
     "wandb verl": RawRun(DATA / "wandb/offline-run-20261122_020830-verldemo", wandb_verl),
+    "wandb openrlhf": RawRun(DATA / "wandb/offline-run-20261122_020830-ordemo01", wandb_openrlhf),
     "wandb prime_rl": RawRun(DATA / "wandb/offline-run-20261122_021219-primedm1", wandb_prime_rl),
     **{f"swanlab {name}": RawRun(DATA / "swanlab" / name, swanlab_verl) for name in SWANLAB},
 }
-"""The runs, each with its reader."""
+"""The runs, each with its reader: all of the tests' data but those without a reward, and the `.pt` dumps of slime,
+miles and Relax, which `tests/frameworks` reads with torch."""

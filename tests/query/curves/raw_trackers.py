@@ -95,6 +95,16 @@ def wandb_verl(run: Path) -> Iterator[Row]:
             yield row("eval/generations", int(one["step"]), one[f"score_{place}"])
 
 
+def wandb_openrlhf(run: Path) -> Iterator[Row]:
+    """Each table of rollouts has the rows of all before it; an agent's results, logged at step 10, are JSON texts."""
+    *_, last = _tables(run, "train/generated_samples_*")
+    for one in last:
+        yield row("train", one["global_step"], one["reward"])
+    for table in _tables(run, "train/*/full_result_*"):
+        for one in table:
+            yield row("train", 10, json.loads(str(one["Full result"]))["reward"])
+
+
 def wandb_prime_rl(run: Path) -> Iterator[Row]:
     for table in _tables(run, "samples_*"):
         for one in table:
