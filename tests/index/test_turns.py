@@ -18,6 +18,20 @@ def of(rests: list[float | None]) -> Callable[[], float | None]:
     return lambda: rests.pop(0)
 
 
+class Held:
+    """A run whose first turn lasts until it may go on, and which then rests for long; the second is its last."""
+
+    def __init__(self) -> None:
+        self.began, self.goes_on = threading.Event(), threading.Event()
+        self.turns = 0
+
+    def __call__(self) -> float | None:
+        self.turns += 1
+        self.began.set()
+        self.goes_on.wait(20)
+        return 3600.0 if self.turns == 1 else None
+
+
 def all_over(tickets: list[Ticket]) -> bool:
     return all(ticket.over.wait(20) for ticket in tickets)
 
@@ -44,20 +58,13 @@ def test_a_call_ends_a_rest() -> None:
 
 
 def test_a_call_within_a_turn_brings_another_turn() -> None:
-    began, goes_on = threading.Event(), threading.Event()
-
-    def work() -> float | None:
-        if began.is_set():
-            return None
-        began.set()
-        goes_on.wait(20)
-        return 3600.0
-
-    ticket = Turns().add(work)
-    assert began.wait(20)
+    run = Held()
+    ticket = Turns().add(run)
+    assert run.began.wait(20)
     ticket.call()
-    goes_on.set()
+    run.goes_on.set()
     assert all_over([ticket])
+    assert run.turns == 2
 
 
 def test_two_turns_of_a_run_never_overlap_and_every_run_has_its_own() -> None:
@@ -107,23 +114,16 @@ def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
 
 
 def test_an_ended_run_has_no_further_turn() -> None:
-    began, goes_on, turns = threading.Event(), threading.Event(), []
-
-    def work() -> float | None:
-        turns.append(1)
-        began.set()
-        goes_on.wait(20)
-        return 0.01
-
-    ticket = Turns().add(work)
-    assert began.wait(20)
+    run = Held()
+    ticket = Turns().add(run)
+    assert run.began.wait(20)
     ticket.end()
     assert not ticket.over.is_set()
-    goes_on.set()
+    run.goes_on.set()
     assert all_over([ticket])
     ticket.call()
     time.sleep(0.1)
-    assert turns == [1]
+    assert run.turns == 1
 
 
 def test_threads_end_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,10 +106,10 @@ class Library:
             self._executor,
             self._budget,
             self._changed,
+            self._turns,
             self._own_work,
             self._scores,
             self._shard,
-            self._turns,
         )
 
     def _watch(self) -> None:

@@ -90,10 +90,10 @@ class OpenRun:
         executor: Executor,
         budget: Budget,
         on_change: Callable[["OpenRun"], None],
+        turns: Turns,
         own_work: OwnWork = SMALL_RUNS,
         scores: Callable[["OpenRun"], Sequence[Source]] = no_scores,
         shard: RunShard | None = None,
-        turns: Turns | None = None,
     ) -> None:
         self.id = run_id
         self.info = info
@@ -107,7 +107,7 @@ class OpenRun:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._turns = turns or Turns()
+        self._turns = turns
         self._ticket: Ticket | None = None
         self._turn_began_s = 0.0
         self._cut = threading.Event()
