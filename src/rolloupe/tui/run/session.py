@@ -95,6 +95,10 @@ class SampleAt(NamedTuple):
     version: str = ""
     """The state of the run in which it was read."""
 
+    def is_same(self, other: "SampleAt") -> bool:
+        """Return whether both show one sample, perhaps read at different times."""
+        return self.sample is not None and other.sample is not None and self.sample.key == other.sample.key
+
 
 class Session:
     """A run that is looked at."""

@@ -215,7 +215,7 @@ class Rollouts(Actions, Screen[None]):
 
     def show(self, at: SampleAt) -> None:
         """Show a sample."""
-        is_same = at.sample is not None and self.shown.sample is not None and at.sample.key == self.shown.sample.key
+        is_same = at.is_same(self.shown)
         is_new_list = at.place != self.shown.place
         self.shown, self.place, self.number = at, at.place, at.number
         self.is_bookmarked = self.is_bookmarked and is_same

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
-from rolloupe.model import SampleKey
 from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screen_keys import TOKEN_KEYS
@@ -97,7 +96,7 @@ class TokensScreen(BackScreen[None]):
     def show(self, at: SampleAt) -> None:
         """Show the tokens of another sample, or of the same one, read again."""
         self._failures.clear()
-        is_same = _key_of(at) == _key_of(self._at)
+        is_same = at.is_same(self._at)
         self._at = at
         self._ask(keeps_place=is_same)
 
@@ -147,7 +146,3 @@ class TokensScreen(BackScreen[None]):
 
         now = names.index(self.pane.series) if self.pane.series in names else 0
         self.app.push_screen(PickScreen("Tint by", [Choice(name) for name in names], now), chosen)
-
-
-def _key_of(at: SampleAt) -> SampleKey | None:
-    return at.sample.key if at.sample is not None else None
