@@ -13,8 +13,13 @@ DUCKDB = "DUCKDB_JE_MALLOC_CONF", "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0"
 """The same for the allocator that DuckDB brings along, which reads it once, as DuckDB is loaded: 30 MB less."""
 
 
+ARROW = "ARROW_DEFAULT_MEMORY_POOL", "system"
+"""Arrow takes its memory where all else does, in its own threads too: it reads this once, as it is loaded."""
+
+
 def keep_memory_small() -> None:
     """Take memory from few places and give it back early. Call it before anything large is imported."""
+    os.environ.setdefault(*ARROW)
     if sys.platform != "linux":
         return
     os.environ.setdefault(*DUCKDB)
@@ -22,10 +27,3 @@ def keep_memory_small() -> None:
     if hasattr(libc, "mallopt"):  # other C libraries have no arenas
         for setting in (ARENAS, TRIM_BYTES, MAP_BYTES):
             libc.mallopt(*setting)
-
-
-def keep_arrow_small() -> None:
-    """Have Arrow take its memory where all else does, not from an allocator that keeps what it once had."""
-    import pyarrow as pa
-
-    pa.set_memory_pool(pa.system_memory_pool())

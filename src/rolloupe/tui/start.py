@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rolloupe.errors import NotFound
 from rolloupe.model import AS_FOUND, Reading
-from rolloupe.tui.memory import keep_arrow_small, keep_memory_small
+from rolloupe.tui.memory import keep_memory_small
 from rolloupe.tui.way_out import ENDING, watch
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class Opener:
         from rolloupe.index.execution.pandas import keep_pandas_out
 
         keep_pandas_out()
-        keep_arrow_small()
         from rolloupe import query
         from rolloupe.index import LITTLE_WORK, Library
         from rolloupe.state import ScoreFiles
