@@ -16,8 +16,9 @@ from rolloupe._version import __version__
 from rolloupe.wire.app_files import app_files
 
 ROOT = Path(__file__).parents[1]
-MAX_WHEEL_BYTES = 3_000_000
-"""The limit for all that is planned: the demo takes 1.2 MB, the page 0.5, each of thirty formats 10,000 to 20,000."""
+MAX_WHEEL_BYTES = 3_200_000
+"""Our own limit, so that growth is noticed: the demo takes 1.05 MB, the page 0.45, the code 1.5. It was 3,000,000 until
+object stores, a team's server and thirty formats were in."""
 
 
 class Built(NamedTuple):
