@@ -35,7 +35,7 @@ export function Histogram({ edges: counted, metrics: given, title, values, link 
   if (metrics.length === 0 || ranges.length === 0) return null;
   return (
     <figure class={style["plot"]} aria-label="Histogram">
-      <p class={style["axis"]}>samples</p>
+      <p class={style["axis"]}>samples · line: normal curve of the same mean and std</p>
       <div class={style["framed"]}>
         <ValueAxis range={{ low: 0, high: most }} areWhole />
         <div class={style["bins"]} data-row>
