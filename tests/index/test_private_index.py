@@ -20,7 +20,7 @@ with Library([path], index_dir=index_dir) as library:
     assert run.wait_all(60)
     print(sum(1 for _ in query.every(run, query.SampleQuery(sort="reward"))), len(run.failures(texts=True)))
     print(query.samples(run, query.SampleQuery(sort="derived.characters")).pending)
-    files = [path for path in run.catalog.folder.rglob("*") if path.is_file()]
+    files = [path for path in run.catalog.folder.rglob("*.*") if path.is_file()]
     print(sum(path.is_symlink() for path in files), sum(not path.is_symlink() for path in files))
 """
 

@@ -13,6 +13,8 @@ from tests.thoroughness import slow_unless
 
 COMMON = [name for name, hack in HACKS.items() if hack.share_of_prompts == 1]
 QUICK = ("phrase", "special_case")
+IN_ANY_TEXT = ("length", "boxed", "loop", "prompt_copy", "hedge", "answer_first", "shouting")
+"""What honest texts have too, some from the start."""
 
 
 @pytest.mark.parametrize("hack", [slow_unless(name in QUICK, name) for name in COMMON])
@@ -22,14 +24,7 @@ def test_a_hack_is_the_first_suspect_even_in_a_small_run(folder_of: Callable[[Pl
     first, *others = found.findings
     assert first.kind == "suspect" and names(first, hack), first.text
     assert not [one for one in others if one.kind != "drift"], [one.text for one in others]
-    assert (first.effect > 0 and first.first < 0.3) or hack in (
-        "length",
-        "boxed",
-        "loop",
-        "prompt_copy",
-        "hedge",
-        "answer_first",
-    )
+    assert (first.effect > 0 and first.first < 0.3) or hack in IN_ANY_TEXT
     assert first.samples.pairs and first.samples.earliest
 
 

@@ -129,6 +129,8 @@ def load_scored(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[
     sample = annotations.load(run, key, locator, noted)
     metrics, tags = scores_of(run, key, locator)
     sample.row.metrics, sample.row.tags = sample.row.metrics | metrics, sample.row.tags | tags
+    if not (sample.turns or sample.notes):
+        sample.notes.append("the record has neither a prompt nor a response")
     return sample
 
 
