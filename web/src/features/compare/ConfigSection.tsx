@@ -146,7 +146,7 @@ function Row({ row, reply, shown }: RowProps) {
           <Name text={row.key === "" ? "(the whole)" : row.key} />
         </code>{" "}
         {row.differs && shown.length > 1 && (
-          <a href={place.href(metrics)} onClick={place.onLink(metrics)}>
+          <a class="action" href={place.href(metrics)} onClick={place.onLink(metrics)}>
             Group curves
           </a>
         )}

@@ -64,9 +64,14 @@ export function Popover({ label, title, button, buttonClass, children, align = "
         const [low, high] = [(pane?.left ?? 0) + EDGE_PX, (pane?.right ?? innerWidth) - EDGE_PX - width];
         const around = owner?.getBoundingClientRect();
         const wanted = around === undefined ? plain : placeBeside(around, width, low, high, plain);
-        panel.style.translate = `${Math.max(low, Math.min(high, wanted)) - plain}px`;
+        Object.assign(panel.style, {
+          translate: `${Math.max(low, Math.min(high, wanted)) - plain}px`,
+          top: "",
+          maxHeight: "",
+        });
         return;
       }
+      panel.style.translate = ""; // the screen may have been wide
       const below = (owner ?? own).getBoundingClientRect().bottom + GAP_PX;
       if (owner !== null && roomBelow() - below >= LEAST_PX) panel.style.maxHeight = `${roomBelow() - below}px`;
       const { top, height } = panel.getBoundingClientRect();
