@@ -152,6 +152,23 @@ def test_a_grader_that_is_slow_for_one_sample_holds_up_no_other(tmp_path: Path) 
     assert (found.samples, found.failures) == (160, {})
 
 
+@pytest.mark.parametrize("name", ["fn", "many"])
+def test_a_grader_that_hangs_ends_early_and_keeps_what_it_graded(tmp_path: Path, name: str) -> None:
+    """Each group has four samples: the sixth hangs on all but the first, and so do those behind it."""
+    relax_run(tmp_path / "run", steps=10)
+    (tmp_path / "grader.py").write_text(
+        "def fn(sample):\n"
+        "    while sample.step > 2 or sample.step == 2 and sample.index > '4': pass\n"
+        "    return 1.0\n"
+        "def many(samples): return [fn(one) for one in samples]\n"
+    )
+    with opened(tmp_path) as run:
+        found = run.rescore(f"{tmp_path / 'grader.py'}:{name}", timeout_s=0.02)
+    assert (found.samples, found.total, found.failures) == (21 + 50, 80, {"timeout": 50})
+    with opened(tmp_path) as run:
+        assert len(list(run.samples(where=f"{found.column} = 1"))) == 21
+
+
 def test_new_scores_replace_those_of_the_same_name_and_others_stay(place: Path) -> None:
     rescored(place)
     rescored(place, "group_mean")

@@ -110,6 +110,15 @@ def test_what_cannot_be_understood_is_refused(tmp_path: Path) -> None:
     assert rolloupe("rescore", tmp_path / "run", "--forget", "fn", *state).code == 1
 
 
+def test_a_grader_that_hangs_is_said(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", 7)
+    (tmp_path / "grader.py").write_text("def fn(sample):\n    while True: pass")
+    state = ("--state-dir", tmp_path / "state", "--timeout", "0.02")
+    done = rolloupe("rescore", tmp_path / "run", f"{tmp_path / 'grader.py'}:fn", *state)
+    assert done.code == 1 and "50 took too long" in done.out
+    assert "Ended after 50 of 56 samples: on the last 50 in a row, the grader had no result after 0.02 s" in done.err
+
+
 def test_the_help_says_that_limits_are_no_sandbox() -> None:
     words = " ".join(rolloupe("rescore", "--help").out.split())
     assert "THE LIMITS ARE NO SANDBOX. The grader is run as you, and may do whatever you may do" in words

@@ -361,11 +361,12 @@ class Run:
         against accidents: they are no sandbox, and the grader is run as you. What fails is counted, and never ends the
         rest. The scores become the sample metric `rescored.NAME`, where NAME is `save`, by default the name of the
         function; they lie in the state folder, never in the run. `steps` is one step, or the first and the last,
-        inclusive. `advanced` gets the number of graded samples, and of all.
+        inclusive. `advanced` gets the number of graded samples, and of all. Ends early where the grader has no result
+        in time on 50 samples in a row: `samples` is less than `total` then.
 
-        Returns `samples`, `failures` by kind, `failed` (the first of them), `column`, and `change`, which compares
-        the scores with the rewards of the run. Raises `BadQuery` for a grader that cannot be loaded, `NotFound` for an
-        unknown split, `NotWritable` if nothing can be kept.
+        Returns `samples`, `total`, `failures` by kind, `failed` (the first of them), `column`, and `change`, which
+        compares the scores with the rewards of the run. Raises `BadQuery` for a grader that cannot be loaded,
+        `NotFound` for an unknown split, `NotWritable` if nothing can be kept.
         """
         from rolloupe.api.rescore import rescore
         from rolloupe.insight.rescore import GraderLimits, RescorePlan, grader_file

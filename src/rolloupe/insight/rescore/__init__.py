@@ -1,6 +1,7 @@
 """Scores of a person's own grader for the samples of a run, computed in child processes within limits."""
 
 from rolloupe.insight.rescore.comparison import Comparison, RewardChange
+from rolloupe.insight.rescore.process import MOST_LATE
 from rolloupe.insight.rescore.records import (
     FAILED,
     PREFIX,
@@ -15,6 +16,7 @@ from rolloupe.insight.rescore.run import FailedSample, Rescored, RescorePlan, gr
 
 __all__ = [
     "FAILED",
+    "MOST_LATE",
     "PREFIX",
     "REASON",
     "Comparison",

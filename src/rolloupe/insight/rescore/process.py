@@ -28,6 +28,9 @@ GRACE_S = 1.0
 
 MAX_ANSWER_BYTES = 2**20
 
+MOST_LATE = 50
+"""A grader that runs out of time on so many samples in a row hangs, and is asked no more."""
+
 ENVIRONMENT = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """All that a grader finds in its environment: nothing of the person's, and one thread for numerical libraries."""
 
@@ -67,7 +70,10 @@ class GraderProcess:
         self._lock = threading.Lock()
 
     def verdicts(self, samples: Sequence[dict[str, Any]]) -> list[Verdict]:
-        """Grade the samples of a group. Raises `BadQuery` if the grader cannot be loaded."""
+        """Grade the samples of a group, as far as the grader does not hang.
+
+        Raises `BadQuery` if the grader cannot be loaded.
+        """
         found: list[Verdict] = []
         alone, asked_again = False, -1
         while len(found) < len(samples) and not self._is_closed:
@@ -80,8 +86,14 @@ class GraderProcess:
                 elif error.verdict.failed == "crash" and asked_again != len(found):
                     asked_again = len(found)  # the sample before it may be to blame
                 else:
-                    found.append(error.verdict)
+                    self._add(error.verdict, found)
         return found
+
+    def _add(self, verdict: Verdict, found: list[Verdict]) -> None:
+        found.append(verdict)
+        last = found[-MOST_LATE:]
+        if len(last) == MOST_LATE and all(one.failed == "timeout" for one in last):
+            self.kill()
 
     def kill(self) -> None:
         """End the child and its own children, whatever they do; a thread that waits for an answer goes on."""
@@ -113,7 +125,8 @@ class GraderProcess:
         for number in range(len(samples)):
             # the first answer of a batch may follow a failure of all together
             limit_s = self._limits.seconds * (together + 1 if number == 0 else 1) + GRACE_S
-            found.append(self._answer(limit_s))
+            if not self._is_closed:
+                self._add(self._answer(limit_s), found)
 
     def _answer(self, limit_s: float) -> Verdict:
         """Read a verdict. Raises `Died`, too, where the grader itself wrote to the pipe of answers."""

@@ -4,13 +4,13 @@ import contextlib
 import gc
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from rolloupe.index import OpenRun
 from rolloupe.insight.rescore.comparison import Comparison, RewardChange
-from rolloupe.insight.rescore.process import GraderProcess
+from rolloupe.insight.rescore.process import MOST_LATE, GraderProcess
 from rolloupe.insight.rescore.records import PREFIX, Graded, GraderFile, GraderLimits, Verdict
 from rolloupe.insight.rescore.samples import plain_sample
 from rolloupe.model import Problem
@@ -49,6 +49,8 @@ class Rescored(NamedTuple):
     failed: list[FailedSample]
     """The first of them."""
     change: RewardChange
+    total: int
+    """How many samples there are to grade: more than `samples` if the grader hung, so that it ended early."""
 
 
 class RescorePlan(NamedTuple):
@@ -64,26 +66,35 @@ class RescorePlan(NamedTuple):
 def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]], None]) -> Rescored:
     """Grade samples again; `save` gets each group. Memory does not grow with the run.
 
-    Raises `BadQuery` for a grader that cannot be loaded. Whatever a grader does with a sample is a verdict on it.
+    Raises `BadQuery` for a grader that cannot be loaded. Whatever a grader does with a sample is a verdict on it. Ends
+    early where a grader runs out of time on `MOST_LATE` samples in a row; what is graded until then is kept.
     """
     comparison = Comparison(_steps(run, plan.query))
     failures: Counter[str] = Counter()
     failed: list[FailedSample] = []
-    done, total = 0, in_scope(run, plan.query)
-    with _rare_collection():
-        for group in graded_groups(run, plan):
+    done, total, late = 0, in_scope(run, plan.query), 0
+    with _rare_collection(), contextlib.closing(graded_groups(run, plan)) as groups:
+        for every in groups:
+            group = []
+            for one in every:
+                late = late + 1 if one.verdict.failed == "timeout" else 0
+                group.append(one)
+                if one.verdict.failed is not None:
+                    failures[one.verdict.failed] += 1
+                    if len(failed) < LISTED:
+                        failed.append(FailedSample(one.item.id, one.verdict.failed, one.verdict.reason))
+                if late == MOST_LATE:
+                    break
             save(group)
             comparison.add(group)
-            for item, _, verdict in group:
-                if verdict.failed is not None:
-                    failures[verdict.failed] += 1
-                    if len(failed) < LISTED:
-                        failed.append(FailedSample(item.id, verdict.failed, verdict.reason))
             done += len(group)
             plan.advanced(done, total)
+            if late == MOST_LATE:
+                break
     grader = f"{plan.grader.path}:{plan.grader.function}"
     column = f"{PREFIX}{plan.grader.name}"
-    return Rescored(plan.grader.name, grader, column, done, dict(failures.most_common()), failed, comparison.change())
+    counts = dict(failures.most_common())
+    return Rescored(plan.grader.name, grader, column, done, counts, failed, comparison.change(), total)
 
 
 @contextlib.contextmanager
@@ -97,7 +108,7 @@ def _rare_collection() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def graded_groups(run: OpenRun, plan: RescorePlan) -> Iterator[list[Graded]]:
+def graded_groups(run: OpenRun, plan: RescorePlan) -> Generator[list[Graded]]:
     """Yield each group with its verdicts, in the order of the run. Ends the children, however it ends."""
     processes = _Processes(plan)
     pool = ThreadPoolExecutor(plan.jobs, thread_name_prefix="rescore")

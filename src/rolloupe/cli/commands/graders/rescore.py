@@ -69,16 +69,19 @@ def rescore(
 
     THE LIMITS ARE NO SANDBOX. The grader is run as you, and may do whatever you may do: run only code that you trust.
     It runs in child processes with a limit of time, memory and file size, with an empty environment, and without its
-    output, so that accidents end nothing: what fails on a sample is recorded with the sample.
+    output, so that accidents end nothing: what fails on a sample is recorded with the sample. A grader that runs out of
+    time on 50 samples in a row hangs: the command ends early, and keeps what is graded until then.
 
     The scores become the sample metric rescored.NAME, which lists, filters, charts and the page show. They lie in the
     state folder, never in the run.
 
-    With --json, the object has run, name, column, grader, samples, failures (counts by kind), failed (the first of
-    them: id, kind, reason) and change (samples, equal, correlation, sign_changes, groups, dead_before, dead_after,
-    first_steps, last_steps, old_first, old_last, new_first, new_last, grader_share). The exit code is 1 if no sample
-    was scored.
+    With --json, the object has run, name, column, grader, samples, total (more than samples if it ended early),
+    failures (counts by kind), failed (the first of them: id, kind, reason) and change (samples, equal, correlation,
+    sign_changes, groups, dead_before, dead_after, first_steps, last_steps, old_first, old_last, new_first, new_last,
+    grader_share). The exit code is 1 if no sample was scored, or it ended early.
     """
+    from rolloupe.insight.rescore import MOST_LATE
+
     how = {name: more.pop(name) for name in ("jobs", "timeout_s", "memory_bytes", "save", "python")}
     paths = [*more.pop("paths"), *more.pop("data_dirs")]
     grader = "" if forget else _grader(paths)
@@ -95,6 +98,12 @@ def rescore(
             tell(dumps({"run": run.id, **_object(found)}, indent=2))
         else:
             _print(found)
+        if found.samples < found.total:
+            complain(
+                f"Ended after {found.samples:,} of {found.total:,} samples: on the last {MOST_LATE} in a row, the "
+                f"grader had no result after {how['timeout_s']:g} s. Next: see where it hangs, or raise --timeout."
+            )
+            return NOTHING
         return OK if found.samples > sum(found.failures.values()) else NOTHING
 
 
@@ -115,7 +124,8 @@ def _object(found: "Rescored") -> dict[str, Any]:
 
     return {
         "name": found.name, "column": found.column, "grader": found.grader, "samples": found.samples,
-        "failures": found.failures, "failed": [one._asdict() for one in found.failed], "change": asdict(found.change),
+        "total": found.total, "failures": found.failures, "failed": [one._asdict() for one in found.failed],
+        "change": asdict(found.change),
     }  # fmt: skip
 
 
