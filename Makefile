@@ -65,6 +65,7 @@ test-frameworks: build/frameworks/.made  ## the integrations with the real PyTor
 test-scale: build/scale/.made dev postgres  ## indexing on a real Ray cluster, in a network of its own, and a team's state in a real PostgreSQL (large)
 	ROLLOUPE_POSTGRES=required $(PY) -m pytest tests/state/test_postgres.py
 	ROLLOUPE_SCALE=required ROLLOUPE_EXAMPLES=thorough build/scale/bin/python -m pytest tests/scale tests/index/test_manifest.py $(ARGS)
+	ROLLOUPE_EXAMPLES=thorough $(PY) -m pytest -n 2 tests/index/store $(ARGS)
 
 # All at once, the longest first: some of it waits, and some has one process. Each prints when it is done, but the tests
 # in Python as they go.

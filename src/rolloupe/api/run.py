@@ -123,6 +123,11 @@ class Run:
         """True while other shards of the run are not indexed: see `rolloupe index --shard`."""
         return self._opened().is_shard
 
+    @property
+    def unsent(self) -> str:
+        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        return self._opened().unsent
+
     # Splits, steps and groups
 
     def splits(self) -> "Rows[SplitSummary]":

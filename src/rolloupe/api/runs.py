@@ -27,6 +27,7 @@ class Runs(Run, Sequence[Run]):
         self._made: dict[OpenRun, Run] = {}
         self.notes = library.notes
         self.index_dir: Path = library.index_dir
+        self.shared_at: str = library.shared_at
 
     @property
     def runs(self) -> list[Run]:

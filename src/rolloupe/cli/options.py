@@ -168,7 +168,12 @@ def reading(command: F) -> F:
             callback=lambda _ctx, _param, value: set_in_environment("ROLLOUPE_ENDPOINT", value),
             help="Address of the object store of another provider, for s3://, gs:// and az://.",
         ),
-        click.option("--index-dir", metavar="DIR", help="Folder for the index. Default: the user's cache directory."),
+        click.option(
+            "--index-dir",
+            metavar="DIR",
+            help="Folder for the index, or an address such as s3://bucket/index, where many share it. Default: the "
+            "user's cache directory.",
+        ),
         click.option(
             "--format",
             callback=format_of,

@@ -96,6 +96,8 @@ class Catalog:
         self._is_outdated = False
         """True if the manifest has an entry of a segment that was written again."""
         self._tidied_s = float("-inf")
+        self.discarded: set[str] = set()
+        """The names of the segments that were superseded, and deleted since."""
 
     def read(self, format_name: str) -> None:
         """Take over segments that other processes left on disk: for each part, the one that reaches furthest.
@@ -148,6 +150,7 @@ class Catalog:
                         del others[other.path]
                     elif age_s > SUPERSEDED_S:
                         discard(other.path)
+                        self.discarded.add(other.path.stem)
                         del others[other.path]
         self._superseded = {key: others for key, others in self._superseded.items() if others}
 
@@ -165,6 +168,7 @@ class Catalog:
         The files of the previous segment stay for a while: a running query or another viewer may still read them.
         """
         path = numbers_of(self.folder, meta)
+        self.discarded.discard(path.stem)
         key = (meta.source, meta.part)
         with self._lock:
             before, self._segments[key] = self._segments.get(key), Segment(meta, path)

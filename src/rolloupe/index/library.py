@@ -2,13 +2,14 @@
 
 import contextlib
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 import platformdirs
@@ -26,6 +27,10 @@ from rolloupe.index.shards import RunShard
 from rolloupe.index.turns import Turns
 from rolloupe.model import AS_FOUND, Reading, RunInfo, Source
 from rolloupe.storage import address_of, is_remote, place_of
+from rolloupe.storage.address import parts_of
+
+if TYPE_CHECKING:
+    from rolloupe.index.store.mirror import Mirror
 
 LOOK_S = 3.0
 """The shortest interval at which new runs are searched for."""
@@ -33,6 +38,9 @@ SOON_S = 0.5
 """The same while there is no run."""
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
+
+COPY_BYTES = 20 * 10**9
+"""The room for the copies of what is shared in a store, unless another is named."""
 
 Callback = Callable[[str, OpenRun | None], None]
 
@@ -71,7 +79,14 @@ class Library:
         shard: RunShard | None = None,
         executor: Callable[[], Executor] | None = None,
     ) -> None:
-        self.index_dir = _on_disk(index_dir) if index_dir else default_index_dir()
+        place = place_of(index_dir) if index_dir else None
+        self.shared_at = address_of(place) if place is not None and is_remote(place) else ""
+        """The address of the store that the index is shared in; empty for an index in a folder."""
+        if self.shared_at:
+            _look_at_store(str(place))
+            self.index_dir, budget_bytes = local_copy(self.shared_at), budget_bytes or COPY_BYTES
+        else:
+            self.index_dir = place.absolute() if place else default_index_dir()
         self._paths = [Path(p) for p in paths]
         self._reading = reading
         self._callbacks: list[Callback] = []
@@ -110,7 +125,18 @@ class Library:
             self._own_work,
             self._scores,
             self._shard,
+            self._mirror(folder),
         )
+
+    def _mirror(self, folder: Path) -> "Mirror | None":
+        """What keeps the index in a folder like the one that is shared in a store, if there is one."""
+        if not self.shared_at:
+            return None
+        from rolloupe.index.store.mirror import Mirror
+        from rolloupe.index.store.objects import SharedRun
+
+        place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
+        return Mirror(folder, SharedRun(place), self._budget)
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""
@@ -257,12 +283,28 @@ def _no_run(run_id: str, ids: Sequence[str]) -> NotFound:
     return NotFound(f"no run {run_id!r} is open; open runs: {', '.join(ids[:10]) or 'none'}")
 
 
-def _on_disk(folder: Path | str) -> Path:
-    if is_remote(place := place_of(folder)):
+def local_copy(address: str) -> Path:
+    """The folder with the copies of the indexes that are shared in a store."""
+    asked = "\n".join([address, *(os.environ.get(name, "") for name in ("ROLLOUPE_ENDPOINT", "AWS_ENDPOINT_URL"))])
+    name = hashlib.blake2b(asked.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+    return default_index_dir().with_name("stores") / name
+
+
+def _look_at_store(place: str) -> None:
+    """Make sure that a store can have a shared index. Raises `UnreadablePath`."""
+    scheme, bucket, key = parts_of(place)
+    if scheme not in ("s3", "gs", "az"):
         raise UnreadablePath(
-            f"the index cannot lie in a store, as at {address_of(place)}. Next: name a folder with --index-dir"
+            f"the index cannot lie at {address_of(place)}. "
+            "Next: name a folder, or s3://, gs:// or az://, with --index-dir"
         )
-    return Path(folder).absolute()
+    try:
+        from rolloupe.storage.remote.connection import connection
+
+        connection(scheme, bucket).list(key)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnreadablePath(f"cannot share an index at {address_of(place)}: {reason}") from None
 
 
 def _make_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from rolloupe.errors import words_of
 from rolloupe.formats import by_name
@@ -34,6 +34,9 @@ from rolloupe.index.sources import Sources, SourceState
 from rolloupe.index.turns import Ticket, Turns
 from rolloupe.model import Problem, RunFile, RunInfo, Source
 from rolloupe.storage import trouble_at
+
+if TYPE_CHECKING:
+    from rolloupe.index.store.mirror import Mirror
 
 POLL_S = 0.25
 """A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
@@ -94,6 +97,7 @@ class OpenRun:
         own_work: OwnWork = SMALL_RUNS,
         scores: Callable[["OpenRun"], Sequence[Source]] = no_scores,
         shard: RunShard | None = None,
+        mirror: "Mirror | None" = None,
     ) -> None:
         self.id = run_id
         self.info = info
@@ -122,6 +126,7 @@ class OpenRun:
         )
         self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
         self._own = OwnParts(shard, info, self._sources, splittable=self.format.splittable)
+        self._mirror = mirror
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._idle = True
         self._follows = False
@@ -174,7 +179,13 @@ class OpenRun:
         return [*self._failures.values(), *(self._backfill_failures() if texts else ())]
 
     def _trouble(self) -> list[Problem]:
-        return [Problem(source=self.info.name, reason=self._seen_trouble, transient=True)] if self._seen_trouble else []
+        reasons = self._seen_trouble, self._mirror.trouble if self._mirror else ""
+        return [Problem(source=self.info.name, reason=reason, transient=True) for reason in reasons if reason]
+
+    @property
+    def unsent(self) -> str:
+        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        return self._mirror.unsent if self._mirror else ""
 
     def _backfill_failures(self) -> list[Problem]:
         return [failure for one in self._backfills for failure in one.failures()]
@@ -277,7 +288,7 @@ class OpenRun:
     def _turn(self) -> float | None:
         """Bring the index up to date, or a part of the way while other runs wait; returns the rest until the next."""
         if not self._sources.has_looked:
-            self._guarded(lambda: self.catalog.read(self.info.format))
+            self._guarded(self._read)
         self._cut.clear()
         self._guarded(self._look)
         self._turn_began_s = time.monotonic()
@@ -287,8 +298,8 @@ class OpenRun:
         if not self._own.is_shard:
             self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
         self._ready.set()
-        for work in (self._write_packs, self._index_behind, self._write_derived_packs):
-            if not self._stop.is_set():
+        for work in (self._fetch_rest, self._write_packs, self._index_behind, self._write_derived_packs):
+            if not (self._stop.is_set() or self._cut.is_set()):
                 self._guarded(work)
         if self._cut.is_set():
             return 0.0
@@ -572,6 +583,19 @@ class OpenRun:
         with contextlib.suppress(OSError):  # whoever may write does
             self.catalog.publish()
             self.catalog.tidy()
+        if self._mirror is not None:
+            self._mirror.send(self.catalog.discarded, self._goes_on, now=not self._follows)
+
+    def _read(self) -> None:
+        """Take over the segments that are there, and in the store that the index is shared in."""
+        if self._mirror is not None:
+            self._mirror.fetch_numbers(self.catalog.discarded)
+        self.catalog.read(self.info.format)
+
+    def _fetch_rest(self) -> None:
+        """Fetch what others have written behind the numbers; if new records wait, they come first."""
+        if self._mirror is not None and not self._mirror.fetch_rest(self.catalog.segments(), self._goes_on):
+            self._cut.set()
 
     # Shards
 
@@ -591,7 +615,7 @@ class OpenRun:
 
     def _read_others(self) -> None:
         """Take over what other shards have written since."""
-        self.catalog.read(self.info.format)
+        self._read()
         self._drop_stale()
 
     def _joins_others(self) -> bool:

@@ -18,10 +18,15 @@ KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGIO
 SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, Signature=0"}
 
 SERVER = """
-import sys
+import contextlib, sys, threading
 from werkzeug.serving import make_server
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+moto, lock = DomainDispatcherApplication(create_backend_app), threading.Lock()
+def app(environ, start):  # stores compare and swap in one step, moto in two
+    swaps = environ["REQUEST_METHOD"] == "PUT" and {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"} & environ.keys()
+    with lock if swaps else contextlib.nullcontext():
+        return moto(environ, start)
+server = make_server("127.0.0.1", 0, app, threaded=True)
 print(server.port, flush=True)
 server.serve_forever()
 """

@@ -160,10 +160,12 @@ def test_a_key_that_is_no_path(bucket: Bucket) -> None:
     assert "contained empty path segment). Next: rename that object" in failed("ls", f"{bucket.url}/odd")
 
 
-def test_the_index_stays_on_this_machine(bucket: Bucket) -> None:
+def test_places_that_cannot_have_an_index(bucket: Bucket) -> None:
     bucket.put("a.jsonl", LINE)
-    said = failed("ls", f"{bucket.url}/a.jsonl", "--index-dir", f"{bucket.url}/index")
-    assert f"the index cannot lie in a store, as at {bucket.url}/index. Next: name a folder with --index-dir" in said
+    said = failed("ls", f"{bucket.url}/a.jsonl", "--index-dir", "https://localhost/index")
+    assert "the index cannot lie at https://localhost/index. Next: name a folder, or s3://" in said
+    said = failed("ls", f"{bucket.url}/a.jsonl", "--index-dir", "s3://nowhere-at-all/index")
+    assert "cannot share an index at s3://nowhere-at-all/index: s3://nowhere-at-all does not exist. Next:" in said
 
 
 def test_the_extra_is_not_installed(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from rolloupe.cli import options
 from rolloupe.cli.commands.doctor import size
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import number, print_table, tell
+from rolloupe.errors import IncompleteIndex
+from rolloupe.storage import is_remote, place_of
 
 if TYPE_CHECKING:
     from rolloupe.api import Runs
@@ -27,6 +29,7 @@ EXAMPLES = (
         "rolloupe index RUN_DIR --index-dir /shared/index --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
         "In a job array, with --array=1-8",
     ),
+    Example("rolloupe index RUN_DIR --index-dir s3://bucket/index", "Shared in an object store"),
 )
 
 SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
@@ -91,6 +94,8 @@ def index(
         raise click.UsageError("--on has all cores of the cluster: leave out --processes and --shard.")
     began = time.monotonic()
     where = options.place_of(**place)
+    if on and where.index_dir and is_remote(place_of(where.index_dir)):
+        raise click.UsageError("--on needs an --index-dir that all nodes see, not one in a store.")
     with options.opened(where, texts=True, processes=processes, budget_bytes=budget_bytes, shard=shard, on=on) as runs:
         if not len(runs):
             options.explain_nothing(runs)
@@ -103,6 +108,11 @@ def index(
         print_table(("run", "format", "samples", "files", "problems"), rows, numbers=("samples", "files", "problems"))
         seconds = time.monotonic() - began
         tell(f"The index is {size(runs.index_bytes())} at {runs.index_dir}; it took {seconds:.1f} s.")
+        unsent = [f"  {run.id}: {run.unsent}" for run in runs if run.unsent]
+        if unsent:
+            raise IncompleteIndex("\n".join([f"the index is not shared at {runs.shared_at}:", *unsent]))
+        if runs.shared_at:
+            tell(f"It is shared at {runs.shared_at}.")
         if shard:
             _tell_shards(runs, shard)
         return OK

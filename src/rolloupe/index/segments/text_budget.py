@@ -14,7 +14,8 @@ from rolloupe.index.fingerprint import size_of, state_of
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.segment import PACK
 
-_ENDINGS = (*(kind.ending for kind in KINDS if kind.is_budgeted), PACK)
+BUDGETED = (*(kind.ending for kind in KINDS if kind.is_budgeted), PACK)
+"""The endings of the files that may be deleted."""
 
 LOOK_S = 1.0
 """How long a sum of sizes stays valid, except for files that this process itself writes and removes."""
@@ -63,13 +64,18 @@ class Budget:
         with self._lock:
             self._used += size_of(path)
 
+    def reserve(self, size: int) -> None:
+        """Count a file that is being written."""
+        with self._lock:
+            self._used += size
+
     def _look(self) -> None:
         if time.monotonic() - self._looked_s >= LOOK_S:
             self._used = sum(size_of(path) for path in self._index_dir.rglob("*.*"))
             self._looked_s = time.monotonic()
 
     def _closed(self) -> list[Path]:
-        paths = [path for ending in _ENDINGS for path in self._index_dir.rglob(f"*{ending}")]
+        paths = [path for ending in BUDGETED for path in self._index_dir.rglob(f"*{ending}")]
         return sorted((path for path in paths if path.parent.parent not in self.open_folders), key=_changed_ns)
 
     def _remove(self, path: Path) -> None:

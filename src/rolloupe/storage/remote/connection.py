@@ -6,8 +6,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from rolloupe.storage import notices
 from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT, EXTRA, ReplacedObject, Throttled, failure
@@ -30,6 +30,13 @@ class ObjectState(NamedTuple):
     mtime_ns: int
     tag: str
     """The ETag: another one after every write."""
+
+
+class ObjectVersion(TypedDict, total=False):
+    """What a store takes for one version of an object: stores compare the one or the other."""
+
+    e_tag: str
+    version: str
 
 
 class FolderListing(NamedTuple):
@@ -116,6 +123,38 @@ class ObstoreConnection:
         """See `Connection`."""
         self._patiently(key, lambda: self._obstore.put(self._store, key, iter(chunks())))
 
+    def get(self, key: str, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
+        """Return an object whole, and its version; None if that is the known one. Raises OSError."""
+        options: Any = {"if_none_match": known["e_tag"]} if known and "e_tag" in known else {}
+
+        def call() -> tuple[bytes, ObjectVersion] | None:
+            try:
+                result = self._obstore.get(self._store, key, options=options)
+            except self._obstore.exceptions.NotModifiedError:
+                return None
+            return bytes(result.bytes()), _version_of(result.meta)
+
+        return self._patiently(key, call)
+
+    def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
+        """Put an object in place of this version of it, or of none; None if there is another by now. Raises OSError."""
+        mode: Any = before or "create"
+        lost = self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError
+
+        def call() -> ObjectVersion | None:
+            try:
+                result = self._obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+            except lost:
+                return None
+            return _version_of(result)
+
+        return self._patiently(key, call)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects. Raises OSError."""
+        if keys:
+            self._patiently(keys[0], lambda: self._obstore.delete(self._store, keys))
+
     def _path(self, key: str) -> str:
         return f"/{self._scheme}:/{self._bucket}/{key}".rstrip("/")
 
@@ -139,6 +178,10 @@ class ObstoreConnection:
             notices.say(place, f"{place} asks for fewer requests: waiting {wait_s:.1f} s")
             time.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads requests, keeps no secret
             wait_s = min(MOST_WAIT_S, 2 * wait_s)
+
+
+def _version_of(meta: Any) -> ObjectVersion:
+    return cast("ObjectVersion", {name: meta[name] for name in ("e_tag", "version") if meta.get(name)})
 
 
 def _state_of(meta: Any) -> ObjectState:

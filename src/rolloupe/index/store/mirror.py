@@ -1,0 +1,224 @@
+"""The copy on disk of a run's shared index: what lies in the store is fetched, what is written here is sent.
+
+A file that is there is never replaced by another one from the store: somebody may be reading it. Whoever may not write
+to the store keeps what is new to themselves. Without the store, the copy serves as it is.
+"""
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from rolloupe.index.segments.text_budget import BUDGETED, Budget, Text
+from rolloupe.index.snapshot import Segment, age_of
+from rolloupe.index.store.objects import SharedFile, SharedManifest, SharedRun
+from rolloupe.storage import address_of, atomic
+
+AT_ONCE = 16
+"""The number of objects that are fetched or sent at once."""
+
+BATCH = 128
+"""After so many files the manifest is published, and new samples may come first."""
+
+REST_S = 10.0
+REST_SHARE = 50
+"""The shortest interval between two looks at store and disk, and how many times as long as the last one it is."""
+
+RETRY_S = 30.0
+"""The time until a store that failed is asked again."""
+
+REFUSED_S = 600.0
+"""The time until a store that refused to be written to is asked again."""
+
+T = TypeVar("T")
+
+
+class Mirror:
+    """The copy of one shared index. Only the thread of one `OpenRun` uses it."""
+
+    def __init__(self, folder: Path, shared: SharedRun, budget: Budget) -> None:
+        self._folder, self._shared, self._budget = folder, shared, budget
+        self.trouble = ""
+        """What the store does not do at this moment; empty if all is well."""
+        self._may_write = True
+        self._fetch_s = self._send_s = float("-inf")
+        """When to look next."""
+        self._lost: set[str] = set()
+        """The files whose objects are gone or damaged."""
+        self._same: dict[str, tuple[int, int]] = {}
+        """The state of those local files that the store has."""
+
+    def fetch_numbers(self, unwanted: Collection[str]) -> None:
+        """Fetch what the catalog reads, except of the unwanted segments."""
+        with self._noting():
+            names = [name for name in self._lacking() if _is_first(name) and _stem(name) not in unwanted]
+            manifest = self._shared.manifest()
+            for batch in _batches(names):
+                self._fetch(manifest, batch)
+
+    def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> bool:
+        """Fetch what lies behind the numbers, newest step first, while there is room; False if `go_on` ends it."""
+        began = time.monotonic()
+        if began < self._fetch_s:
+            return True
+        whole = True
+        with self._noting():
+            manifest = self._shared.manifest()
+            by_stem = {segment.path.stem: segment for segment in segments}
+            wanted = [name for name in self._lacking() if not _is_first(name) and _stem(name) in by_stem]
+            wanted.sort(key=lambda name: age_of(by_stem[_stem(name)]), reverse=True)
+            small = (name for name in wanted if not name.endswith(BUDGETED))
+            large = (name for name in wanted if name.endswith(BUDGETED))
+            roomy = itertools.takewhile(lambda name: self._has_room(name, manifest, by_stem), large)
+            for batch in itertools.chain(_batches(small), _batches(roomy)):
+                self._fetch(manifest, batch)
+                whole = go_on()
+                if not whole:
+                    break
+        if whole:
+            self._fetch_s = self._next_s(began)
+        return whole
+
+    def send(self, discarded: Collection[str], go_on: Callable[[], bool], *, now: bool) -> None:
+        """Send what was written here, and take the discarded segments out of the shared index.
+
+        Unless it has to be `now`, does so at intervals, and no longer than `go_on` lets it.
+        """
+        began = time.monotonic()
+        if began < self._send_s and not now:
+            return
+        with self._noting():
+            try:
+                if self._send_new(discarded, go_on):
+                    self._may_write, self._send_s = True, self._next_s(began)
+            except PermissionError:
+                self._may_write, self._send_s = False, began + REFUSED_S
+
+    @property
+    def unsent(self) -> str:
+        """Why others do not have what was written here; empty if they have it."""
+        place = address_of(self._shared.place)
+        return self.trouble if self._may_write else f"these credentials may not write to {place}"
+
+    def _send_new(self, discarded: Collection[str], go_on: Callable[[], bool]) -> bool:
+        outdated = {name for name in self._shared.manifest().files if _stem(name) in discarded}
+        self._shared.publish({}, outdated | self._lost)
+        self._lost.clear()
+        manifest, whole = self._shared.manifest(), True
+        for batch in _batches(name for name in self._local() if self._is_new(name, manifest)):
+            put = self._at_once(lambda name: self._shared.put(self._folder / name), batch)
+            self._shared.publish({name: file for name, file in zip(batch, put, strict=True) if file}, ())
+            for name in batch:
+                self._same[name] = self._state(name)
+            whole = go_on()
+            if not whole:
+                break
+        return whole
+
+    def _is_new(self, name: str, manifest: SharedManifest) -> bool:
+        """Tell whether the store lacks a file, or has an older one."""
+        state, known = self._state(name), manifest.files.get(name)
+        if known is None:
+            return state != (0, 0)
+        if self._same.get(name) == state or state[0] <= known.mtime_ns:
+            return False
+        with contextlib.suppress(OSError):
+            if not known.holds((self._folder / name).read_bytes()):
+                return True
+        self._same[name] = state
+        return False
+
+    def _fetch(self, manifest: SharedManifest, names: list[str]) -> None:
+        self._budget.reserve(sum(manifest.files[name].size for name in names if not name.endswith(BUDGETED)))
+        self._at_once(lambda name: self._fetch_one(name, manifest.files[name]), names)
+
+    def _fetch_one(self, name: str, file: SharedFile) -> None:
+        data, path = self._shared.get(file), self._folder / name
+        if data is None:
+            self._lost.add(name)
+            return
+        atomic.write(path, data)
+        os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
+
+    def _at_once(self, work: Callable[[str], T], names: list[str]) -> list[T | None]:
+        """Do some work for many files at once; None for one that was removed meanwhile."""
+
+        def done(name: str) -> T | None:
+            try:
+                return work(name)
+            except FileNotFoundError:
+                return None
+
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            return [*threads.map(done, names)]
+
+    def _has_room(self, name: str, manifest: SharedManifest, by_stem: dict[str, Segment]) -> bool:
+        def texts() -> Iterator[Text]:
+            for here in self._local():
+                if here.endswith(BUDGETED) and _stem(here) in by_stem:
+                    yield Text(age_of(by_stem[_stem(here)]), self._folder / here)
+
+        has_room = self._budget.has_room(texts, age_of(by_stem[_stem(name)]))
+        if has_room:
+            self._budget.reserve(manifest.files[name].size)
+        return has_room
+
+    def _lacking(self) -> list[str]:
+        """The files of the store that are not here; names that lead out of the folder are not among them."""
+        here = set(self._local())
+        return [name for name in self._shared.manifest().files if name not in here and _is_safe(name)]
+
+    def _local(self) -> list[str]:
+        """The files of the segments, by their paths in the folder."""
+        found = []
+        for below in self._folder.glob("[0-9a-f][0-9a-f]"):
+            with contextlib.suppress(OSError), os.scandir(below) as entries:
+                found += [f"{below.name}/{entry.name}" for entry in entries if not entry.name.startswith(".")]
+        return sorted(found)
+
+    def _state(self, name: str) -> tuple[int, int]:
+        with contextlib.suppress(OSError):
+            state = (self._folder / name).stat()
+            return state.st_mtime_ns, state.st_size
+        return 0, 0
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Note what a store does not do, and try again after a while."""
+        began = time.monotonic()
+        try:
+            yield
+            self.trouble = ""
+        except OSError as error:
+            place = address_of(self._shared.place)
+            self.trouble = f"the shared index at {place} cannot be used now: {error.strerror or error}"
+            self._fetch_s = self._send_s = max(began + RETRY_S, self._next_s(began))
+
+    @staticmethod
+    def _next_s(began_s: float) -> float:
+        now_s = time.monotonic()
+        return now_s + max(REST_S, REST_SHARE * (now_s - began_s))
+
+
+def _is_first(name: str) -> bool:
+    """Tell whether a file is one that the catalog reads: a `.meta`, or the numbers."""
+    return name.count(".") == 1 and name.endswith((".meta", ".parquet"))
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].partition(".")[0]
+
+
+def _is_safe(name: str) -> bool:
+    below, _, file = name.partition("/")
+    return len(below) == 2 and below.isalnum() and bool(file) and not file.startswith(".") and "/" not in file
+
+
+def _batches(names: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(names)
+    while batch := [*itertools.islice(left, BATCH)]:
+        yield batch

@@ -1,0 +1,1 @@
+"""Tests of an index that is shared in an object store."""
