@@ -2,6 +2,7 @@
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading.codecs import MAX_RATIO
+from rolloupe.formats.reading.documents.database_rows import MAX_ROW_BYTES
 from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES
 from rolloupe.formats.registry import built_in_formats
 
@@ -36,7 +37,8 @@ These rules hold for all formats; the rules about lines hold for formats of JSON
   some MiB.
 - If a compressed file expands to more than 1 GiB and more than {MAX_RATIO}-fold, reading stops there.
 - The unfinished last line of a file that is being written becomes a sample as soon as it is complete.
-- Lines beyond {MAX_LINE_BYTES // 2**20} MiB are listed, not parsed.
+- Lines beyond {MAX_LINE_BYTES // 2**20} MiB are listed, not parsed; so are rows of SQLite beyond
+  {MAX_ROW_BYTES // 2**20} MiB.
 - A step is an integer: `3`, `3.0` or `"3"`. A line with any other step, except null, is listed as a problem, and so is
   such a row of the trainer's metrics. Any other key of an unexpected type never costs the sample: its value appears
   among the extra fields.

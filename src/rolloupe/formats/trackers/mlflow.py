@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, size_of, stored_columns, table_rows
 from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
@@ -39,7 +39,7 @@ class MLflow(DatabaseFormat):
     title = "MLflow"
     suffixes = ENDINGS
     endings = ENDINGS
-    sizes: ClassVar = {SPANS: "octet_length(content)"}
+    sizes: ClassVar = {SPANS: size_of(("content",))}
     recognises = (
         "SQLite of MLflow, alone or in a folder, with spans whose names end in `.run`, as verl's agent loops do."
     )
@@ -102,6 +102,10 @@ class MLflow(DatabaseFormat):
         wanted = f"FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)} ORDER BY rowid"
         columns = ("rowid", "trace_id", "name", "status", "content")
         for row in table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
+            if TOO_LARGE in row:
+                number = row["rowid"]
+                yield Placed(rows.place_of(number), rows.width, "", str(number), row[TOO_LARGE])
+                continue
             yield from _placed(rows, row, _tags(database, row["trace_id"]))
 
     def config(self, run: RunInfo) -> dict[str, Any]:

@@ -150,6 +150,6 @@ def _joined(runs: _Runs, later: _Runs) -> _Runs:
 
 
 def _size_bytes(database: apsw.Connection, experiment: int, name: str, first: int) -> float:
-    wanted = f"SELECT avg(length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)}"  # noqa: S608 - ours
+    wanted = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)}"  # noqa: S608 - ours
     values = (first, first + FIRST_ROWS, experiment, name)
     return next((size or 0 for (size,) in database.execute(wanted, values)), 0)

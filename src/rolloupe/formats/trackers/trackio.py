@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns
+from rolloupe.formats.reading.documents.database_rows import bounded, size_of, stored_columns, why_too_large
 from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
@@ -36,8 +36,8 @@ class Trackio(DatabaseFormat):
     name = "trackio"
     title = "trackio"
     sizes: ClassVar = {
-        TRACES: "ifnull(octet_length(messages), 0) + ifnull(octet_length(metadata), 0)",
-        METRICS: "octet_length(metrics)",
+        TRACES: size_of(("messages", "metadata")),
+        METRICS: size_of(("metrics",)),
     }
     recognises = (
         "A database `{project}.db`, or a folder with some, in which a run has traces, or tables of samples among its "
@@ -115,6 +115,10 @@ class Trackio(DatabaseFormat):
         yield from (_traces if rows.table == TRACES else _metrics)(database, rows, key, (first, stop))
 
 
+_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
+"""The condition for rows of metrics that may have samples: any that are too large."""
+
+
 def _location(run: RunInfo) -> Location:
     return Location(run.root, run.link_root) if run.link_root else alone(run.root)
 
@@ -153,7 +157,7 @@ def _weights(database: apsw.Connection, rows: RowsOfTable) -> Any:
     key = "run_id" if "run_id" in columns else "run_name"
     if not {key, "config"} <= {*columns}:
         return None
-    wanted = f"SELECT CAST(config AS BLOB) FROM configs WHERE {key} = CAST(? AS TEXT)"  # noqa: S608 - names of ours
+    wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"  # noqa: S608 - names of ours
     found = [parsed(config or b"") for (config,) in database.execute(wanted, (rows.ids[0].encode(),))]
     weights = found[0].get("reward_weights", 0) if found and isinstance(found[0], dict) else 0
     return [] if weights is None else weights if isinstance(weights, list) else None
@@ -167,12 +171,15 @@ def _own(key: str, rows: RowsOfTable) -> str:
 def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
     texts = DatabaseTexts(database)
     columns = stored_columns(database, TRACES)
-    others = [name for name in ("spans",) if name in columns]
-    names = ", ".join(f"CAST({name} AS BLOB)" for name in ("key", "messages", "metadata", *others))
+    taken = ("key", "messages", "metadata", *(name for name in ("spans",) if name in columns))
+    names = ", ".join((size_of(taken), *map(bounded, taken)))
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} ORDER BY rowid"
     ids = [one.encode() for one in rows.ids]
     found = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))  # noqa: S608 - names of ours
-    for number, step, trace_key, messages, metadata, *rest in found:
+    for number, step, size_bytes, trace_key, messages, metadata, *rest in found:
+        if too_large := why_too_large(size_bytes):
+            yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
+            continue
         stored = {"messages": parsed(messages or b""), "metadata": parsed(metadata or b"")}
         spans = parsed(rest[0]) if rest and rest[0] else None
         sample = sample_of_trace(texts.of(trace_key), stored["messages"], stored["metadata"], fields.integer(step))
@@ -186,11 +193,14 @@ def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[
 
 def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
     weights = _weights(database, rows)
-    wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND instr(CAST(metrics AS BLOB), ?) ORDER BY rowid"
-    names = f"rowid, step, CAST({key} AS BLOB), CAST(metrics AS BLOB)"
+    wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND {_MARKED} ORDER BY rowid"
+    names = f"rowid, step, CAST({key} AS BLOB), {size_of(('metrics',))}, {bounded('metrics')}"
     ids = [one.encode() for one in rows.ids]
     found = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))  # noqa: S608 - names of ours
-    for number, step, own_id, metrics in found:
+    for number, step, own_id, size_bytes, metrics in found:
+        if too_large := why_too_large(size_bytes):
+            yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
+            continue
         run = (key, own_id, rows.first)
         last, table = (row_before(database, run, number, marked=marked) for marked in (False, True))
         split = EVAL if is_of_eval(last) else ""

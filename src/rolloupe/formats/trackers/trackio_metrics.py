@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents.database_rows import bounded
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed
 from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.formats.trackers.conversations import sample_of_trace
@@ -62,9 +63,9 @@ def row_before(database: apsw.Connection, rows: tuple[str, bytes, int], number: 
     `rows` are the column of the run's id, the id, and the first row of the run.
     """
     key, one, first = rows
-    fits = "instr(CAST(metrics AS BLOB), ?)" if marked else "length(CAST(metrics AS BLOB)) > 2 OR ? IS NULL"
+    fits = f"instr({bounded('metrics')}, ?)" if marked else "octet_length(metrics) > 2 OR ? IS NULL"
     before = (
-        f"SELECT CAST(metrics AS BLOB) FROM metrics WHERE +{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? "  # noqa: S608 - names of ours
+        f"SELECT {bounded('metrics')} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? "  # noqa: S608 - names of ours
         f"AND ({fits}) ORDER BY rowid DESC LIMIT 1"
     )
     found = database.execute(before, (one, number, first, MARK)).fetchone()

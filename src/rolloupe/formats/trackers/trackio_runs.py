@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import apsw
 
-from rolloupe.formats.reading.documents.database_rows import stored_columns
+from rolloupe.formats.reading.documents.database_rows import bounded, size_of, stored_columns
 from rolloupe.formats.reading.trackers.curves import parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.formats.reading.trackers.trackio import LISTING_S, MOST_RUNS, DatabaseTexts
@@ -112,7 +112,7 @@ class _RunTable:
 
     def value(self, column: str, number: int) -> bytes:
         """Return a value of a row."""
-        wanted = f"SELECT CAST({column} AS BLOB) FROM {self.name} WHERE rowid = ?"  # noqa: S608 - names of ours
+        wanted = f"SELECT {bounded(column)} FROM {self.name} WHERE rowid = ?"  # noqa: S608 - names of ours
         return next((value or b"" for (value,) in self._database.execute(wanted, (number,))), b"")
 
     def extent(self, one: bytes, span: tuple[int, int]) -> Extent:
@@ -130,10 +130,10 @@ class _RunTable:
         seconds = seconds_of(self.value("timestamp", number).decode("utf-8", "replace")) if self._has_time else None
         return int((seconds or 0) * 1e9)
 
-    def rows(self, one: bytes, column: str, order: str, condition: str, *values: bytes) -> Iterator[bytes]:
-        """Yield a value of some rows of an id, those that fit among the first in an order."""
+    def rows(self, one: bytes, column: str, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
+        """Yield a value of some rows of an id, those that fit among the first in an order; None for too large a row."""
         some = (
-            f"SELECT CAST({column} AS BLOB) AS value_ FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "  # noqa: S608 - names of ours
+            f"SELECT {bounded(column)} AS value_ FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "  # noqa: S608 - names of ours
             f"{order} LIMIT {LOOKED_ROWS}"
         )
         wanted = f"SELECT value_ FROM ({some}) WHERE {condition}"  # noqa: S608 - the same
@@ -143,8 +143,8 @@ class _RunTable:
 def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
     texts = DatabaseTexts(database)
     configs = _RunTable(database, "configs", (), "")
-    metrics = _RunTable(database, METRICS, ("step", "metrics"), "length(metrics)")
-    traces = _RunTable(database, TRACES, OF_TRACES, "length(messages) + length(metadata)")
+    metrics = _RunTable(database, METRICS, ("step", "metrics"), size_of(("metrics",)))
+    traces = _RunTable(database, TRACES, OF_TRACES, size_of(("messages", "metadata")))
     logged, traced = metrics.spans(), traces.spans()
     names = configs.names()
     for table, spans in ((metrics, logged), (traces, traced)):
@@ -172,7 +172,7 @@ def _is_call(metadata: bytes) -> bool:
 def _has_samples(metrics: _RunTable, one: bytes) -> bool:
     """Tell whether there are samples among the first or the last metrics of a run."""
     return any(
-        next(samples_in(values, None), None) is not None
+        values is None or next(samples_in(values, None), None) is not None
         for order in ("ASC", "DESC")
-        for values in metrics.rows(one, "metrics", f"ORDER BY step {order}", "instr(value_, ?)", MARK)
+        for values in metrics.rows(one, "metrics", f"ORDER BY step {order}", "value_ IS NULL OR instr(value_, ?)", MARK)
     )

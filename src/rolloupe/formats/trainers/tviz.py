@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, stored_columns, table_rows
 from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.files import is_one_file, links_of
@@ -26,8 +26,8 @@ from rolloupe.storage import path_state
 from rolloupe.tokens import length
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
-BATCH_ROWS = 2000
-"""Trajectories that are read of a database at a time."""
+BATCH_ROWS, BATCH_BYTES = 2000, 8 * 2**20
+"""Trajectories that are read of a database at a time, and of how many bytes in all."""
 LISTING_S = 10
 MOST_RUNS = 10_000
 
@@ -107,9 +107,9 @@ class Tviz(NumberedFormat):
         last = -(2**62)
         while True:
             found = _read(location, last, within, BATCH_ROWS)
-            yield from ((one["id"], one) for one in found)
-            if len(found) < BATCH_ROWS:
+            if not found:
                 return
+            yield from ((one["id"], Unusable(one[TOO_LARGE]) if TOO_LARGE in one else one) for one in found)
             last = found[-1]["id"]
 
     def numbered_record(self, location: Location, number: int) -> Record:
@@ -117,6 +117,8 @@ class Tviz(NumberedFormat):
         found = _read(location, number - 1, None, 1)
         if not found or found[0]["id"] != number:
             raise Unusable("it has no such trajectory")
+        if TOO_LARGE in found[0]:
+            raise Unusable(found[0][TOO_LARGE])
         return found[0]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
@@ -244,8 +246,14 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
     values = [after, *([] if run_id is None else [run_id]), count]
     empty = dict.fromkeys((*_OF_ROLLOUT, *_OF_TRAJECTORY))
     packed = ("prompt_tokens", "output_tokens", "logprobs", "step_rewards")
-    rows = (empty | one for one in table_rows(database, columns, rest, values))
-    return [one | {name: unpacked(one[name]) for name in packed} for one in rows]
+    found, left = [], BATCH_BYTES
+    for one in table_rows(database, columns, rest, values):
+        row = empty | one
+        found.append(row | {name: unpacked(row[name]) for name in packed})
+        left -= sum(len(value) for value in one.values() if isinstance(value, str))
+        if left <= 0:
+            break
+    return found
 
 
 def _has_series(record: Record) -> bool:

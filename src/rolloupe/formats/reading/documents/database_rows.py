@@ -1,9 +1,32 @@
 """Rows of SQLite tables that a trainer made: columns that are stored, and texts whatever bytes they hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
+
+MAX_ROW_BYTES = 16 * 2**20
+"""Of the texts of a row: parsed and indexed, they take about twelve times as much memory."""
+
+TOO_LARGE = "too large"
+"""The key for why a row is not read, which then lacks some values."""
+
+
+def size_of(columns: Iterable[str]) -> str:
+    """The bytes of some columns of a row, in SQL, which reads none of them."""
+    return " + ".join(f"ifnull(octet_length({name}), 0)" for name in columns)
+
+
+def bounded(column: str) -> str:
+    """The bytes of a column, in SQL: NULL for more than a row may have, which SQLite then does not read."""
+    return f"iif(octet_length({column}) <= {MAX_ROW_BYTES}, CAST({column} AS BLOB), NULL)"
+
+
+def why_too_large(size_bytes: int) -> str | None:
+    """Say why a row of this size is not read; None of one that is."""
+    if size_bytes <= MAX_ROW_BYTES:
+        return None
+    return f"a row of {size_bytes >> 20:,} MiB, which takes too much memory: up to {MAX_ROW_BYTES >> 20} MiB are read"
 
 
 def stored_columns(database: apsw.Connection, table: str) -> set[str]:
@@ -20,13 +43,15 @@ def table_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of `SELECT columns rest` by column, a text as its bytes say: SQLite fails where one is not UTF-8.
 
-    `columns` are names of this code's own, with or without a table before a dot.
+    `columns` are names of this code's own, with or without a table before a dot. See `TOO_LARGE`.
     """
     encoding = str(database.pragma("encoding"))
     names = [name.rpartition(".")[2] for name in columns]
-    taken = ", ".join(f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name})" for name in columns)
-    for row in database.execute(f"SELECT {taken} {rest}", values):
-        yield {
+    taken = ", ".join(f"iif(typeof({name}) IN ('text', 'blob'), {bounded(name)}, {name})" for name in columns)
+    for size_bytes, *row in database.execute(f"SELECT {size_of(columns)}, {taken} {rest}", values):
+        found = {
             name: value.decode(encoding, "replace") if isinstance(value, bytes) else value
             for name, value in zip(names, row, strict=True)
         }
+        reason = why_too_large(size_bytes)
+        yield found | {TOO_LARGE: reason} if reason else found

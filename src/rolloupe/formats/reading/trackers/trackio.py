@@ -11,7 +11,7 @@ import apsw
 from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns
+from rolloupe.formats.reading.documents.database_rows import bounded, stored_columns
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.model import Location
@@ -43,7 +43,7 @@ def _project_runs(database: apsw.Connection) -> list[ProjectRun]:
     texts = DatabaseTexts(database)
     key = "run_id" if "run_id" in metrics else "run_name"
     table = "configs" if key in stored_columns(database, "configs") else "metrics"
-    logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND CAST(row.metrics AS TEXT) != '{{}}'"  # noqa: S608 - names of ours
+    logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = one.{key} AND octet_length(row.metrics) > 2"  # noqa: S608 - names of ours
     runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS one WHERE EXISTS ({logged})"  # noqa: S608 - the same
     rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
     return [ProjectRun(texts.name(run_id), texts.name(name)) for run_id, name in rows]
@@ -60,7 +60,7 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
     if not {*columns} >= _USED:
         raise ValueError("it is no database of trackio")
     key = "run_id" if "run_id" in columns else "run_name"
-    taken = ", ".join(f"CAST({name} AS BLOB)" for name in (key, "run_name", "timestamp", "metrics"))
+    taken = ", ".join(bounded(name) for name in (key, "run_name", "timestamp", "metrics"))
     damage = ""
     rows = database.execute(
         f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"  # noqa: S608 - names of ours
@@ -77,7 +77,7 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
             run.rows.append(row)
     if "config" in stored_columns(database, "configs"):
         key = "run_id" if "run_id" in stored_columns(database, "configs") else "run_name"
-        configs = f"SELECT CAST({key} AS BLOB), CAST(config AS BLOB) FROM configs"  # noqa: S608 - names of ours
+        configs = f"SELECT CAST({key} AS BLOB), {bounded('config')} FROM configs"  # noqa: S608 - names of ours
         for run_id, config in database.execute(configs):
             found, own_id = parsed(config or b""), texts.name(run_id)
             if own_id in runs and isinstance(found, dict):
