@@ -73,7 +73,7 @@ def test_the_radar_sums_what_counting_one_by_one_would() -> None:
         x = np.log2(1 + np.array(counts))
         assert sum(count > 0 for count in counts) >= 3, "the radar looks at no rarer ones"
         sums = sums_within(grouping.centred(x)[:, None], a, 2 * a, grouping)
-        expected = (sums.groups[0], x.sum(), sums.s[0], sums.r[0], sums.v[0], sums.d[0])
+        expected = (sums.groups[0], sums.s[0], sums.r[0], sums.v[0], sums.d[0])
         assert any(np.allclose(row[1:], expected) for row in found.values()), phrase
 
 

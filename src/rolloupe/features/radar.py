@@ -28,8 +28,6 @@ class FeatureRows(NamedTuple):
     samples: Places
     """The number of samples that have the phrase."""
     groups: Places
-    total: Floats
-    """Σ x."""
     s: Floats
     r: Floats
     v: Floats
@@ -104,7 +102,7 @@ def _starts(ordered: Hashes) -> Places:
 def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grouping: Grouping) -> FeatureRows:
     if not len(starts):
         none = np.zeros(0)
-        return FeatureRows(hits.hashes, hits.samples, hits.samples, none, none, none, none, none)
+        return FeatureRows(hits.hashes, hits.samples, hits.samples, none, none, none, none)
 
     def total(values: Floats, at: Places = starts) -> Floats:
         sums: Floats = np.add.reduceat(values, at)
@@ -125,7 +123,6 @@ def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grou
         hits.hashes[starts],
         np.diff(starts, append=len(hits.hashes)),
         np.add.reduceat(((d > 0) & (variances > 0)).astype(np.int64), rows),
-        total(hits.x),
         total(hits.x * advantages[hits.samples]),
         total(hits.x * rewards[hits.samples]),
         total(variances * d, rows),

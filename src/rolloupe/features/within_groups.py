@@ -13,23 +13,17 @@ x is log2(1 + count): a count goes on where presence saturates, and the first us
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.features.words import Places
 
-Floats = NDArray[np.float64]
-
-Columns: TypeAlias = NDArray[np.float32] | Floats
-"""Values of features: of many, singles take half the memory and the time."""
-
-Values = TypeVar("Values", Floats, NDArray[np.float32])
+Floats: TypeAlias = NDArray[np.float64]
 
 TINY = 1e-9
-SMALL = 1e-5
-"""Less is a rounding error, of doubles and of singles."""
+"""Less is a rounding error."""
 
 
 class Grouping:
@@ -48,16 +42,15 @@ class Grouping:
         """The number of the group of each sample, from 0."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def sums(self, values: Values) -> Values:
+    def sums(self, values: Floats) -> Floats:
         """The sums over each group of values of shape (N,) or (N, C)."""
-        totals: Values = np.add.reduceat(values, self.starts, axis=0) if len(self) else values[:0]
+        totals: Floats = np.add.reduceat(values, self.starts, axis=0) if len(self) else values[:0]
         return totals
 
-    def centred(self, values: Values) -> Values:
+    def centred(self, values: Floats) -> Floats:
         """The values less the mean of their group."""
-        sizes = self.sizes.astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
-        means = (self.sums(values) / sizes)[self.numbers]
-        gaps: Values = np.subtract(values, means, out=means)
+        means = (self.sums(values) / self.sizes.reshape(-1, *[1] * (values.ndim - 1)))[self.numbers]
+        gaps: Floats = np.subtract(values, means, out=means)
         return gaps
 
     def variances(self, centred: Floats) -> Floats:
@@ -96,13 +89,11 @@ def divided(a: Floats, b: Floats) -> Floats:
     return quotients
 
 
-def sums_within(x: Columns, advantages: Floats, rewards: Floats, grouping: Grouping) -> WithinSums:
+def sums_within(x: Floats, advantages: Floats, rewards: Floats, grouping: Grouping) -> WithinSums:
     """The sums of features: `x` has shape (N, C), the others (N,); all are centred within groups already."""
-    squares: Floats = np.square(x)
-    own = grouping.sums(squares).astype(np.float64)  # (G, C)
+    own = grouping.sums(np.square(x))  # (G, C)
     varies = grouping.variances(advantages)
-    own[own < (TINY if x.dtype == np.float64 else SMALL)] = 0
+    own[own < TINY] = 0
     groups = ((own > 0) & (varies > 0)[:, None]).sum(axis=0).astype(np.float64)
-    both: Any = np.stack([advantages, rewards]).astype(x.dtype)
-    s, r = (both @ x).astype(np.float64)
+    s, r = np.stack([advantages, rewards]) @ x
     return WithinSums(groups, s, r, varies @ own, own.sum(axis=0))

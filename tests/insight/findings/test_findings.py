@@ -96,7 +96,7 @@ def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.
     in_both = [one for one in early if one in late]
     assert len(in_both) > 100
     for one in in_both:
-        assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-4, atol=1e-3)
+        assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-12, atol=1e-12)
     opened = run._opened()
     window = FeatureWindow("train", 12, 23)
     of = sample_words(opened, window, feature_pieces(opened.snapshot(), window))
@@ -108,7 +108,7 @@ def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.
     direct = sums_within(of.grouping.centred(matrix), of.advantages, of.rewards, of.grouping)
     for at, one in enumerate(hashes.tolist()):
         if late[one][0] == (matrix[:, at] > 0).sum():  # no step left it out
-            assert np.allclose(late[one][1:], [column[at] for column in direct], rtol=1e-3, atol=1e-2)
+            assert np.allclose(late[one][1:], [column[at] for column in direct], rtol=1e-12, atol=1e-12)
     assert sum(late[one][0] == (matrix[:, at] > 0).sum() for at, one in enumerate(hashes.tolist())) > 50
 
 

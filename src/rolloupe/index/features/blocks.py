@@ -12,10 +12,10 @@ from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping
 from rolloupe.index.features.shares import ScanShare, count_of, order_of
 
 LARGEST = 1e15
-"""Squares of larger rewards do not fit into the single precision of the stored sums."""
+"""Larger rewards count as missing: beside their squares, no digit of other sums is left."""
 
 SMALLEST = 1e-15
-"""Squares of smaller differences do not, either."""
+"""Smaller differences count as none."""
 
 COLUMNS = ("split", "step", "launch", "env", "grp", "idx", "response_chars", "reward", "advantage")
 

@@ -25,7 +25,7 @@ from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, Segmen
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.texts import CONTENTS, text_of
 
-VERSION = 3
+VERSION = 4
 """Raise it when the same samples lead to other sums or words."""
 
 ENDING = ".features.parquet"
@@ -36,7 +36,7 @@ FACTS = b"features"
 
 BLOCK = 0
 """In place of a hash: the row with the facts of a block. `samples` are its samples, `groups` those groups where the
-advantage varies, `total` the degrees of freedom in these, `s` and `r` the sums of squares of advantage and reward."""
+advantage varies, `d` the degrees of freedom in these, `s` and `r` the sums of squares of advantage and reward."""
 
 MAX_CHARS = 2**16
 """Of a longer response, the first and the last half of so many bytes count."""
@@ -192,9 +192,7 @@ class _FeaturesOfPart:
         centred = np.nan_to_num(block.grouping.centred(x))
         sums: WithinSums = sums_within(centred, block.advantages, block.rewards, block.grouping)
         has = (x > 0).sum(axis=0)
-        return FeatureRows(
-            hashes, has, sums.groups.astype(np.int64), np.nansum(x, axis=0), sums.s, sums.r, sums.v, sums.d
-        )
+        return FeatureRows(hashes, has, sums.groups.astype(np.int64), sums.s, sums.r, sums.v, sums.d)
 
     def _keep(self, block: SampleBlock, words: Sequence[Words]) -> None:
         kept = np.flatnonzero(block.kept)
@@ -240,7 +238,7 @@ _PLACE_TYPES = {"split": WORD, "step": pa.int64(), "launch": pa.int32(), "env": 
 
 FEATURE_TYPES = {
     "feature": pa.uint64(), "samples": pa.int32(), "groups": pa.int32(),
-    "total": pa.float32(), "s": pa.float32(), "r": pa.float32(), "v": pa.float32(), "d": pa.float32(),
+    "s": pa.float64(), "r": pa.float64(), "v": pa.float64(), "d": pa.float64(),
 }  # fmt: skip
 """The columns of `FeatureRows`, as they are stored."""
 
@@ -267,11 +265,10 @@ def _facts_of(block: SampleBlock) -> FeatureRows:
         np.array([BLOCK], np.uint64),
         np.array([len(a)]),
         np.array([int(varies.sum())]),
-        one * (grouping.sizes[varies] - 1).sum(),
         one * (a @ a),
         one * (r @ r),
         0 * one,
-        0 * one,
+        one * (grouping.sizes[varies] - 1).sum(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.features import divided
+from rolloupe.features import Floats, divided
 from rolloupe.query import FeatureSums, Hashes, WindowFacts
 
 MIN_Z = 5.0
@@ -21,6 +21,9 @@ MIN_SHARE = 0.003
 """A phrase in fewer of the samples is left out."""
 
 MAX_CANDIDATES = 300
+
+SHOWN_DIGITS = 9
+"""Of a z, so many digits behind the point are the same in whichever order it was added up."""
 
 
 class Candidates(NamedTuple):
@@ -57,13 +60,13 @@ def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
     z = np.abs(some.sums.z)
     is_large = np.abs(divided(some.sums.s, some.sums.d)) >= MIN_EFFECT * spread(facts.advantage_squares, facts.freedom)
     chosen = np.flatnonzero((z >= least) & is_large)
-    chosen = chosen[np.lexsort((some.hashes[chosen], -z[chosen]))]
+    chosen = chosen[np.lexsort((some.hashes[chosen], -_rounded(z[chosen])))]
     twins = some.at(chosen)
     first, stands = _distinct(twins)
     found = twins.at(first[:MAX_CANDIDATES])
     kept = stands < MAX_CANDIDATES
     named = np.abs(features.at(np.flatnonzero(~is_phrase)).sums.z)
-    best = float(max(z.max(initial=0), named.max(initial=0)))
+    best = round(float(max(z.max(initial=0), named.max(initial=0))), SHOWN_DIGITS)
     return Candidates(found.hashes, found, twins.hashes[kept], stands[kept], tested, least, best)
 
 
@@ -71,10 +74,15 @@ def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int6
     """The first of all features with the same sums, in order, and the number of such a first for each feature."""
     if not len(features.hashes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sums = np.stack([features.samples, *features.sums], axis=1)
+    sums = _rounded(np.stack([features.samples, *features.sums], axis=1))
     _, first, kind = np.unique(sums, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[kind.reshape(-1)]
+
+
+def _rounded(sums: Floats) -> NDArray[np.float32]:
+    """Sums without their last digits, which depend on the order of what was added."""
+    return sums.astype(np.float32)
 
 
 def least_z(tested: int) -> float:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rolloupe.features import Floats, WithinSums, sums_within
 from rolloupe.index.features.files import hash_of_behaviour
@@ -21,18 +20,18 @@ class FeatureMatrix(NamedTuple):
     hashes: Hashes
     """Of the phrases, shape (C,)."""
     behaviours: Sequence[str]
-    x: NDArray[np.float32]
+    x: Floats
     """log2(1 + count), shape (N, C + B)."""
-    centred: NDArray[np.float32]
+    centred: Floats
     """The same, less the mean of each group."""
 
     def column(self, number: int) -> Floats:
         """log2(1 + count) of a feature."""
-        return self.x[:, number].astype(np.float64)
+        return self.x[:, number]
 
     def gaps(self, number: int) -> Floats:
         """The same, less the mean of each group."""
-        return self.centred[:, number].astype(np.float64)
+        return self.centred[:, number]
 
     def name(self, number: int) -> str:
         """The behaviour at a column; empty for a phrase."""
@@ -44,8 +43,8 @@ def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
     own = [np.nan_to_num(values) for values in of.behaviours.values()]
     known = [of.grouping.centred(values) for values in of.behaviours.values()]
     phrases = phrase_matrix(of, chosen.hashes)
-    centred = [of.grouping.centred(phrases), *(np.nan_to_num(one)[:, None].astype(np.float32) for one in known)]
-    x = np.concatenate([phrases, *(one[:, None].astype(np.float32) for one in own)], axis=1)
+    centred = [of.grouping.centred(phrases), *(np.nan_to_num(one)[:, None] for one in known)]
+    x = np.concatenate([phrases, *(one[:, None] for one in own)], axis=1)
     return FeatureMatrix(of, chosen.hashes, list(of.behaviours), x, np.concatenate(centred, axis=1))
 
 
@@ -56,7 +55,7 @@ def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *,
     """
     of = matrix.of
     own = sums_within(matrix.centred, of.advantages, of.rewards, of.grouping)
-    gram: Floats = (matrix.centred.T @ matrix.centred).astype(np.float64)
+    gram: Floats = matrix.centred.T @ matrix.centred
     named = np.array([bool(matrix.name(number)) for number in range(len(gram))], np.bool_)
     if is_whole:
         return Evidence(own.s, gram, own.v, float(of.advantages @ of.advantages), named)

@@ -11,7 +11,7 @@ from rolloupe.derive import METRICS, PREFIX
 from rolloupe.features import Floats
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.insight.findings import cache
-from rolloupe.insight.findings.candidates import Candidates, candidates, smallest_effect
+from rolloupe.insight.findings.candidates import SHOWN_DIGITS, Candidates, candidates, smallest_effect
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, speaking, wording_of
@@ -182,8 +182,8 @@ class _Look:
             text=sentence_of(one.kind, title, behaviour, effect, one.trend),
             kind=one.kind, phrase=wording.phrase, pattern=wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
-            where=_where(behaviour, x, one.trend), effect=effect, z=float(self._evidence.z[one.number]),
-            correctness=one.correctness,
+            where=_where(behaviour, x, one.trend), effect=effect,
+            z=round(float(self._evidence.z[one.number]), SHOWN_DIGITS), correctness=one.correctness,
             first=one.trend.first, last=one.trend.last, rise=one.trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip

@@ -131,7 +131,7 @@ class PartFormulas:
     @cached_property
     def _counts(self) -> Floats:
         """How often each sample has each phrase, shape (C, N)."""
-        counts: Floats = 2 ** phrase_matrix(self._of, self._phrases[0]).astype(np.float64).T - 1
+        counts: Floats = 2 ** phrase_matrix(self._of, self._phrases[0]).T - 1
         return counts
 
     @cached_property

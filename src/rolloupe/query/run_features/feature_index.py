@@ -129,22 +129,23 @@ def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list
 def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:
     """The sums of the features of a window: of all behaviours, and of phrases in enough samples and groups.
 
-    Raises as `database.ask`.
+    `fsum` adds as Kahan does, so that the order in which threads add changes no digit that is shown. Raises as
+    `database.ask`.
     """
     none = np.zeros(0)
     if not of.pieces:
         return FeatureSums(none.astype(np.uint64), none.astype(np.int64), WithinSums(*[none] * 5)), WindowFacts()
     where, values = condition(window, of.pieces)
     sql = f"""
-        SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, sum(s), sum(r), sum(v), sum(d), sum(total)
+        SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), fsum(r), fsum(v), fsum(d)
         FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature
         HAVING feature % 2 = 1 OR feature = {BLOCK}
             OR (sum(groups) >= {LEAST_GROUPS} AND sum(samples) >= {LEAST_SAMPLES})
         ORDER BY feature"""
     paths = [features_of(piece.path) for piece in of.pieces if piece.path is not None]
     table, _ = database.of_files(run, paths, sql, values)
-    hashes, samples, groups, s, r, v, d, total = (column.to_numpy() for column in table.columns)
+    hashes, samples, groups, s, r, v, d = (column.to_numpy() for column in table.columns)
     sums = WithinSums(groups, s, r, v, d)
     first = int(len(hashes) > 0 and hashes[0] == BLOCK)
-    facts = WindowFacts(int(samples[0]), int(groups[0]), float(total[0]), float(s[0]), float(r[0])) if first else None
+    facts = WindowFacts(int(samples[0]), int(groups[0]), float(d[0]), float(s[0]), float(r[0])) if first else None
     return FeatureSums(hashes, samples, sums).at(np.arange(first, len(hashes))), facts or WindowFacts()
