@@ -7,11 +7,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
+from threading import Event
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp import Client
 
 from rolloupe import open as rolloupe_open
 from rolloupe.demo import FIRST
+from rolloupe.mcp.answer import Page
+from rolloupe.mcp.serve import server_of
 from rolloupe.mcp.tools import TOOLS
 from rolloupe.mcp.tools.sample import SAMPLE, SampleArguments
 from tests.agent.support import Agent, agent
@@ -180,6 +185,27 @@ def test_token_series_come_on_request_over_at_most_forty_ranges(short_grpo: Path
     found = page.facts["tokens"]
     assert found["count"] == len(values) and len(found["means"]) == len(found["from"]) <= 40 and page.rows == ()
     assert any(one is not None and one < 0 for one in found["means"])
+
+
+def test_a_long_query_holds_up_no_other_tool(short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = Event(), Event()
+
+    def slow(*_: object) -> Page:
+        begun.set()
+        assert ended.wait(30)
+        return Page({"slow": True})
+
+    monkeypatch.setitem(TOOLS, "query", TOOLS["query"]._replace(answer=slow))
+    with (
+        rolloupe_open(short_grpo, index_dir=tmp_path) as runs,
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(server_of(runs))) as client,
+    ):
+        query = portal.start_task_soon(client.call_tool, "query", {})
+        assert begun.wait(30)
+        assert "contents" in Agent(client, portal).ask("summary").value and not query.done()
+        ended.set()
+        assert '"slow": true' in query.result(30).content[0].text
 
 
 def test_without_the_extra_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Serves tools to one client over standard input and output, until it hangs up."""
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,20 +40,25 @@ def serve(runs: "Runs") -> None:
 
 
 async def _serve(runs: "Runs") -> None:
-    one_at_a_time = asyncio.Lock()
+    server = server_of(runs)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def server_of(runs: "Runs") -> Server[Any]:
+    """The tools, as the protocol has them. Each answers one question at a time, so that none waits for another tool."""
+    turns = {name: asyncio.Lock() for name in TOOLS}
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[_record(one) for one in TOOLS.values()])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
-        async with one_at_a_time:
+        async with turns.get(params.name, nullcontext()):
             return await asyncio.to_thread(partial(answer, runs, params.name, params.arguments or {}))
 
-    server: Server[Any] = Server(
+    return Server(
         "rolloupe", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
     )
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
 
 
 def answer(runs: "Runs", name: str, arguments: dict[str, Any]) -> CallToolResult:
