@@ -304,6 +304,9 @@ class OpenRun:
         if self._cut.is_set():
             return 0.0
         self._guarded(self._tidy)
+        if self._follows:  # whoever looks at the run need not wait until others have it
+            self._settled.set()
+        self._guarded(self._send)
         if self._joins_others():
             return 0.0
         self._settled.set()
@@ -583,6 +586,9 @@ class OpenRun:
         with contextlib.suppress(OSError):  # whoever may write does
             self.catalog.publish()
             self.catalog.tidy()
+
+    def _send(self) -> None:
+        """Send what is new to the store that the index is shared in."""
         if self._mirror is not None:
             self._mirror.send(self.catalog.discarded, self._goes_on, now=not self._follows)
 

@@ -149,7 +149,7 @@ def bucket_keys(bucket: Bucket) -> set[str]:
 def test_indexers_and_viewers_share_one_index_while_the_run_grows(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps, viewers = amount(4, 40), amount(2, 10)
+    steps, viewers = amount(4, 12), amount(2, 10)
     train = relax_run(tmp_path / "run", steps=steps)
     rows = 8 * (steps + 2)
     line = str(tmp_path / "run"), f"{bucket.url}/index"
@@ -235,7 +235,7 @@ def test_a_store_that_dies_in_the_middle_is_said_costs_no_sample_and_gets_all_la
             stands[0] = True
             eventually(lambda: not run.unsent and not run.problems())
             here = {name for name in contents(run.catalog.folder) if "packs" not in name}
-            eventually(lambda: shared(run)._known.files.keys() >= here)
+            eventually(lambda: shared(run).known.files.keys() >= here)
 
 
 def test_who_may_only_read_does_so_and_keeps_what_is_new(

@@ -21,7 +21,7 @@ from rolloupe.storage import address_of, atomic
 AT_ONCE = 16
 """The number of objects that are fetched or sent at once."""
 
-BATCH = 128
+BATCH = 32
 """After so many files the manifest is published, and new samples may come first."""
 
 REST_S = 10.0
@@ -108,8 +108,8 @@ class Mirror:
         outdated = {name for name in self._shared.manifest().files if _stem(name) in discarded}
         self._shared.publish({}, outdated | self._lost)
         self._lost.clear()
-        manifest, whole = self._shared.manifest(), True
-        for batch in _batches(name for name in self._local() if self._is_new(name, manifest)):
+        whole = True
+        for batch in _batches(filter(self._is_new, self._local())):  # what others send meanwhile is not sent
             put = self._at_once(lambda name: self._shared.put(self._folder / name), batch)
             self._shared.publish({name: file for name, file in zip(batch, put, strict=True) if file}, ())
             for name in batch:
@@ -119,9 +119,9 @@ class Mirror:
                 break
         return whole
 
-    def _is_new(self, name: str, manifest: SharedManifest) -> bool:
+    def _is_new(self, name: str) -> bool:
         """Tell whether the store lacks a file, or has an older one."""
-        state, known = self._state(name), manifest.files.get(name)
+        state, known = self._state(name), self._shared.known.files.get(name)
         if known is None:
             return state != (0, 0)
         if self._same.get(name) == state or state[0] <= known.mtime_ns:

@@ -63,7 +63,8 @@ class SharedRun:
         opened = connection(scheme, bucket)
         assert isinstance(opened, ObstoreConnection)
         self._bucket = opened
-        self._known = SharedManifest()
+        self.known = SharedManifest()
+        """The manifest as it was last read or written."""
         self._version: ObjectVersion | None = None
 
     def manifest(self) -> SharedManifest:
@@ -71,15 +72,15 @@ class SharedRun:
         try:
             found = self._bucket.get(f"{self._key}/manifest", self._version)
         except FileNotFoundError:
-            self._known, self._version = SharedManifest(), None
-            return self._known
+            self.known, self._version = SharedManifest(), None
+            return self.known
         if found is not None:
             data, self._version = found
             try:
-                self._known = msgspec.msgpack.decode(data, type=SharedManifest)
+                self.known = msgspec.msgpack.decode(data, type=SharedManifest)
             except (msgspec.MsgspecError, ValueError):  # it costs time, and the next publisher replaces it
-                self._known = SharedManifest()
-        return self._known
+                self.known = SharedManifest()
+        return self.known
 
     def put(self, path: Path) -> SharedFile:
         """Put the contents of a file; others see them once they are published."""
@@ -119,12 +120,12 @@ class SharedRun:
                 break
             version = self._bucket.swap(f"{self._key}/manifest", msgspec.msgpack.encode(after), self._version)
             if version is not None:
-                self._known, self._version = after, version
+                self.known, self._version = after, version
                 self._delete(due)
                 if sweeps:
                     self._sweep(after, now_s)
                 break
-        named = {file.object for file in self._known.files.values()}
+        named = {file.object for file in self.known.files.values()}
         self._delete([file.object for file in files.values() if file.object and file.object not in named])
 
     def _sweep(self, manifest: SharedManifest, now_s: float) -> None:
