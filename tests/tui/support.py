@@ -163,10 +163,11 @@ async def terminal(
     mask: str = "",
     theme: str = "dark",
     split: str = "",
+    index: Path | None = None,
 ) -> AsyncIterator[Driver]:
-    """The terminal over a run."""
+    """The terminal over a run; tests that share a run may share its index."""
     paths = [path] if isinstance(path, Path) else list(path)
-    opener = Opener(paths, str(tmp_path / "index"), split=split, mask=mask)
+    opener = Opener(paths, str(index or tmp_path / "index"), split=split, mask=mask)
     app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
     try:
         async with app.run_test(size=size) as pilot:

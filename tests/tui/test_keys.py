@@ -45,7 +45,7 @@ def play(run: Path, tmp_path: Path, scene: Play, size: tuple[int, int] = WIDE) -
     """Play a scene at the terminal."""
 
     async def on_stage() -> None:
-        async with terminal(run, tmp_path, size) as driver:
+        async with terminal(run, tmp_path, size, index=run.parent / "index") as driver:
             await scene(driver)
 
     asyncio.run(on_stage())
