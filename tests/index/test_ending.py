@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rolloupe import Recorder
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 from tests.index.support import eventually, opened, relax_run
 
 DATA = Path(__file__).parents[1] / "data"
@@ -19,11 +19,11 @@ def test_a_recorded_run_has_ended_once_all_its_producers_have(tmp_path: Path) ->
         (run,) = library.runs
         library.subscribe(lambda kind, changed: told.append(kind))
         eventually(lambda: run.ending == "open")
-        assert items.run_item(run).live
+        assert run_items.run_item(run).live
         one.close()
         two.close()
         eventually(lambda: run.ending == "ended")
-        assert not items.run_item(run).live
+        assert not run_items.run_item(run).live
         assert told
     with Recorder(tmp_path / "run", code=None), opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].ending == "open"
@@ -44,11 +44,11 @@ def test_a_run_goes_on_once_it_was_seen_to_grow(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run")
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         (run,) = library.runs
-        item = items.run_item(run)
+        item = run_items.run_item(run)
         assert item.changed_s is not None
         assert item.changed_s < item.quiet_s
         assert not item.live  # it may be a copy
         with (train / "3.jsonl").open("wb") as file:
             file.write((train / "2.jsonl").read_bytes())
-        eventually(lambda: items.run_item(run).live)
-        assert items.run_item(run).has_grown
+        eventually(lambda: run_items.run_item(run).live)
+        assert run_items.run_item(run).has_grown

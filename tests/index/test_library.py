@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rolloupe.index import Library
 from rolloupe.index import library as library_module
+from rolloupe.index.library import ids_of
+from rolloupe.model import RunInfo
 from tests.index.support import eventually, lines, relax_run, row, row_count
 
 
@@ -76,3 +79,13 @@ def test_paths_of_a_run_and_of_its_evaluation_are_one_run(tmp_path: Path) -> Non
     with Library([tmp_path / "task", tmp_path / "eval_task"], index_dir=tmp_path / "index") as library:
         (run,) = library.runs
         assert run.wait(20) and {split for split, _ in run.snapshot().steps} == {"train", "eval/task"}
+
+
+def test_runs_of_one_place_have_ids_of_their_own_and_are_found_by_them(tmp_path: Path) -> None:
+    one = RunInfo(name="a", format="relax", root="/x/a", parts=(), reason="")
+    assert ids_of([one, msgspec.structs.replace(one, format="slime")])[1].endswith("+")
+    relax_run(tmp_path / "x" / "same")
+    relax_run(tmp_path / "y" / "same")
+    with Library([tmp_path], index_dir=tmp_path / "index") as library:
+        assert [library.find(run.id) for run in library.runs] == library.runs and len(library.runs) == 2
+        assert library.find("same") is None

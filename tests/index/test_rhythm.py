@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe import Recorder
 from rolloupe.index import rhythm
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 MINUTE_S = 60.0
@@ -49,7 +49,7 @@ def test_a_run_that_was_seen_to_grow_goes_on_as_long_as_its_steps_explain(
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         monkeypatch.setattr(type(run), "has_grown", True)
-        item = items.run_item(run)
+        item = run_items.run_item(run)
         assert item.live is is_live
         assert item.quiet_s == (quiet_s if quiet_s == rhythm.LEAST_S else pytest.approx(quiet_s, abs=5.0))
 
@@ -59,11 +59,11 @@ def test_what_is_written_while_it_is_watched_shows_its_rhythm(tmp_path: Path) ->
     age(train / "0.jsonl", 30.0)
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert not items.run_item(run).live
+        assert not run_items.run_item(run).live
         with (train / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 8)]))
         eventually(lambda: run.quiet_s() > 89 * MINUTE_S)
-        assert items.run_item(run).live
+        assert run_items.run_item(run).live
 
 
 def test_a_recorded_run_says_when_its_steps_were(tmp_path: Path) -> None:

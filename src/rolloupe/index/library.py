@@ -5,7 +5,8 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -103,13 +104,18 @@ class Library:
         self._scores, self._shard = scores, shard
         self._turns = Turns()
         self._budget = Budget(self.index_dir, budget_bytes)
-        self.runs: list[OpenRun] = []
+        self._runs: dict[str, OpenRun] = {}
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
-            self.runs.append(self._opened(run_id, info))
+            self._runs[run_id] = self._opened(run_id, info)
         for run in self.runs:
             run.start(follow=follow)
         if follow:
             threading.Thread(target=self._watch, name="look for runs", daemon=True).start()
+
+    @property
+    def runs(self) -> list[OpenRun]:
+        """The open runs, as found; those that began later come last."""
+        return list(self._runs.values())
 
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
@@ -149,7 +155,7 @@ class Library:
 
     @property
     def _rest_s(self) -> float:
-        return LOOK_S if self.runs else min(LOOK_S, SOON_S)
+        return LOOK_S if self._runs else min(LOOK_S, SOON_S)
 
     def _look(self) -> None:
         discovery = self._discover(self._paths, self._reading)
@@ -162,16 +168,20 @@ class Library:
             return
         found = {_place(info) for info in discovery.runs}
         begun = any(by_name(info.format).has_samples for info in fresh)
-        replaced = [run for run in self.runs if begun and not run.format.has_samples and _place(run.info) not in found]
-        runs = [run for run in self.runs if run not in replaced]
+        before = self._runs
+        replaced = [
+            run for run in before.values() if begun and not run.format.has_samples and _place(run.info) not in found
+        ]
+        runs = {run_id: run for run_id, run in before.items() if run not in replaced}
         for old, info in grown:  # an evaluation that began beside its run, say
-            runs[runs.index(old)] = self._opened(old.id, info)
+            runs[old.id] = self._opened(old.id, info)
         for info in fresh:
-            runs.append(self._opened(_free_id(info, {run.id for run in runs}), info))
-        before, self.runs = self.runs, runs
+            run_id = _free_id(info, runs)
+            runs[run_id] = self._opened(run_id, info)
+        self._runs = runs
         self._tell("runs", None)  # before any of them changes
-        for run in runs:
-            if run not in before:
+        for run_id, run in runs.items():
+            if run is not before.get(run_id):
                 run.start(follow=True)
         for old in [*replaced, *(old for old, _ in grown)]:
             old.close()
@@ -189,11 +199,15 @@ class Library:
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the open runs."""
-        for run in self.runs:
-            if run.id == run_id:
-                run.asked()
-                return run
-        raise _no_run(run_id, [run.id for run in self.runs])
+        run = self.find(run_id)
+        if run is None:
+            raise _no_run(run_id, list(self._runs))
+        run.asked()
+        return run
+
+    def find(self, run_id: str) -> OpenRun | None:
+        """The run with this id, if it is open."""
+        return self._runs.get(run_id)
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Call `callback("run", run)` whenever a run changes, and `callback("runs", None)` whenever one appears.
@@ -317,7 +331,7 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def _free_id(info: RunInfo, used_ids: set[str]) -> str:
+def _free_id(info: RunInfo, used_ids: Container[str]) -> str:
     """An id for a run that appeared later; the ids of the others stay."""
     (run_id,) = ids_of([info])
     while run_id in used_ids:
@@ -337,10 +351,13 @@ def _digest(info: RunInfo) -> str:
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:
     """An id for each run: its name, followed by a few hex digits of its path's hash if names repeat."""
     names = [info.name.replace("/", "_").strip(".") or "run" for info in runs]
-    ids = []
+    times, ids = Counter(names), dict[str, None]()
     for name, info in zip(names, runs, strict=True):
-        ids.append(name if names.count(name) == 1 else f"{name}-{_digest(info)}")
-    return ids
+        run_id = name if times[name] == 1 else f"{name}-{_digest(info)}"
+        while run_id in ids:  # of another format at the same place
+            run_id += "+"
+        ids[run_id] = None
+    return list(ids)
 
 
 def _size(folder: Path) -> int:

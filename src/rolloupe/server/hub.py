@@ -18,7 +18,7 @@ from rolloupe.server.replies import InThread
 from rolloupe.server.visible_runs import may_see
 from rolloupe.state import State
 from rolloupe.wire import encoding
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 
 if TYPE_CHECKING:
     from rolloupe.server.team.people import Person
@@ -188,7 +188,7 @@ class Hub:
     async def _described(self, what: str, run: OpenRun | None) -> bytes:
         if run is None:
             return message(wire.Event(kind="state" if what == STATE else "runs"))
-        item = await self._in_thread(lambda: items.run_item(run))
+        item = await self._in_thread(lambda: run_items.run_item(run))
         return message(wire.Event(kind="run", run=item))
 
 

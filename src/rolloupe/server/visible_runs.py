@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -45,11 +46,12 @@ class VisibleRuns:
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
-        for run in self._library.runs:
-            if run.id == run_id and may_see(self._person, run, is_fresh=True):
-                run.asked()
-                return run
-        ids = ", ".join(run.id for run in self.runs[:10]) or "none"
+        run = self._library.find(run_id)
+        if run is not None and may_see(self._person, run, is_fresh=True):
+            run.asked()
+            return run
+        visible = (run.id for run in self._library.runs if may_see(self._person, run))
+        ids = ", ".join(islice(visible, 10)) or "none"
         raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
 
     def index_bytes(self) -> int:

@@ -17,7 +17,7 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.formats import discover
 from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 from tests.record.support import opened, recorder
 
 
@@ -161,6 +161,6 @@ def test_ranges_reach_the_page(tmp_path: Path) -> None:
         record.sample(step=0, metrics={"length": 100})
     recorder(tmp_path / "run").close()  # one that says nothing of ranges leaves them
     with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
-        item = items.run_item(library.runs[0])
+        item = run_items.run_item(library.runs[0])
     ranges = item.reward_range, item.metric_ranges
     assert ranges == ((0, 2), [wire.MetricRange(name="length", worst=400, best=0)])

@@ -87,7 +87,7 @@ def test_it_ends_well_while_a_stream_is_being_told_something(
     relax_run(folder)
     begun = tmp_path / "begun"
     patch(
-        "import pathlib, time\nimport rolloupe.wire.views.items as views\n"
+        "import pathlib, time\nimport rolloupe.wire.views.run_items as views\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "views.run_item = lambda run: begun.touch() or time.sleep(20)\n"
     )

@@ -5,7 +5,7 @@ import pytest
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from rolloupe.server.security.headers import HEADERS
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 from tests.server.support import BEARER, WRITE, ask, served
 
 
@@ -42,7 +42,7 @@ def test_a_defect_has_them_too_and_tells_nothing(
     def broken(_: object) -> object:
         raise RuntimeError("secret \x1b[2J")
 
-    monkeypatch.setattr(items, "run_item", broken)
+    monkeypatch.setattr(run_items, "run_items", broken)
     answer = ask(served(library), "GET", "/api/runs", BEARER)
     assert answer.status == 500
     assert b"secret" not in answer.body

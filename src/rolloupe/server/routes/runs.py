@@ -14,7 +14,7 @@ from rolloupe.model import Problem
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.wire import number
-from rolloupe.wire.views import items
+from rolloupe.wire.views import run_items
 
 PROGRAM = f"rolloupe {__version__}"
 EXCERPT_BYTES = 240
@@ -38,7 +38,7 @@ async def runs(request: Request) -> Response:
     def make() -> wire.RunsReply:
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         with query.listing_once():  # each asks several times which files a run has
-            found = [items.run_item(run) for run in library.runs]
+            found = run_items.run_items(library.runs)
         return wire.RunsReply(runs=found, notes=notes, program=PROGRAM)
 
     return await context.replies.fresh(request, make)

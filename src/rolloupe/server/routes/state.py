@@ -119,9 +119,9 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
 
 def state_reply(library: Runs, store: State, since: int, person: "Person | None" = None) -> wire.StateReply:
     """Return the changes since a version, and their runs: for somebody of a team, of visible runs alone."""
-    owners = {store.owner(run): run.id for run in library.runs}
-    page = store.items(since, STATE_CHARS)
-    visible = [one for one in store.owners() if person is None or one.key in owners or sees(person, one)]
+    known, page = store.owners(), store.items(since, STATE_CHARS)
+    owners = {store.owner(run): run.id for run in library.runs} if known else {}
+    visible = [one for one in known if person is None or one.key in owners or sees(person, one)]
     keys = {"", *(one.key for one in visible)}
     items = [item for item in page.items if item.owner in keys]
     return wire.StateReply(

@@ -18,7 +18,7 @@ from rolloupe.query.splits import is_asked
 from rolloupe.tui.draw.braille import thinned
 from rolloupe.tui.draw.figures import count
 from rolloupe.tui.run.place import ListPlace
-from rolloupe.wire.views.items import is_live
+from rolloupe.wire.views.run_items import is_live
 
 PAGE = 100
 """Samples of a list that are asked for together."""

@@ -2,80 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
-from rolloupe import query, text, wire
+from rolloupe import text, wire
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
-from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, policy
 from rolloupe.query.search import Hit, Snippet, Transcript
-from rolloupe.storage import address_of
 from rolloupe.text import images
 from rolloupe.wire import number
 from rolloupe.wire.encoding import is_finite, plain
 from rolloupe.wire.views.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
 
 MAX_GROUP_IDS = 1000
-MAX_RANGES = 1000
-
-
-def run_item(run: OpenRun) -> wire.RunItem:
-    """A run in the list."""
-    version, progress, changed_s, quiet_s = run.version, run.progress(), run.changed_s(), run.quiet_s()
-    splits = split_items(run)
-    return wire.RunItem(
-        id=run.id,
-        name=run.info.name,
-        format=run.info.format,
-        reason=run.info.reason,
-        path=address_of(run.info.root),
-        splits=splits,
-        problems=query.problem_count(run),
-        may_report=query.may_report(run),
-        has_metrics_alone=not run.format.has_samples
-        or (not splits and progress.phase == "ready" and query.has_metrics(run)),
-        progress=wire.ProgressView(
-            done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
-        ),
-        version=version,
-        live=is_live(run, changed_s, quiet_s),
-        has_grown=run.has_grown,
-        ending=run.ending,
-        changed_s=changed_s,
-        quiet_s=quiet_s,
-        reward_range=run.info.reading.reward_range or run.info.reward_range,
-        metric_ranges=[
-            wire.MetricRange(name=name, worst=worst, best=best)
-            for name, worst, best in run.info.metric_ranges[:MAX_RANGES]
-            if is_finite(worst) and is_finite(best)
-        ],
-    )
-
-
-def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
-    """True if a run is known to continue. The times of its files alone prove nothing: they may be those of a copy."""
-    is_known = run.ending == "open" or (run.ending == "" and run.has_grown)
-    return is_known and changed_s is not None and changed_s < quiet_s
-
-
-def split_items(run: OpenRun) -> list[wire.SplitItem]:
-    """Return the splits, as far as they are indexed."""
-    newest, unknown = query.newest(run), query.Newest()
-    return [
-        wire.SplitItem(
-            name=split.name,
-            steps=split.steps,
-            samples=split.samples,
-            discarded=split.discarded,
-            first_step=split.first_step,
-            last_step=split.last_step,
-            reward_min=number(split.reward.min),
-            reward_max=number(split.reward.max),
-            last_reward=number(newest.get(split.name, unknown).reward),
-            last_response_tokens=number(newest.get(split.name, unknown).response_tokens),
-            last_response_chars=number(newest.get(split.name, unknown).response_chars),
-        )
-        for split in query.splits(run, quick=True)
-    ]
 
 
 def group_item(group: Group) -> wire.GroupItem:

@@ -1,0 +1,133 @@
+"""Runs for the browser's list: what follows from the version of a run is kept, so that many of them list quickly."""
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from rolloupe import query, wire
+from rolloupe.index import OpenRun
+from rolloupe.storage import address_of
+from rolloupe.wire import number
+from rolloupe.wire.encoding import is_finite
+
+MAX_RANGES = 1000
+
+LOOK_S = 0.05
+"""A list looks again at files of unchanged runs for so long, at those first that were looked at longest ago."""
+
+
+class RunDescription(NamedTuple):
+    """The description of a run at some version, and the time of the last look at its files."""
+
+    version: str
+    is_whole: bool
+    phase: str
+    looked_s: float
+    item: wire.RunItem
+
+
+_kept: WeakKeyDictionary[OpenRun, RunDescription] = WeakKeyDictionary()
+
+
+def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
+    """Runs in the list, in this order.
+
+    It describes again the runs that have changed. What only files beside the samples say, such as their damage, may be
+    older in a long list.
+    """
+    until = time.monotonic() + LOOK_S
+    current = {run: kept for run in runs if (kept := _current(run)) is not None}
+    for run in sorted(current, key=lambda run: current[run].looked_s):
+        if time.monotonic() > until:
+            break
+        current[run] = _looked(run)
+    return [_now(run, (current.get(run) or _looked(run)).item) for run in runs]
+
+
+def run_item(run: OpenRun) -> wire.RunItem:
+    """A run in the list."""
+    return _now(run, _looked(run).item)
+
+
+def _current(run: OpenRun) -> RunDescription | None:
+    kept = _kept.get(run)
+    is_current = kept is not None and kept[:3] == (run.version, run.wait(0), run.progress().phase)
+    return kept if is_current else None
+
+
+def _looked(run: OpenRun) -> RunDescription:
+    """Describe a run; what changes meanwhile makes the next description another one."""
+    version, is_whole, phase = run.version, run.wait(0), run.progress().phase
+    splits = split_items(run)
+    item = wire.RunItem(
+        id=run.id,
+        name=run.info.name,
+        format=run.info.format,
+        reason=run.info.reason,
+        path=address_of(run.info.root),
+        splits=splits,
+        problems=query.problem_count(run),
+        may_report=query.may_report(run),
+        has_metrics_alone=not run.format.has_samples or (not splits and phase == "ready" and query.has_metrics(run)),
+        progress=wire.ProgressView(done_bytes=0, total_bytes=0, phase=phase),
+        version=version,
+        live=False,
+        has_grown=False,
+        ending="",
+        changed_s=None,
+        quiet_s=0.0,
+        reward_range=run.info.reading.reward_range or run.info.reward_range,
+        metric_ranges=[
+            wire.MetricRange(name=name, worst=worst, best=best)
+            for name, worst, best in run.info.metric_ranges[:MAX_RANGES]
+            if is_finite(worst) and is_finite(best)
+        ],
+    )
+    kept = _kept[run] = RunDescription(version, is_whole, phase, time.monotonic(), item)
+    return kept
+
+
+def _now(run: OpenRun, item: wire.RunItem) -> wire.RunItem:
+    """The description with what changes by itself."""
+    progress, changed_s, quiet_s = run.progress(), run.changed_s(), run.quiet_s()
+    return msgspec.structs.replace(
+        item,
+        progress=wire.ProgressView(
+            done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
+        ),
+        live=is_live(run, changed_s, quiet_s),
+        has_grown=run.has_grown,
+        ending=run.ending,
+        changed_s=changed_s,
+        quiet_s=quiet_s,
+    )
+
+
+def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
+    """True if a run is known to continue. The times of its files alone prove nothing: they may be those of a copy."""
+    is_known = run.ending == "open" or (run.ending == "" and run.has_grown)
+    return is_known and changed_s is not None and changed_s < quiet_s
+
+
+def split_items(run: OpenRun) -> list[wire.SplitItem]:
+    """Return the splits, as far as they are indexed."""
+    newest, unknown = query.newest(run), query.Newest()
+    return [
+        wire.SplitItem(
+            name=split.name,
+            steps=split.steps,
+            samples=split.samples,
+            discarded=split.discarded,
+            first_step=split.first_step,
+            last_step=split.last_step,
+            reward_min=number(split.reward.min),
+            reward_max=number(split.reward.max),
+            last_reward=number(newest.get(split.name, unknown).reward),
+            last_response_tokens=number(newest.get(split.name, unknown).response_tokens),
+            last_response_chars=number(newest.get(split.name, unknown).response_chars),
+        )
+        for split in query.splits(run, quick=True)
+    ]
