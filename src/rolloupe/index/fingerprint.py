@@ -27,7 +27,7 @@ BETWEEN = 16
 """The number of blocks between the first and the last: they cover small files, and sample large ones."""
 
 
-class FileState(Struct, frozen=True, array_like=True):
+class FileState(Struct, frozen=True, array_like=True, gc=False):
     """The facts about a file that `stat` returns."""
 
     device: int
@@ -36,7 +36,7 @@ class FileState(Struct, frozen=True, array_like=True):
     mtime_ns: int
 
 
-class Fingerprint(Struct, frozen=True, array_like=True):
+class Fingerprint(Struct, frozen=True, array_like=True, gc=False):
     """A file after a scan up to `stop`, which counts the bytes of the file itself, even if it is compressed."""
 
     state: FileState

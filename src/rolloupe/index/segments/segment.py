@@ -67,7 +67,7 @@ LZ4 = pa.Codec("lz4")
 """For few numbers: as small, and written in half the time."""
 
 
-class SegmentMeta(Struct, kw_only=True):
+class SegmentMeta(Struct, kw_only=True, gc=False):
     """The facts about a segment that the catalog needs."""
 
     version: int

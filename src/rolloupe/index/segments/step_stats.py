@@ -26,7 +26,7 @@ STAMPS = 2**48
 """Small enough to be exact in a browser."""
 
 
-class Moments(Struct, array_like=True):
+class Moments(Struct, array_like=True, gc=False):
     """Moments of the finite values of one column."""
 
     count: int = 0
@@ -62,7 +62,7 @@ def added_stamps(stamps: Iterable[int]) -> int:
     return sum(stamps) % STAMPS
 
 
-class SeriesStats(Struct, array_like=True):
+class SeriesStats(Struct, array_like=True, gc=False):
     """A token series of one step: moments over its tokens, and its most extreme ones.
 
     The extremes belong to one piece of the index: sums over pieces leave them out.
@@ -77,7 +77,7 @@ class SeriesStats(Struct, array_like=True):
         return SeriesStats(self.moments.merge(other.moments))
 
 
-class StepStats(Struct, array_like=True):
+class StepStats(Struct, array_like=True, gc=False):
     """The statistics of one step of one split: rows, distinct groups, and moments by column or sample metric.
 
     The rows are those of the greatest launch, and those without a launch. Moments cover the trained samples only, as
