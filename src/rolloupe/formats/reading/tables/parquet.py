@@ -182,7 +182,7 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
     if not groups:
         return ()
     try:
-        first = first_batch(location, groups[0], FIRST_ROWS)
+        first = first_batch(location, groups[0], min(FIRST_ROWS, groups[0].batch_rows))
     except LargePages:  # a scan says so; what it is, its columns tell
         return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))

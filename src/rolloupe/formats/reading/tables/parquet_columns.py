@@ -18,7 +18,6 @@ from rolloupe.formats.reading.tables.parquet_files import (
     PlacedGroup,
     Stamp,
     batches_of,
-    first_batch,
     groups_of,
     opened_table,
     stamp_of,
@@ -64,21 +63,21 @@ def _repeats(location: Location, stamp: Stamp, column: str) -> tuple[int, ...]:
     times: Counter[str] = Counter()
     last = None
     for group in groups_of(location, stamp):
-        for values in _digests(location, group, column):
-            for value, rows in values:
+        for values in _digests(location, group, column, MANY_ROWS):
+            for value, count in values:
                 times[value] += value != last
                 last = value
-                found += [times[value] - 1] * rows
+                found += [times[value] - 1] * count
     return tuple(found)
 
 
-def _digests(location: Location, group: PlacedGroup, column: str) -> Iterator[list[tuple[str, int]]]:
+def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
     """The hashes of a column's values in batches, each with how many rows in a row have it.
 
     A column of texts is read as numbers of different texts: however often one comes up, it is in memory once.
     """
     texts = _texts(location, group, column)
-    for batch in batches_of(location, group, [column], MANY_ROWS if texts else 0, texts):
+    for batch in batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
             yield [(fields.digest(fields.joined(one.get(column))), 1) for one in python_rows(batch, lambda _: False)]
@@ -88,9 +87,13 @@ def _digests(location: Location, group: PlacedGroup, column: str) -> Iterator[li
         starts = np.flatnonzero(np.diff(numbers, prepend=-2))
         lengths = np.diff(starts, append=len(numbers))
         used, places = np.unique(numbers[starts], return_inverse=True)
-        texts = python_values(values.dictionary.take(pa.array(used, mask=used < 0)))
-        digests = [fields.digest(fields.joined(one)) for one in texts]
-        yield [(digests[place], rows) for place, rows in zip(places.tolist(), lengths.tolist(), strict=True)]
+        digests = [_digest(values.dictionary, number) for number in used.tolist()]
+        yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
+
+
+def _digest(texts: pa.Array, number: int) -> str:
+    """The hash of one text, which alone is copied: it may be large. A negative number is no text."""
+    return fields.digest(fields.joined(python_values(texts.slice(number, 1))[0] if number >= 0 else None))
 
 
 def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:
@@ -113,5 +116,9 @@ def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, 
     groups = [group for group in groups_of(location, stamp) if group.facts.rows]
     if not groups:
         return ()
-    rows = python_rows(first_batch(location, groups[0], LEADING_ROWS, [column]), lambda _: False)
-    return tuple(fields.digest(fields.joined(record.get(column))) for record in rows)
+    found: list[str] = []
+    for values in _digests(location, groups[0], column, LEADING_ROWS):
+        found += [value for value, count in values for _ in range(count)]
+        if len(found) >= LEADING_ROWS:
+            break
+    return tuple(found[:LEADING_ROWS])
