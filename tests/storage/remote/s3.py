@@ -7,8 +7,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import obstore
 from obstore.store import S3Store
@@ -57,16 +58,23 @@ def request(address: str, method: str, acl: str = "") -> bytes:
         return body
 
 
-class Bucket(NamedTuple):
+@dataclass(frozen=True)
+class Bucket:
     """A bucket of its own for a test."""
 
     name: str
     endpoint: str
+    scheme = "s3"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What the command line needs to know."""
+        return {**KEYS, "AWS_ENDPOINT_URL": self.endpoint}
 
     @property
     def url(self) -> str:
         """What `rolloupe` is given."""
-        return f"s3://{self.name}"
+        return f"{self.scheme}://{self.name}"
 
     def store(self) -> Any:
         """The bucket for obstore."""

@@ -1,5 +1,6 @@
 """Single files on web servers: with ranges they are read, without them an error says so."""
 
+import datetime as dt
 import hashlib
 import re
 import threading
@@ -7,8 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 import rolloupe
+from rolloupe.storage.remote import connection, tree
+from rolloupe.storage.remote.failures import ReplacedObject
 from tests.cli.support import rolloupe as command
 
 LINES = b"".join(
@@ -77,3 +83,17 @@ def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
     with serving({}) as address:
         done = command("ls", f"{address}/runs", "--index-dir", tmp_path)
     assert done.err == f"Error: {address}/runs: does not exist. Next: check the address\n"
+
+
+def test_an_object_replaced_on_a_server_that_knows_no_conditions_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
+    link = connection.ObstoreConnection("az", "container")
+    listed = connection._state_of({"size": 2, "last_modified": dt.datetime.now(dt.UTC), "e_tag": "0x1"})
+    found = SimpleNamespace(meta={"e_tag": '"0x1"'}, bytes=lambda: b"ab")
+    monkeypatch.setattr(link, "_obstore", SimpleNamespace(get=lambda *_, **__: found))
+    assert listed.tag == '"0x1"', "as a look-up says it: listings of Azure and Google leave out the quotes"
+    assert bytes(link.read("a", 0, 2, listed)) == b"ab"
+    found.meta["e_tag"] = '"0x2"'
+    with pytest.raises(ReplacedObject):
+        link.read("a", 0, 2, listed)
+    assert tree.stat_of("/az:/container/a", listed).st_ino & 1, "its bytes may be what they were"

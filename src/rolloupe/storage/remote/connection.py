@@ -20,6 +20,9 @@ PATIENCE_S = 60.0
 RETRIES = 2
 """Of obstore, for failures that go by."""
 
+_WEAK = 'W/"'
+"""What stands around a tag. A proxy that compresses marks it as weak."""
+
 T = TypeVar("T")
 
 
@@ -108,9 +111,14 @@ class ObstoreConnection:
             options["if_match"] = state.tag
         else:
             options["if_unmodified_since"] = dt.datetime.fromtimestamp(-(-state.mtime_ns // 10**9), dt.UTC)
-        data = memoryview(self._patiently(key, lambda: self._obstore.get(self._store, key, options=options).bytes()))
-        if len(data) != stop - start:
-            raise ReplacedObject(self._path(key))
+
+        def get() -> tuple[str, memoryview]:
+            result = self._obstore.get(self._store, key, options=options)
+            return _tag_of(result.meta), memoryview(result.bytes())
+
+        tag, data = self._patiently(key, get)
+        if len(data) != stop - start or (tag and state.tag and tag.strip(_WEAK) != state.tag.strip(_WEAK)):
+            raise ReplacedObject(self._path(key))  # also of servers that know no conditions
         return data
 
     def below(self, key: str) -> dict[str, ObjectState]:
@@ -186,8 +194,13 @@ def _version_of(meta: Any) -> ObjectVersion:
 
 def _state_of(meta: Any) -> ObjectState:
     modified = meta["last_modified"]
-    tag = meta.get("e_tag") or meta.get("version") or ""
-    return ObjectState(meta["size"], int(modified.timestamp()) * 10**9 + modified.microsecond * 1000, tag)
+    return ObjectState(meta["size"], int(modified.timestamp()) * 10**9 + modified.microsecond * 1000, _tag_of(meta))
+
+
+def _tag_of(meta: Any) -> str:
+    """The tag of an object in quotes, which listings of Azure and Google leave out."""
+    tag = str(meta.get("e_tag") or meta.get("version") or "")
+    return f'"{tag}"' if tag and not tag.endswith('"') else tag
 
 
 def _store(scheme: str, bucket: str) -> Any:

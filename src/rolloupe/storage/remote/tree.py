@@ -131,9 +131,11 @@ def path_state(path: str) -> os.stat_result:
 def stat_of(path: str, state: ObjectState) -> os.stat_result:
     """Return the state of an object, as of a file: another inode after every write.
 
-    The inode is odd where the tag was made of several parts: then other bytes have another tag, but not the reverse.
+    The inode is odd where the tag was made of several parts, or of the moment, as on Azure: then other bytes have
+    another tag, but not the reverse.
     """
-    number = _number(path, state.tag or f"{state.size} {state.mtime_ns}") * 2 + ("-" in state.tag)
+    is_loose = "-" in state.tag or parts_of(path)[0] == "az"
+    number = _number(path, state.tag or f"{state.size} {state.mtime_ns}") * 2 + is_loose
     return _stat(stat.S_IFREG | 0o444, number, state.size, state.mtime_ns)
 
 
