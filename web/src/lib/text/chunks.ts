@@ -11,7 +11,7 @@ export const WHOLE_CHARS = 4_000;
 /** Without an end of a line or word, a piece is shorter: text with joining letters throughout costs most. */
 const UNBROKEN_CHARS = 1_000;
 /** Characters without width would share a line by the thousand, all on the screen. */
-const CROWDED_CHARS = 200;
+const CROWDED_CHARS = 100;
 /** Many more pieces would be slow themselves: for texts of many megabytes they are longer. */
 const MOST_PIECES = 4_000;
 
