@@ -40,7 +40,7 @@ def test_a_row_that_is_too_large_is_a_problem_and_the_others_are_read(tmp_path: 
         database.commit()
     found = items(only_run(path))
     (problem,) = (one for one in found if isinstance(one, Problem))
-    assert "a row of 70 MiB, which takes too much memory: up to 16 MiB are read" in problem.reason
+    assert "a row of 70 MiB, which takes too much memory: up to 32 MiB are read" in problem.reason
     assert not problem.transient
     left = Counter(texts_of(found))
     assert (before.total(), left.total()) == (12, 0 if name == "tables" else 11)

@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-MAX_ROW_BYTES = 16 * 2**20
+MAX_ROW_BYTES = 32 * 2**20
 """Of the texts of a row: parsed and indexed, they take about twelve times as much memory."""
 
 TOO_LARGE = "too large"
