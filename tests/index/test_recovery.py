@@ -28,7 +28,7 @@ with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
 
 
 STEPS = amount(40, 120)
-KILLS = amount(4, 50)
+KILLS = amount(4, 200)
 
 
 def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path: Path) -> None:
