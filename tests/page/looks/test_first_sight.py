@@ -92,7 +92,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     for step in (0, STEPS - 1):
         rows = [{**sample(0, number), "rollout_id": step, "dataset": "held"} for number in range(4 * SAMPLES)]
         (evaluation / f"{step}.jsonl").write_bytes(lines(rows))
-    with viewing(folder / "run", index_dir=folder / "index", settled=True) as started:
+    with viewing(folder / "run", index_dir=folder / "index", state_dir=str(folder / "state"), settled=True) as started:
         yield started
 
 
