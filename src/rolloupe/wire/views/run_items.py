@@ -22,9 +22,7 @@ LOOK_S = 0.05
 class RunDescription(NamedTuple):
     """The description of a run at some version, and the time of the last look at its files."""
 
-    version: str
-    is_whole: bool
-    phase: str
+    state: tuple[str, bool, str]
     looked_s: float
     item: wire.RunItem
 
@@ -54,13 +52,17 @@ def run_item(run: OpenRun) -> wire.RunItem:
 
 def _current(run: OpenRun) -> RunDescription | None:
     kept = _kept.get(run)
-    is_current = kept is not None and kept[:3] == (run.version, run.wait(0), run.progress().phase)
-    return kept if is_current else None
+    return kept if kept is not None and kept.state == _state(run) else None
+
+
+def _state(run: OpenRun) -> tuple[str, bool, str]:
+    """What a description follows from: the version of a run, whether it is whole, and its phase."""
+    return run.version, run.wait(0), run.progress().phase
 
 
 def _looked(run: OpenRun) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
-    version, is_whole, phase = run.version, run.wait(0), run.progress().phase
+    version, _, phase = state = _state(run)
     splits = split_items(run)
     item = wire.RunItem(
         id=run.id,
@@ -86,7 +88,7 @@ def _looked(run: OpenRun) -> RunDescription:
             if is_finite(worst) and is_finite(best)
         ],
     )
-    kept = _kept[run] = RunDescription(version, is_whole, phase, time.monotonic(), item)
+    kept = _kept[run] = RunDescription(state, time.monotonic(), item)
     return kept
 
 
