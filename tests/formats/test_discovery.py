@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def test_text_in_another_encoding_is_named_with_what_to_do(tmp_path: Path, name:
     found = discover([tmp_path])
     assert not found.runs
     assert "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it" in found.notes[0].reason
+
+
+@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".zst", zstd.compress)])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
+def test_compressed_files_under_a_plain_name_are_named_with_what_to_do(
+    tmp_path: Path, name: str, ending: str, compress: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / name).write_bytes(compress(b'{"prompt": "a", "response": "b", "score": 1}\n'))
+    assert f"its name does not end in {ending}. Next: append {ending} to its name" in reasons(tmp_path)["."]
 
 
 def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:

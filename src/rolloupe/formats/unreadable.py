@@ -8,9 +8,10 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
+from rolloupe.formats.reading.jsonl import MAX_LFS_POINTER_BYTES, why_no_text
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
@@ -137,8 +138,8 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
 
 def reason_for(name: str, location: Location) -> str | None:
     """Say why one file is not read; None for an unknown kind."""
-    if plain_name(name).endswith(_TEXTS) and _is_wide(location):
-        return _WIDE
+    if plain_name(name).endswith(_TEXTS) and (reason := _why_no_text(location)):
+        return reason
     if plain_name(name).endswith(JSONL):
         return _of_lines(location)
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
@@ -150,14 +151,16 @@ def reason_for(name: str, location: Location) -> str | None:
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
 
 
-def _is_wide(location: Location) -> bool:
+def _why_no_text(location: Location) -> str:
     try:
         with open_binary(location) as file:
-            head = file.read(4)
-            zeros = [not byte for byte in head]
-            return head.startswith(_WIDE_MARKS) or zeros in ([False, True] * 2, [True, False] * 2)
+            head = file.read(MAX_LFS_POINTER_BYTES)
+            zeros = [not byte for byte in head[:4]]
+            if head.startswith(_WIDE_MARKS) or zeros in ([False, True] * 2, [True, False] * 2):
+                return _WIDE
+            return "" if is_decoded(file) else why_no_text(head, len(head))
     except OSError:
-        return False
+        return ""
 
 
 def _shut(location: Location) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats.reading import file_damage
+from rolloupe.formats.reading.jsonl import NOT_NAMED
 from rolloupe.model import Problem, Source
 from tests.formats.support import write
 
@@ -93,6 +94,12 @@ def test_a_file_that_git_lfs_did_not_fetch_says_so(tmp_path: Path) -> None:
     for name in ("config.json", "metrics.jsonl"):
         (tmp_path / name).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
         assert "git lfs pull" in damage(tmp_path / name)[0].reason
+
+
+def test_a_compressed_file_under_a_plain_name_says_so(tmp_path: Path) -> None:
+    for name in ("config.json", "metrics.jsonl"):
+        (tmp_path / name).write_bytes(gzip.compress(b'{"step": 0, "a": 1}\n' * 9))
+        assert [one.reason for one in damage(tmp_path / name)] == [NOT_NAMED.format("gzip", ".gz")]
 
 
 def test_what_lies_behind_the_bound_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 
 from rolloupe.formats.reading.files import JSONL, plain_name
-from rolloupe.formats.reading.jsonl import NOT_DOWNLOADED, JsonlFormat, is_lfs_pointer
+from rolloupe.formats.reading.jsonl import JsonlFormat, why_no_text
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.trainer_files import MAX_BYTES, document, read_bytes
@@ -79,5 +79,5 @@ def _of_document(source: Source) -> Iterator[Problem]:
     try:
         document(data)
     except Unusable as error:
-        reason = NOT_DOWNLOADED if is_lfs_pointer(data, len(data)) else str(error)
+        reason = why_no_text(data, len(data)) or str(error)
         yield Problem(source=source.name, reason=reason, start=0, stop=len(data))

@@ -58,6 +58,8 @@ MAX_LFS_POINTER_BYTES = 1024
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
+NOT_NAMED = "compressed with {0}, but its name does not end in {1}. Next: append {1} to its name"
+COMPRESSED_MARKS = ((b"\x1f\x8b\x08", "gzip", ".gz"), (b"\x28\xb5\x2f\xfd", "zstd", ".zst"))
 
 Reader = Callable[[bytes], Record]
 Annotate = Callable[[RunInfo, Record, Sample], None]
@@ -266,9 +268,14 @@ def strip_bom(data: bytes, start: int) -> bytes:
     return data.removeprefix(BOM) if start == 0 else data
 
 
-def is_lfs_pointer(head: bytes, size: int) -> bool:
-    """Return whether a file that begins with `head` is a Git LFS pointer whose content was not fetched."""
-    return size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER)
+def why_no_text(head: bytes, size: int) -> str:
+    """Say why a file that is read as it is, and begins with `head`, holds no text; empty if it may hold some.
+
+    It may be a Git LFS pointer whose content was not fetched, or compressed under the name of a plain file.
+    """
+    if size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER):
+        return NOT_DOWNLOADED
+    return next((NOT_NAMED.format(*names) for mark, *names in COMPRESSED_MARKS if head.startswith(mark)), "")
 
 
 class JsonlFormat(RecordFormat):
@@ -293,9 +300,9 @@ class JsonlFormat(RecordFormat):
             decoded = is_decoded(file)
             expect(file, [(0, MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
             head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
-            if is_lfs_pointer(head, len(head)):
+            if reason := why_no_text(head, len(head)):
                 if start == 0 < stop:
-                    yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
+                    yield Problem(source=source.name, reason=reason, start=0, stop=len(head))
                 return
             reported_to = start
             is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import (
     BLANK,
-    NOT_DOWNLOADED,
-    is_lfs_pointer,
     parse,
     replace_lone_surrogates,
     strip_bom,
+    why_no_text,
 )
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.stream import damage_of, open_binary
+from rolloupe.formats.reading.stream import damage_of, is_decoded, open_binary
 from rolloupe.model import Location
 from rolloupe.storage import fetch_beginnings, path_state
 
@@ -85,8 +84,8 @@ def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
 def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
     with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
-        if is_lfs_pointer(data, size):
-            return Peek(trouble=NOT_DOWNLOADED)
+        if not is_decoded(file) and (reason := why_no_text(data, size)):
+            return Peek(trouble=reason)
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
         if not (whole or (seen.objects and seen.whole)):  # the identifying keys may follow a long text
