@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
+from rolloupe.formats.reading.documents.database_rows import why_no_rows
 from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import MAX_LFS_POINTER_BYTES, why_no_text
@@ -147,7 +148,7 @@ def reason_for(name: str, location: Location) -> str | None:
     if plain_name(name).endswith(_PICKLE_OF_SKYRL):
         return _OF_SKYRL
     ending = _ending(name)
-    own = _of_document(location) if ending == ".json" else why_unread(location)
+    own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
 
 

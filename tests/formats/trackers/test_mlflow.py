@@ -138,6 +138,14 @@ def test_a_view_in_place_of_a_table_is_not_computed(tmp_path: Path, table: str) 
     assert time.process_time() - began_s < 10
 
 
+def test_a_view_in_place_of_the_traces_is_the_reason(tmp_path: Path) -> None:
+    path = changed(tmp_path, "ALTER TABLE spans RENAME TO other", "CREATE VIEW spans AS SELECT * FROM other")
+    for place in (path, tmp_path):
+        (note,) = discover([place]).notes
+        assert "a view takes the place of a table: `spans`" in note.reason
+        assert note.reason.endswith("Next: copy the view into a table of its name")
+
+
 def test_without_traces_of_verl_it_is_no_run(tmp_path: Path) -> None:
     assert discover([changed(tmp_path, "UPDATE spans SET name = 'chat'")]).runs == []
     assert [one.name for one in tmp_path.iterdir()] == ["mlruns.db"]

@@ -149,6 +149,14 @@ def test_what_is_no_such_database_is_refused(tmp_path: Path) -> None:
         read_database(location(tmp_path / "real.db"), lambda database: database.execute("DELETE FROM metrics"))
 
 
+def test_a_view_in_place_of_the_traces_is_named(tmp_path: Path) -> None:
+    with closing(project(tmp_path / "p.db")) as database:
+        database.execute("CREATE VIEW traces AS SELECT * FROM metrics")
+        database.commit()
+    for run in read_trackio(location(tmp_path / "p.db")).values():
+        assert "a view takes the place of a table: `traces`" in run.damage
+
+
 def test_a_transaction_that_is_not_finished_is_not_read_as_if_it_were(tmp_path: Path) -> None:
     path = tmp_path / "p.db"
     with closing(project(path)) as writer:

@@ -1,12 +1,24 @@
 """Rows of SQLite tables that a trainer made: columns that are stored, and texts whatever bytes they hold."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
 
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.model import Location
+
 MAX_ROW_BYTES = 32 * 2**20
 """Of the texts of a row: parsed and indexed, they take about twelve times as much memory."""
+
+OF_TRAINERS = ("traces", "metrics", "configs", "spans", "trace_tags", "trace_info", "rollouts", "trajectories", "runs")
+"""The tables of trackio, MLflow and tviz."""
+
+VIEWS = (
+    "a database in which a view takes the place of a table: {}. A view may compute without end, so only tables are "
+    "read. Next: copy the view into a table of its name"
+)
 
 TOO_LARGE = "too large"
 """The key for why a row is not read, which then lacks some values."""
@@ -36,6 +48,20 @@ def stored_columns(database: apsw.Connection, table: str) -> set[str]:
         "WHERE one.type = 'table' AND one.rootpage > 0 AND one.name = ?"
     )
     return {str(row[0]) for row in database.execute(stored, (table,))}
+
+
+def why_no_rows(location: Location) -> str:
+    """Say that tables of trainers are views in a database, which are not read; empty for any other file."""
+    with contextlib.suppress(BadDatabase, OSError):
+        return read_database(location, about_views) if is_database(location) else ""
+    return ""
+
+
+def about_views(database: apsw.Connection) -> str:
+    """Say that tables of trainers are views in a database, empty if none is."""
+    views = database.execute("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
+    found = [f"`{name}`" for (name,) in views if name in OF_TRAINERS]
+    return VIEWS.format(", ".join(found)) if found else ""
 
 
 def table_rows(

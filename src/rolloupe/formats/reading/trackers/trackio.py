@@ -11,7 +11,7 @@ import apsw
 from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import bounded, stored_columns
+from rolloupe.formats.reading.documents.database_rows import about_views, bounded, stored_columns
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import read_database
 from rolloupe.model import Location
@@ -61,7 +61,7 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
         raise ValueError("it is no database of trackio")
     key = "run_id" if "run_id" in columns else "run_name"
     taken = ", ".join(bounded(name) for name in (key, "run_name", "timestamp", "metrics"))
-    damage = ""
+    damage = about_views(database)
     rows = database.execute(
         f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"  # noqa: S608 - names of ours
     )
