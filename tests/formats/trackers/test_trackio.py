@@ -209,6 +209,18 @@ def test_steps_and_splits_and_what_is_no_sample(project: Any) -> None:
     ]
 
 
+def test_reward_functions_are_known_by_their_metrics(project: Any) -> None:
+    row = {"step": 5, "prompt": "p", "completion": "c", "right": 1.0, "brief": -0.5, "n_chars": 43, "advantage": 0.1}
+    project(**{"train/rewards/right/mean": 1.0, "train/rewards/brief/mean": -0.5})
+    path = project(completions={"_type": "trackio.table", "_value": [row]})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE configs (run_id TEXT, config TEXT)")
+        database.execute("INSERT INTO configs VALUES ('a', ?)", (b'{"reward_weights": null}',))
+        database.commit()
+    (found,) = rows(only(path))
+    assert (found.reward, found.advantage, found.metrics["n_chars"]) == (0.5, 0.1, 43)
+
+
 def test_the_last_table_counts_once_and_old_traces_lie_among_the_metrics(project: Any) -> None:
     table = {"_type": "trackio.table", "_value": [{"step": 5, "prompt": "p", "completion": "c", "r": 1.0, "q": 0.5}]}
     path = project(completions=table)

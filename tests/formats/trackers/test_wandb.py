@@ -114,6 +114,28 @@ def test_an_evaluation_follows_its_metrics_and_weights_come_from_the_configurati
     assert samples(only_run(run))[0].notes == []
 
 
+def test_trls_last_table_counts_once_and_numbers_of_log_extra_are_no_rewards(tmp_path: Path) -> None:
+    run = tmp_path / "run-20261122_020830-a"
+    columns = ["step", "prompt", "completion", "right", "brief", "n_chars", "advantage"]
+    texts = {1: "c", 4: "e", 6: "e"}
+    tables = [table(run, "completions", n, columns, [[2, "p", text, 1.0, -0.5, 43, 0.1]]) for n, text in texts.items()]
+    logged: list[dict[str, Any]] = [{"train/rewards/right/mean": 1.0, "train/rewards/brief/mean": -0.5, "_step": 0}]
+    for n, path in enumerate(tables):
+        name = path.relative_to(run / "files").as_posix()
+        logged += [{"completions/_type": "table-file", "completions/path": name, "train/global_step": 2}]
+        logged += [{"eval/reward" if n == 0 else "train/train_runtime": 0.5}]
+    log = run / "run-a.wandb"
+    assert [row.reward for row in rows(only_run(run))] == [43.5, 43.5], "nothing tells what the numbers are"
+    for weights, reward in ((None, 0.5), ([1.0, 0.5], 0.75)):
+        for known in (logged, [one for one in logged if "completions/path" in one or weights is None]):
+            log.write_bytes(wandb_log({"reward_weights": weights}, known))
+            found = rows(only_run(run))
+            assert [row.reward for row in found] == [reward, reward]
+            assert found[0].metrics == {"reward.right": 1.0, "reward.brief": -0.5, "n_chars": 43}
+    log.write_bytes(wandb_log({}, logged))
+    assert [(row.split, row.response) for row in rows(only_run(run))] == [("train", "c"), ("eval/eval", "e")]
+
+
 def test_other_tables_are_no_samples_and_a_torn_one_is_a_problem(tmp_path: Path) -> None:
     run = tmp_path / "run-20261122_020830-a"
     table(run, "confusion", 0, ["label", "count"], [["cat", 1]])

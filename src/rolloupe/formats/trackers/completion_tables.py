@@ -6,8 +6,8 @@ sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from rolloupe.formats.generic.keys import ENVS, has_sample, roles_of
 from rolloupe.formats.reading import fields
@@ -37,13 +37,33 @@ _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
 
 
-def samples_of_table(
-    key: str, rows: Sequence[Any], step: int | None, split: str = "", weights: Any = None
-) -> list[LoggedSample]:
-    """Return the samples of a table that a trainer logged under a key; none of a table of anything else.
+_MEAN = re.compile(r"(?:train/|eval/)?rewards/(?P<name>.+)/mean")
+"""The metric of a reward function in TRL."""
 
-    `weights` are those of the reward functions, in the order of their columns; empty: 1 for each; None: unknown.
-    """
+
+class RewardFunctions(NamedTuple):
+    """What a run says about the reward functions of TRL."""
+
+    weights: list[Any] | None = None
+    """In the order of their columns; empty: 1 for each; None: unknown."""
+    names: Sequence[str] = ()
+    """Empty: unknown."""
+
+
+def reward_functions(config: Any, metrics: Iterable[Iterable[str]]) -> RewardFunctions:
+    """Return what TRL's configuration and the names of the metrics in its first rows say."""
+    weights = config.get("reward_weights", 0) if isinstance(config, dict) else 0
+    if weights == 0:
+        return RewardFunctions()
+    named = ([found["name"] for one in row if (found := _MEAN.fullmatch(one))] for row in metrics)
+    names = next((names for names in named if names), [])
+    return RewardFunctions([] if weights is None else weights if isinstance(weights, list) else None, names)
+
+
+def samples_of_table(
+    key: str, rows: Sequence[Any], step: int | None, split: str = "", known: RewardFunctions | None = None
+) -> list[LoggedSample]:
+    """Return the samples of a table that a trainer logged under a key; none of a table of anything else."""
     objects = [with_numbers(row) for row in rows if isinstance(row, dict)]
     if not objects or len(objects) != len(rows):
         return []
@@ -52,8 +72,9 @@ def samples_of_table(
     if first.keys() == OF_VERL:
         split = split or "eval/generations"
     if {"prompt", "completion"} <= first.keys():
-        names = _functions(objects)
-        return _grouped([_of_completion(row, names, step, split, weights) for row in objects])
+        functions = known or RewardFunctions()
+        names = _functions(objects, functions)
+        return _grouped([_of_completion(row, names, step, split, functions.weights) for row in objects])
     if {"input_1", "output_1"} <= first.keys():
         return [one for row in objects for one in _of_wide(row, step, split)]
     if first.keys() == {FULL_RESULT}:
@@ -74,9 +95,14 @@ def fingerprints(rows: Sequence[Any]) -> tuple[str, ...]:
     return tuple(fields.digest(as_bytes(row).decode("utf-8", "replace")) for row in rows)
 
 
-def _functions(rows: Sequence[Record]) -> list[str]:
-    """The columns of reward functions: those of numbers alone right behind the completion."""
+def _functions(rows: Sequence[Record], known: RewardFunctions) -> list[str]:
+    """The columns of reward functions: the known names, else those of numbers right behind the completion.
+
+    Columns of `log_extra` follow them, and may hold numbers too: there are as many functions as weights.
+    """
     names = list(rows[0])
+    if named := [name for name in names if name in known.names]:
+        return named
     found = []
     for name in names[names.index("completion") + 1 :]:
         values = [row.get(name) for row in rows]
@@ -84,7 +110,7 @@ def _functions(rows: Sequence[Record]) -> list[str]:
         if name in ("advantage", "advantages") or not is_numeric or any(isinstance(one, bool) for one in values):
             break
         found.append(name)
-    return found
+    return found[: len(known.weights or found)]
 
 
 def _of_completion(row: Record, names: list[str], step: int | None, split: str, weights: Any) -> LoggedSample:

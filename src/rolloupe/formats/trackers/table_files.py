@@ -1,14 +1,13 @@
 """Formats whose samples are rows of tables that a tracker keeps as documents of JSON, one for each call.
 
 A sample's place is its number in its table. Where a table begins with the rows of the one before, as trainers log that
-repeat all rows each time, only the newest counts.
+repeat all rows each time, only the newest counts; of equal ones, as TRL logs its last, the first.
 """
 
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +17,7 @@ from rolloupe.formats.reading.files import FolderEntry, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trackers.completion_tables import samples_of_table
+from rolloupe.formats.trackers.completion_tables import RewardFunctions, samples_of_table
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
@@ -74,9 +73,9 @@ class TableFiles(TrackerSamples):
     def table_rows(self, document: Any) -> list[Any]:
         """Return the rows of a table as objects; none for another document."""
 
-    def weights(self, run: RunInfo) -> Any:  # noqa: ARG002
-        """Return the weights of reward functions, empty for 1 each; None if they are unknown."""
-        return None
+    def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
+        """Return what the run says about TRL's reward functions."""
+        return RewardFunctions()
 
     def sample_tables(self, run: RunInfo) -> list[TableFile]:
         """List the tables of samples whose rows no other table has."""
@@ -106,7 +105,7 @@ class TableFiles(TrackerSamples):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
         tables = self.sample_tables(run)
-        weights = self.weights(run) if tables else None
+        functions = self.reward_functions(run) if tables else None
         return [
             Source(
                 path=one.entry.path,
@@ -114,7 +113,7 @@ class TableFiles(TrackerSamples):
                 root=links_of(run),
                 split=one.split or None,
                 step=one.step,
-                depends=msgspec.json.encode([one.key, one.step, one.split, weights]).decode(),
+                depends=msgspec.json.encode([one.key, one.step, one.split, functions]).decode(),
             )
             for one in tables
         ]
@@ -159,8 +158,8 @@ class TableFiles(TrackerSamples):
     def _made(self, source: Source, stamp: Stamp) -> list[Placed]:
         rows = self.table_rows(_document(source.location, *stamp))
         name = os.path.splitext(os.path.basename(source.path))[0].removesuffix(".table")
-        key, step, split, weights = msgspec.json.decode(source.depends)
-        logged = samples_of_table(key, rows, step, split, weights)
+        key, step, split, functions = msgspec.json.decode(source.depends)
+        logged = samples_of_table(key, rows, step, split, RewardFunctions(*functions))
         return [Placed(n, 0, PART, f"{name}.{n}", one, one.record) for n, one in enumerate(logged)]
 
 
@@ -180,34 +179,46 @@ def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
 
 
 def _newest(tables: list[TableFile]) -> list[TableFile]:
-    """Leave out the tables whose rows the next table begins with."""
-    return [one for one, later in pairwise([*tables, None]) if one and not (later and _begins_with(later, one))]
+    """Leave out the tables whose rows the next table begins with, and of equal ones those that follow the first."""
+    found: list[TableFile] = []
+    for one in tables:
+        more = _bytes_beyond(one, found[-1]) if found else None
+        if more == 0:
+            continue
+        if more:
+            found.pop()
+        found.append(one)
+    return found
 
 
-def _begins_with(later: TableFile, earlier: TableFile) -> bool:
-    """Tell whether a table has the rows of an earlier one at its beginning, as far as a few reads can show."""
+def _bytes_beyond(later: TableFile, earlier: TableFile) -> int | None:
+    """How many bytes a table has beyond the rows of an earlier one; None if it does not begin with them.
+
+    A few reads show it.
+    """
     try:
         places = later.entry.location, earlier.entry.location
-        return _is_beginning(*places, *_stamp(places[0]), *_stamp(places[1]))
+        return _beyond(*places, *_stamp(places[0]), *_stamp(places[1]))
     except OSError:
-        return False
+        return None
 
 
 @lru_cache(maxsize=100_000)
-def _is_beginning(later: Location, earlier: Location, *_stamps: int) -> bool:
+def _beyond(later: Location, earlier: Location, *_stamps: int) -> int | None:
     with open_file(later) as new, open_file(earlier) as old:
         size = old.seek(0, os.SEEK_END)
         old.seek(max(0, size - LAST_BYTES))
         stop = size - len(old.read()) + _end_of_rows(old, size)
-        if new.seek(0, os.SEEK_END) < size:
-            return False
+        more = new.seek(0, os.SEEK_END) - size
+        if more < 0:
+            return None
         for start in (0, max(0, stop - COMPARED_BYTES)):
             length = min(COMPARED_BYTES, stop - start)
             old.seek(start)
             new.seek(start)
             if old.read(length) != new.read(length):
-                return False
-    return True
+                return None
+    return more
 
 
 def _end_of_rows(file: Any, size: int) -> int:

@@ -19,6 +19,7 @@ from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
 from rolloupe.formats.reading.trackers.trackio import DatabaseTexts
+from rolloupe.formats.trackers.completion_tables import RewardFunctions, reward_functions
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import Placed
@@ -28,6 +29,7 @@ from rolloupe.model import Location, RunInfo, RunPart
 from rolloupe.storage import is_file
 
 SUFFIX = ".db"
+REWARDS = b"rewards/"
 
 
 class Trackio(DatabaseFormat):
@@ -151,16 +153,22 @@ def _rows(table: str, extents: Sequence[tuple[ProjectId, Extent]]) -> tuple[Rows
     return rows, max(one.last for one in own), max(one.changed_ns for one in own)
 
 
-def _weights(database: apsw.Connection, rows: RowsOfTable) -> Any:
-    """The weights of reward functions in TRL's configuration: nothing there means 1 for each."""
+def _functions(database: apsw.Connection, rows: RowsOfTable) -> RewardFunctions:
+    """What TRL's configuration, and the first metrics with a reward, say about its reward functions."""
     columns = stored_columns(database, "configs")
     key = "run_id" if "run_id" in columns else "run_name"
     if not {key, "config"} <= {*columns}:
-        return None
+        return RewardFunctions()
+    own_id = rows.ids[0].encode()
     wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"  # noqa: S608 - names of ours
-    found = [parsed(config or b"") for (config,) in database.execute(wanted, (rows.ids[0].encode(),))]
-    weights = found[0].get("reward_weights", 0) if found and isinstance(found[0], dict) else 0
-    return [] if weights is None else weights if isinstance(weights, list) else None
+    (config,) = database.execute(wanted, (own_id,)).fetchone() or (None,)
+    return reward_functions(parsed(config or b""), _metrics_of_rewards(database, key, own_id))
+
+
+def _metrics_of_rewards(database: apsw.Connection, key: str, own_id: bytes) -> Iterator[Any]:
+    metrics = bounded("metrics")
+    wanted = f"SELECT {metrics} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({metrics}, ?) ORDER BY rowid"  # noqa: S608 - names of ours
+    yield from (parsed(one) for (one,) in database.execute(wanted, (own_id, REWARDS)))
 
 
 def _own(key: str, rows: RowsOfTable) -> str:
@@ -192,7 +200,7 @@ def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[
 
 
 def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
-    weights = _weights(database, rows)
+    functions = _functions(database, rows)
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND {_MARKED} ORDER BY rowid"
     names = f"rowid, step, CAST({key} AS BLOB), {size_of(('metrics',))}, {bounded('metrics')}"
     ids = [one.encode() for one in rows.ids]
@@ -204,5 +212,5 @@ def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple
         run = (key, own_id, rows.first)
         last, table = (row_before(database, run, number, marked=marked) for marked in (False, True))
         split = EVAL if is_of_eval(last) else ""
-        for part, sample, about in samples_in(metrics, fields.integer(step), split, weights, table):
+        for part, sample, about in samples_in(metrics, fields.integer(step), split, functions, table):
             yield Placed(rows.place_of(number), rows.width, part, f"{number}.{part}", sample, about)

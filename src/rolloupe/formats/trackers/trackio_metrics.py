@@ -11,7 +11,7 @@ import apsw
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import bounded
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed
-from rolloupe.formats.trackers.completion_tables import samples_of_table
+from rolloupe.formats.trackers.completion_tables import RewardFunctions, samples_of_table
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.logged_samples import LoggedSample
 
@@ -27,7 +27,11 @@ Sampled = tuple[str, LoggedSample | str, Any]
 
 
 def samples_in(
-    metrics: bytes | None, step: int | None, split: str = "", weights: Any = None, before: bytes | None = None
+    metrics: bytes | None,
+    step: int | None,
+    split: str = "",
+    functions: RewardFunctions | None = None,
+    before: bytes | None = None,
 ) -> Iterator[Sampled]:
     """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
     found, earlier = _object(metrics), _object(before)
@@ -35,7 +39,7 @@ def samples_in(
     for key, value in found.items():
         if _type(value) == TABLE and value != earlier.get(key):
             rows = value.get("_value") if isinstance(value.get("_value"), list) else []
-            logged = samples_of_table(key, rows, own, split, weights)
+            logged = samples_of_table(key, rows, own, split, functions)
             for n, (one, row) in enumerate(zip(logged, _spread(rows, logged), strict=True)):
                 yield f"{key}.{n}", one, row
         listed = value if isinstance(value, list) else [value]

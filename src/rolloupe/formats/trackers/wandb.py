@@ -13,6 +13,7 @@ from rolloupe.formats.curve_files import current_curves, curve_files
 from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.reading.trackers.beginnings import begins_as
 from rolloupe.formats.reading.trackers.curves import LoggedRun
+from rolloupe.formats.trackers.completion_tables import RewardFunctions, reward_functions
 from rolloupe.formats.trackers.table_files import EVAL, TableFile, TableFiles
 from rolloupe.model import RunInfo, RunPart
 from rolloupe.storage import is_folder
@@ -108,10 +109,10 @@ class WeightsAndBiases(TableFiles):
             return []
         return [dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list)]
 
-    def weights(self, run: RunInfo) -> Any:
+    def reward_functions(self, run: RunInfo) -> RewardFunctions:
         """See `TableFiles`."""
-        weights = _logged(run).config.get("reward_weights", 0)
-        return [] if weights is None else weights if isinstance(weights, list) else None
+        logged = _logged(run)
+        return reward_functions(logged.config, (row.values for row in logged.rows))
 
 
 def _name(folder: Path, links: str) -> str:
