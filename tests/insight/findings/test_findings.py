@@ -220,7 +220,7 @@ def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:
     facts = WindowFacts(samples=8, groups=1)
     pieces = FeaturePieces((), (), 8, 0)
     assert smallest_effect(facts, 5.0, 0.1) is None
-    assert "inf" not in note_of([], facts, pieces, 3, 0.0, None, 0.1, is_alone=False)
+    assert "inf" not in note_of([], facts, pieces, 3, 0.0, None, 0.1, is_alone=False, is_text=False)
 
 
 def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:

@@ -77,6 +77,7 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "same_id": (twice, 2, "the step: 2 samples."),
     "other_reward": (at(1, response="Answer 2.<|im_end|>"), 2, "In 1 case siblings wrote the same"),
     "needless_truncation": (at(1, status="truncated"), 1, "truncated: 1 sample."),
+    "text_reward": (at(1, reward="0.5", advantage=None), 1, "1 sample is text, not a number, so it does not"),
     "single_samples": (alone, 1, "siblings: 1 sample."),
     "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 of 1 truncated sample was rewarded"),
     "same_texts": (alike, 4, "In 1 group of 4 or more"),
@@ -152,6 +153,17 @@ def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: P
     assert run.lint(split="eval/held_out", steps=(0, 20)).samples < 1440
     with pytest.raises(NotFound):
         run.lint(split="eval/nothing")
+
+
+def test_a_run_whose_rewards_are_all_text_says_so(tmp_path: Path) -> None:
+    usual = {"step": 0, "group_id": "a", "prompt": "Why?", "response": "So."}
+    rows = [json.dumps(usual | {"reward": f"0.{one}"}) for one in range(3)]
+    (tmp_path / "run.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    run = rolloupe.open(tmp_path / "run.jsonl", index_dir=tmp_path / "index").runs[0]
+    found = run.lint()
+    assert [(one.rule, one.count) for one in found.broken] == [("text_reward", 3)] and found.is_broken
+    assert run.sample(found.broken[0].samples[0]).row.tags["reward"] == "0.0"
+    assert "Rewards that are text, not numbers, do not count" in run.findings().note
 
 
 def test_samples_that_a_file_holds_twice_are_found_by_the_ids_of_their_records(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ RESPONSES = (
     "completion_text", "output_text", "generated_text", "model_output",
 )  # fmt: skip
 MESSAGES = ("messages",)
-SCORES = ("reward", "score", "rewards", "scores", "total_reward")
+SCORES = fields.REWARDS
 STEPS = ("step", "global_step", "global_steps", "iteration", "rollout_id", "training_step", "train_step")
 GROUPS = (
     "group", "group_id", "group_index", "group_idx", "prompt_id", "prompt_idx", "prompt_index", "example_id", "task_id",
@@ -136,7 +136,7 @@ def roles_of(record: Record) -> Roles:
         prompt=prompt,
         response=response,
         messages=messages,
-        score=_first(record, SCORES, _is_score) or _first(record, SCORES, lambda value: value is None),
+        score=_first(record, SCORES, _is_score) or _first(record, SCORES, _may_be_score),
         step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, STEPS, _is_any),
         group=group,
         label=_first(record, LABELS, _is_any),
@@ -185,6 +185,11 @@ def _is_score(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
     return isinstance(value, int | float) or (isinstance(value, dict) and bool(fields.reward(value).metrics))
+
+
+def _may_be_score(value: object) -> bool:
+    """Null, or a text in place of a number."""
+    return value is None or (isinstance(value, str) and isinstance(fields.number_in(value), float))
 
 
 def _is_any(value: object) -> bool:

@@ -17,6 +17,9 @@ MAX_TAG_CHARS = 64
 MAX_NAME_CHARS = 200
 """Longer names of groups and samples are replaced by their hashes, to keep addresses short."""
 
+REWARDS = ("reward", "score", "rewards", "scores", "total_reward")
+"""The usual names of a reward."""
+
 digest = text.digest
 
 
@@ -159,6 +162,12 @@ def reward(value: object) -> Reward:
     chosen = parts.get("score", parts.get("reward", only))
     whole = len(parts) + len(tags) == len(value)
     return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
+
+
+def reward_texts(record: dict[str, Any]) -> dict[str, str]:
+    """The usual names of a reward that have a text in place of a number, as tags: the start of a long text is kept."""
+    found = ((key, record[key]) for key in REWARDS if isinstance(record.get(key), str))
+    return {key: value[:MAX_TAG_CHARS] for key, value in found if value}
 
 
 def is_shown_reward(value: object) -> bool:

@@ -154,6 +154,8 @@ class RecordFormat(Format):
                 continue
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
+            if row.reward is None:
+                row.tags = fields.reward_texts(record) | row.tags
             if run.reading.group_by:
                 row.group = _group_by(run.reading.group_by, self.own_record(record, row), row)
             if key := run.reading.reward_key:

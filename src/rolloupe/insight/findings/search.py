@@ -20,6 +20,7 @@ from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, Ru
 from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
 from rolloupe.insight.findings.words import note_of, sentence_of
+from rolloupe.insight.text_rewards import text_rewards
 from rolloupe.query import FeatureWindow
 
 MAX_DRIFT = 3
@@ -104,7 +105,8 @@ def _search(run: OpenRun, scope: _Scope) -> RunFindings:
         correct=correct, metrics=list(metrics),
         smallest=smallest,
         note=note_of(
-            found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE, is_alone=sample.is_alone
+            found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE,
+            is_alone=sample.is_alone, is_text=bool(text_rewards(run)),
         ),
     )  # fmt: skip
 

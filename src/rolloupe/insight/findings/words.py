@@ -58,13 +58,15 @@ def note_of(
     share: float,
     *,
     is_alone: bool,
+    is_text: bool,
 ) -> str:
-    """What was looked at, in sentences; `is_alone` for groups of one."""
+    """What was looked at, in sentences; `is_alone` for groups of one, `is_text` if some rewards are stored as text."""
     if not pieces.samples:
         return "Nothing to compare: there is no sample in these steps."
     if not facts.samples:
         waits = f" {pieces.pending:,} samples wait for the index." if pieces.pending else ""
-        return f"Nothing to compare: no sample with a reward is indexed.{waits}"
+        text = " Rewards that are text, not numbers, do not count: see `rolloupe lint`." if is_text else ""
+        return f"Nothing to compare: no sample with a reward is indexed.{text}{waits}"
     if is_alone:
         each = "the one sample" if facts.samples == 1 else f"each of the {facts.samples:,} samples"
         return f"Nothing to compare: {each} is alone in its group, without siblings."

@@ -11,6 +11,7 @@ from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
 from rolloupe.index.features.blocks import LARGEST
 from rolloupe.insight.lint.records import LintQuery
+from rolloupe.insight.text_rewards import text_rewards
 from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery
 
 Mask = NDArray[np.bool_]
@@ -39,21 +40,22 @@ class LintData:
         scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
         ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
         self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.is_metric(run, name)]
+        self.reward_tags = text_rewards(run)
         self._tokens = [f"derived.{name}" for name in token_metrics()]
         self.recorded = [name for name in RECORDED if query.has_column(run, name)]
-        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self.recorded, *self._tokens))
+        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self.recorded, *self.reward_tags, *self._tokens))
         self.arrays = query.sample_arrays(run, scope, list(columns))
         self.ranged = ranges
         self.step = self.arrays.numbers("step")
         self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")
         self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
         self.ends = self.arrays.numbers("derived.ends_with_eos")
-        self.status, self.env = self._words("status"), self._words("env")
+        self.status, self.env = self.words("status"), self.words("env")
         self.chars = self.arrays.numbers("response_chars")
         self.has_text = self.chars > 0
-        self.split = self._words("split")
+        self.split = self.words("split")
         self.is_train = self.split == "train"
-        self.trained = self.is_train & (self._words("discarded") == "")
+        self.trained = self.is_train & (self.words("discarded") == "")
         self.grouping = Grouping(self._hashes(GROUP))
 
     def __len__(self) -> int:
@@ -107,7 +109,8 @@ class LintData:
         """What the trained groups are like."""
         return GroupFacts(self)
 
-    def _words(self, name: str) -> NDArray[np.object_]:
+    def words(self, name: str) -> NDArray[np.object_]:
+        """A column of words; empty for none."""
         words = self.arrays.table[name].to_numpy()
         return np.where(words == None, "", words)  # noqa: E711 (by element)
 
