@@ -159,7 +159,7 @@ def test_the_architecture_names_every_room() -> None:
 def test_the_readme_names_the_commands_that_there_are(command: str) -> None:
     from rolloupe.cli import main
 
-    assert command in main.commands
+    assert command in main.modules
     assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", (ROOT / "README.md").read_text(encoding="utf-8"))
 
 

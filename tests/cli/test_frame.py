@@ -18,7 +18,7 @@ COMMANDS = dict(commands_of(main))
 def test_each_module_of_the_folder_is_a_command() -> None:
     modules = {path.stem for path in Path(commands.__path__[0]).rglob("[a-z]*.py")}
     assert (
-        modules == set(main.commands) >= {"view", "demo", "ls", "steps", "show", "query", "search", "doctor", "convert"}
+        modules == set(main.modules) >= {"view", "demo", "ls", "steps", "show", "query", "search", "doctor", "convert"}
     )
 
 

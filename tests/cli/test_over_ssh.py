@@ -32,7 +32,9 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def taken(name: str, *words: str) -> over_ssh.FarCommand | None:
     """What a command would run elsewhere."""
-    return over_ssh.far_command(main.commands[name], click.Context(main.commands[name]), words)
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return over_ssh.far_command(command, click.Context(command), words)
 
 
 def processes(word: str) -> dict[int, list[str]]:

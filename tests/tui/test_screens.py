@@ -1,6 +1,7 @@
 """The screens over the main one: group, tokens, metrics, evaluations; and a run that grows."""
 
 import asyncio
+import gc
 import dataclasses
 import json
 import threading
@@ -522,6 +523,24 @@ def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
         assert me.shown == "train/4/0/0"
 
     play(run, tmp_path, scene)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_garbage_is_collected_once_the_app_has_begun(tmp_path: Path, is_there: bool) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    if is_there:
+        write_run(folder / "run", {0: [row(0)]})
+
+    async def scene(me: Driver) -> None:
+        assert gc.isenabled() and ("Waiting" in me.text) is not is_there
+
+    gc.disable()  # as `show` does
+    try:
+        play(folder, tmp_path, scene)
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -5,7 +5,6 @@ It imports nothing heavy before a command runs, so that `--help` answers at once
 """
 
 import os
-from importlib import import_module
 from pkgutil import walk_packages
 
 import click
@@ -36,6 +35,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products here are small: threads would wait for each other
 
 
-for module in walk_packages(commands.__path__, f"{commands.__name__}."):
-    if not module.ispkg:
-        main.add_command(getattr(import_module(module.name), module.name.rpartition(".")[2]))
+main.modules.update(
+    (module.name.rpartition(".")[2], module.name)
+    for module in walk_packages(commands.__path__, f"{commands.__name__}.")
+    if not module.ispkg
+)

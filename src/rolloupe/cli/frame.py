@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
@@ -61,12 +62,30 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """The group of commands: turns every failure into one line and an exit code.
+    """The group of commands: imports the one that runs, and turns every failure into one line and an exit code.
 
     A path in place of a command means the command `VIEWING` with that path.
     """
 
     VIEWING = "view"
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.modules: dict[str, str] = {}
+        """The module of each command, which has its name: all of them together take longer than most commands do."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        del ctx
+        return sorted(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name, or None."""
+        del ctx
+        if cmd_name not in self.modules:
+            return None
+        command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
+        return command
 
     def main(
         self,

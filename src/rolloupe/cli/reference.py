@@ -25,7 +25,9 @@ def describe() -> str:
 
 def commands_of(group: click.Group, prefix: str = "") -> Iterator[tuple[str, Command]]:
     """Yield each command with its name, those of a group with the name of the group before it."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from commands_of(command, f"{prefix}{name} ")
         else:

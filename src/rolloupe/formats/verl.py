@@ -21,7 +21,6 @@ from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, i
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_below, is_file
@@ -166,6 +165,8 @@ class Verl(NamedRows, PromptRuns):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
+        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+
         folder = Path(run.root).parent if is_file(run.root) else Path(run.root)
         for above in (folder, *list(folder.parents)[:2]):
             for place in (above / ".hydra", above):

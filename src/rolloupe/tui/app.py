@@ -146,20 +146,25 @@ class Terminal(App[None]):
             self._early.is_waiting = True
             if self._early.take():
                 self.rollouts.tell(self._early.message(""))
-            self.begun.set()
+            self._has_begun()
 
     def _begin(self, start: "Future[FirstLook]") -> None:
         if not self.rollouts.is_mounted:  # a run without samples answers before there is a screen
             self.set_timer(MOUNT_S, lambda: self._begin(start))
             return
-        self.begun.set()
         error = start.exception()
         if error is not None:
             self._leave(error)
-            return
-        self._early.is_waiting = False
-        self.rollouts.begin(*start.result())
-        gc.freeze()  # what was made so far stays: no later collection looks through it while a person waits
+        else:
+            self._early.is_waiting = False
+            self.rollouts.begin(*start.result())
+        self._has_begun()
+
+    def _has_begun(self) -> None:
+        """Collect garbage again, but not what was made so far: it stays, and no collection looks through it."""
+        gc.freeze()
+        gc.enable()
+        self.begun.set()
 
     def _leave(self, error: BaseException) -> None:
         """End with an error, which the command line reports."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.cli import main
+from rolloupe.cli.commands.findings import findings
 from rolloupe.insight.findings import CLASSES, MEANINGS
 from rolloupe.insight.findings.trend import Trend
 from rolloupe.insight.findings.words import sentence_of
@@ -16,7 +16,7 @@ def test_the_command_line_agents_and_documents_say_what_a_class_means_in_the_sam
     pytest.importorskip("mcp")
     from rolloupe.mcp.tools.findings import FINDINGS
 
-    about = " ".join((main.commands["findings"].help or "").split())
+    about = " ".join((findings.help or "").split())
     for name in CLASSES:
         assert f"{name} ({MEANINGS[name]})" in FINDINGS.about and f"{name} ({MEANINGS[name]})" in about
         assert f"| **{name}**: {MEANINGS[name]} |" in (DOCS / "findings.md").read_text(encoding="utf-8")

@@ -17,7 +17,6 @@ from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.tables.parquet_columns import column_types, leading_texts, repeats
 from rolloupe.formats.reading.trainer_files import read_json, read_text
@@ -164,6 +163,8 @@ class TRL(RewardParts, ParquetFormat):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
+        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+
         for folder in _folders(run):
             for name in SETTINGS:
                 if isinstance(found := read_json(file_of(folder, name, folder)), dict):

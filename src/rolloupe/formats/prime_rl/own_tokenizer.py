@@ -4,7 +4,6 @@ Source: `entrypoints/rl.py` of prime-rl, which writes `configs/`, as TOML until 
 """
 
 import os
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,4 +49,6 @@ def _names(folder: str, links: str) -> Iterator[str]:
 
 
 def _toml(data: bytes) -> Any:
+    import tomllib
+
     return tomllib.loads(data.decode())

@@ -4,7 +4,6 @@ The file is TOML with one role per line: `prompt = "request.text"`. A key with d
 into lists (`messages.0.content`); a key of the row that equals it literally, dots included, takes precedence.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +27,8 @@ MISSING = object()
 
 def read_fields(path: Path) -> Fields:
     """Read a field map. Raises `UnreadablePath` for a file that is not TOML, `BadQuery` for an invalid entry."""
+    import tomllib
+
     try:
         with open(path, "rb") as file:
             entries = tomllib.loads(file.read(MAX_BYTES).decode())

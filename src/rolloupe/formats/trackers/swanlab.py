@@ -11,7 +11,6 @@ from typing import Any
 
 from rolloupe.formats.curve_files import current_curves, curve_files
 from rolloupe.formats.reading.files import FolderEntry, entries, file_of, links_of
-from rolloupe.formats.reading.settings.yaml_values import yaml_settings
 from rolloupe.formats.reading.trackers.beginnings import begins_as
 from rolloupe.formats.reading.trackers.curves import LoggedRun, LoggedTable
 from rolloupe.formats.reading.trainer_files import read_text
@@ -85,6 +84,8 @@ class SwanLab(TableFiles):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
+        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+
         folder = os.path.join(run.root, "files")
         found = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
         return {key: one["value"] for key, one in found.items() if isinstance(one, dict) and "value" in one}

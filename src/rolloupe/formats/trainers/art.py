@@ -30,7 +30,6 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
-from rolloupe.formats.reading.settings.yaml_values import yaml_value
 from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trackers.metric_lines import metrics_of
@@ -264,6 +263,8 @@ def _yaml_trajectories(
     size: int,
     mtime_ns: int,  # noqa: ARG001
 ) -> tuple[Record | Unusable, ...]:
+    from rolloupe.formats.reading.settings.yaml_values import yaml_value
+
     if size > MAX_YAML_BYTES:
         raise Unusable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML: not read")
     try:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rolloupe.index.segments.segment import write_parquet
@@ -57,7 +56,7 @@ class WordRows:
             "rows": pa.ListArray.from_arrays(pa.array(np.append(starts, len(pairs)), pa.int32()), rows),
         })  # fmt: skip
         if strings:
-            table = table.take(pc.sort_indices(table["word"]))
+            table = table.sort_by("word")
         return write_parquet(path, table, GROUP, encodings={"rows.list.element": "DELTA_BINARY_PACKED"})
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rolloupe.errors import NotFound
 from rolloupe.formats.reading import file_damage
@@ -74,8 +74,9 @@ def _group_rows(table: pa.Table) -> list[GroupRow]:
 
 def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
     """True if each sample of a group has an index of its own, and none is of an older launch."""
-    launches = pc.unique(table["launch"]).to_pylist()
-    return {*launches} <= {0, _newest(run, key)} and pc.count_distinct(table["idx"]).as_py() == len(table)
+    launches = table["launch"].to_numpy()
+    is_current = (launches == 0) | (launches == _newest(run, key))
+    return bool(is_current.all()) and len({*table["idx"].to_numpy()}) == len(table)
 
 
 def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
@@ -177,7 +178,10 @@ class Keys(Sequence[SampleKey]):
         """The place of a key, -1 for an unknown one."""
         group = self._of
         is_of = (key.split, key.step, key.group, key.attempt) == (group.split, group.step, group.group, 0)
-        return int(pc.index(self._indices, key.index).as_py()) if is_of else -1
+        if not is_of:
+            return -1
+        found = np.flatnonzero(self._indices.to_numpy(zero_copy_only=False) == key.index)
+        return int(found[0]) if len(found) else -1
 
 
 @by_former_id

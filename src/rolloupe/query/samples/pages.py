@@ -12,7 +12,6 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from rolloupe.columns import ANNOTATED, LISTED
@@ -234,10 +233,11 @@ def list_rows(
         word = f"{place_word()} AS {quote(PLACE_WORD)}"
         sql = f"SELECT nth, {word}, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
-        rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
+        order = rows["nth"].to_pylist()
+        rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
         attempts = attempts_of(run, snapshot, rows)
         if of_derived:
-            values = _derived(run, pieces, at, of_derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
+            values = _derived(run, pieces, at, of_derived).take(order)
             for name in values.column_names:
                 rows = rows.append_column(name, values[name])
         yield ListRows(rows, names, attempts)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import re2
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -137,6 +136,8 @@ _UNESCAPED = re.compile(r"[\w ]*")
 
 
 def _mask(column: pa.Array, pattern: str) -> Mask:
+    import pyarrow.compute as pc
+
     try:
         hits = pc.match_substring_regex(column, pattern)
     except pa.ArrowInvalid as error:

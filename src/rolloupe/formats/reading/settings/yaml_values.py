@@ -2,6 +2,8 @@
 
 Numbers, texts, lists and mappings alone are made, of objects that a tag names too. Dates stay texts, keys become texts
 as in JSON, and `<<` is a key like any other, since merging could fill the memory.
+
+Whoever needs it imports it where it is needed: to import PyYAML takes a fiftieth of a second, and few runs have YAML.
 """
 
 import re
