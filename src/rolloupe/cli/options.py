@@ -215,7 +215,7 @@ def reading(command: F) -> F:
             "--metrics",
             multiple=True,
             metavar="PATH",
-            help="More curves: of TensorBoard, Weights & Biases, SwanLab or trackio, CSV or JSON lines. Repeatable. "
+            help="More curves: of TensorBoard, W&B, SwanLab, trackio or MLflow, CSV or JSON lines. Repeatable. "
             "Those in the folder of a run are found by themselves. Of several runs, a file counts for the one whose "
             "name it or its folder has.",
         ),

@@ -19,12 +19,13 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.formats.generic.folder_words import SAMPLE_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
+from rolloupe.formats.reading.trackers.beginnings import begins_as, database_kind, project_runs
 from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.framed_log import FramedLog
 from rolloupe.formats.reading.trackers.growth import MAX_BYTES
-from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, is_database, side_file
+from rolloupe.formats.reading.trackers.mlflow import read_mlflow
+from rolloupe.formats.reading.trackers.sqlite import ENDINGS, SIDE_FILES, BadDatabase, is_database, side_file
 from rolloupe.formats.reading.trackers.swanlab import SwanLabLog
 from rolloupe.formats.reading.trackers.tables import JsonLines, read_trainer_state
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
@@ -55,13 +56,16 @@ KINDS: dict[str, Callable[[str], bool]] = {
     "TensorBoard": is_event_file,
     "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
     "SwanLab": lambda name: name.endswith(".swanlab"),
-    "trackio": lambda name: name.endswith(".db"),
+    "trackio": lambda name: name.endswith(ENDINGS),
     "CSV": lambda name: name.endswith((".csv", ".tsv")),
     "JSON lines": lambda name: name.endswith((".jsonl", ".ndjson")),
     "trainer state": lambda name: name == "trainer_state.json",
 }
-BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio"))
+BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio", "MLflow"))
 """Kinds that nobody need name, as their files hold nothing else."""
+
+DATABASES = ("trackio", "MLflow")
+"""Kinds that are databases, which tables tell from each other."""
 
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
@@ -151,7 +155,7 @@ def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
     folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
     files = [(one, file.kind) for file in curve_files(run) for one in file.locations]
     found = [(one.path, kind) for one, kind in files]
-    found += [(side_file(one, "-wal").path, kind) for one, kind in files if kind == "trackio"]
+    found += [(side_file(one, "-wal").path, kind) for one, kind in files if kind in DATABASES]
     return ((path, os.path.relpath(path, folder), kind) for path, kind in found)
 
 
@@ -180,7 +184,7 @@ def check_named(runs: Sequence[RunInfo]) -> None:
 def _is_of(file: CurveFile, run: RunInfo) -> bool:
     if is_below(file.path, run.root) or run.name in path_names(file):
         return True
-    if file.kind == "trackio":
+    if file.kind in DATABASES:
         return any(run.name == one.name for one in project_runs(file.locations[0]))
     return file.kind in OFFLINE and begins_as(file.kind, file.locations[0]).name == run.name
 
@@ -200,7 +204,7 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
     """Return what changes whenever the files of some curves do."""
     found: list[tuple[object, ...]] = []
     for one in file.locations:
-        beside = [side_file(one, ending) for ending in SIDE_FILES] if file.kind == "trackio" else []
+        beside = [side_file(one, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
         for place in (one, *beside):
             with contextlib.suppress(OSError):
                 state = file_state(place)
@@ -251,6 +255,8 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | No
             return _noted(runs) if any(_size(one) > MAX_BYTES for one in file.locations) else runs
         if file.kind == "trackio":
             return [*read_trackio(first).values()]
+        if file.kind == "MLflow":
+            return read_mlflow(first)
         data = _bytes(first)
         if not data:
             raise ValueError(EMPTY)
@@ -300,8 +306,8 @@ def _named(path: str) -> Iterator[CurveFile]:
 def file_named(path: str) -> CurveFile:
     """Return the curves of a file that a person named: JSON lines, if neither name nor beginning say otherwise."""
     location = alone(path)
-    kind = kind_of(os.path.basename(path)) or ("trackio" if is_database(location) else "JSON lines")
-    return CurveFile(kind, path, (location,))
+    kind = kind_of(os.path.basename(path)) or "JSON lines"
+    return CurveFile(database_kind(location) if is_database(location) else kind, path, (location,))
 
 
 def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
@@ -352,8 +358,10 @@ def _files(
         kind = kind_of(one.name)
         if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or one.name in names):
             continue
-        if kind != "trackio" or is_database(one.location):
+        if kind != "trackio":
             yield CurveFile(kind, one.path, (one.location,))
+        elif is_database(one.location):
+            yield CurveFile(database_kind(one.location), one.path, (one.location,))
 
 
 def _entries(folder: str, link_root: str) -> list[FolderEntry]:

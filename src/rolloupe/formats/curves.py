@@ -13,6 +13,7 @@ from typing import Any
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.curve_files import (
     ALONE,
+    DATABASES,
     OFFLINE,
     PLAIN_NAMES,
     config_of,
@@ -23,7 +24,8 @@ from rolloupe.formats.curve_files import (
 )
 from rolloupe.formats.reading.files import FolderEntry, entries, is_one_file, stem
 from rolloupe.formats.reading.peek import look
-from rolloupe.formats.reading.trackers.beginnings import begins_as, project_runs
+from rolloupe.formats.reading.trackers.beginnings import begins_as, database_kind, project_runs
+from rolloupe.formats.reading.trackers.sqlite import ENDINGS, why_unread
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, Scanned, Source
 from rolloupe.storage import is_folder
@@ -43,14 +45,14 @@ class Curves(Format):
 
     name = ALONE
     title = "Curves without samples"
-    endings = (".db",)
+    endings = ENDINGS
     has_samples = False
     recognises = (
         "Where no other format reads samples, a folder that holds one of these directly, or one such file: event files "
         "of TensorBoard; one `run-{id}.wandb` of Weights & Biases; one `.swanlab` of SwanLab; `metrics.jsonl`, "
         "`metrics.csv` or `progress.csv`, the first rows of which each have a step that is a whole number, under a "
         "usual name, and another number; a `trainer_state.json` with its `log_history`. If a folder holds none of "
-        "them, each run of a trackio database (`{project}.db`) in it is a run, and so is each of several `.wandb` or "
+        "them, each run of a database of trackio or MLflow in it is a run, and so is each of several `.wandb` or "
         '`.swanlab` files, and each `.jsonl` whose rows are `{"step", "data"}`, as verl\'s `file` logger writes them.'
     )
     layout = (
@@ -61,8 +63,8 @@ class Curves(Format):
         "of a run with samples, or beside it under its name, are that run's."
     )
     identity = (
-        "The name is the tracker's own, else that of the folder or the file; a run of a trackio database is known by "
-        "its run id. Steps as [trackers.md](trackers.md) says."
+        "The name is the tracker's own, else that of the folder or the file; a run of a database is known by its "
+        "run id. Steps as [trackers.md](trackers.md) says."
     )
     reads = (("numbers", "metrics"), ("the tracker's configuration", "configuration"))
     limits = (
@@ -99,8 +101,10 @@ class Curves(Format):
     def _of_file(self, kind: str, path: Path, *, forced: bool = False, links: str = "") -> list[RunInfo]:
         """The runs in a file: that of a link only if it lies below `links`."""
         location = Location(str(path), links or str(path))
-        if kind == "trackio":
-            reason = "a run of a trackio database"
+        if kind in DATABASES:
+            if why_unread(location):  # by the format of its samples
+                return []
+            reason = f"a run of a database of {database_kind(location)}, no samples"
             return [self._run(path, one.name, reason, links, one.id) for one in project_runs(location)]
         seen = begins_as(kind, location)
         if not (seen.fits or (forced and kind != "JSON lines")):

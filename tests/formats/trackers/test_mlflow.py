@@ -1,6 +1,7 @@
 """MLflow: the traces of verl's agent loops in its SQLite, by experiment and by the run that they name."""
 
 import json
+import math
 import shutil
 import sqlite3
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.trackers import mlflow_runs
@@ -141,11 +143,27 @@ def test_a_view_in_place_of_a_table_is_not_computed(tmp_path: Path, table: str) 
 def test_a_view_in_place_of_the_traces_is_the_reason(tmp_path: Path) -> None:
     path = changed(tmp_path, "ALTER TABLE spans RENAME TO other", "CREATE VIEW spans AS SELECT * FROM other")
     for place in (path, tmp_path):
-        (note,) = discover([place]).notes
-        assert "a view takes the place of a table: `spans`" in note.reason
-        assert note.reason.endswith("Next: copy the view into a table of its name")
+        with rolloupe.open(place, index_dir=tmp_path / "index") as runs:
+            (problem,) = runs[0].problems()
+            assert "a view takes the place of a table: `spans`" in problem.reason
+            assert problem.reason.endswith("Next: copy the view into a table of its name")
 
 
-def test_without_traces_of_verl_it_is_no_run(tmp_path: Path) -> None:
-    assert discover([changed(tmp_path, "UPDATE spans SET name = 'chat'")]).runs == []
-    assert [one.name for one in tmp_path.iterdir()] == ["mlruns.db"]
+def test_metrics_without_samples_are_curves(tmp_path: Path) -> None:
+    path = changed(
+        tmp_path, "DELETE FROM spans", "UPDATE metrics SET is_nan = 1 WHERE step = 2 AND key = 'actor/grad_norm'",
+        *(f"INSERT INTO runs (run_uuid, name, lifecycle_stage, start_time) VALUES ('{n}', '{n}', '{stage}', 1)"
+          for n, stage in (("gone", "deleted"), ("other", "active"), ("empty", "active"))),
+        *(f"INSERT INTO metrics VALUES ('a', 1.5, 9, '{n}', 4, 0)" for n in ("gone", "other")),
+    )  # fmt: skip
+    path.rename(tmp_path / "mlflow.sqlite")
+    for place in (tmp_path, tmp_path / "mlflow.sqlite"):
+        with rolloupe.open(place, index_dir=tmp_path.parent / "index") as runs:
+            found = {run.name: [(row.step, row.values) for row in run.metric_rows()] for run in runs}
+            configs = {run.name: run.config for run in runs}
+            assert [run.format for run in runs] == ["curves", "curves"]
+            assert found["other"] == [(4, {"a": 1.5})] and configs["grpo-a"]["lr"] == "1e-06"
+            assert [step for step, _ in found["grpo-a"]] == [1, 2]
+            assert found["grpo-a"][0][1] == {"critic/score/mean": 0.25, "actor/grad_norm": 0.5}
+            assert math.isnan(found["grpo-a"][1][1]["actor/grad_norm"])
+    assert [one.name for one in tmp_path.iterdir()] == ["mlflow.sqlite"]

@@ -5,7 +5,6 @@ Source: the tables of MLflow 3.17 (experiments, runs, params, metrics, trace_inf
 """
 
 import contextlib
-import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +16,9 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, size_of, stored_columns, table_rows
 from rolloupe.formats.reading.files import alone, entries, is_one_file
 from rolloupe.formats.reading.trackers.beginnings import states_of
-from rolloupe.formats.reading.trackers.curves import LoggedRow, metric_rows, parsed
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
+from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
+from rolloupe.formats.reading.trackers.mlflow import logged_row
+from rolloupe.formats.reading.trackers.sqlite import ENDINGS, BadDatabase, read_database
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import Placed, with_numbers
@@ -26,7 +26,6 @@ from rolloupe.formats.trackers.mlflow_runs import SPANS, TracedRun, of_run, trac
 from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
 from rolloupe.model import Location, MetricRow, RunFile, RunInfo, RunPart
 
-ENDINGS = (".db", ".sqlite", ".sqlite3")
 MOST_METRICS = 5_000_000
 
 INPUTS, OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
@@ -121,7 +120,7 @@ class MLflow(DatabaseFormat):
             f"ORDER BY timestamp LIMIT {MOST_METRICS}"
         )
         columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
-        return metric_rows([_logged(row) for row in self._of_run(run, "metrics", columns, wanted)])
+        return metric_rows([logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
 
     def _of_run(self, run: RunInfo, table: str, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
         """Rows of a table about the run of MLflow that has the name of the traces; none of another's, or of a view."""
@@ -181,10 +180,3 @@ def _value(text: Any) -> Any:
     """What an attribute holds, which is a text of JSON."""
     value = parsed(text) if isinstance(text, str) else text
     return with_numbers(value) if isinstance(value, dict) else value
-
-
-def _logged(row: dict[str, Any]) -> LoggedRow:
-    value = math.nan if row["is_nan"] else fields.number(row["value"])
-    time_ms = fields.number(row["timestamp"])
-    values = {} if value is None else {str(row["key"]): value}
-    return LoggedRow(fields.integer(row["step"]), values, None if time_ms is None else time_ms / 1000)

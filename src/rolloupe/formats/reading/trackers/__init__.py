@@ -1,1 +1,1 @@
-"""What experiment trackers keep on disk: TensorBoard, Weights & Biases, SwanLab and trackio."""
+"""What experiment trackers keep on disk: TensorBoard, Weights & Biases, SwanLab, trackio and MLflow."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers import csv_tables, swanlab, tables, trackio, wandb
+from rolloupe.formats.reading.trackers import csv_tables, mlflow, swanlab, tables, trackio, wandb
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, side_file
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
@@ -38,11 +38,20 @@ def begins_as(kind: str, location: Location) -> Beginning:
 
 
 def project_runs(location: Location) -> list[ProjectRun]:
-    """List the runs of a database of trackio; none of another file."""
+    """List the runs with metrics of a database of trackio or MLflow; none of another file."""
+    return _database(location)[1]
+
+
+def database_kind(location: Location) -> str:
+    """Return whose database a file is; that of trackio may have no runs yet."""
+    return _database(location)[0]
+
+
+def _database(location: Location) -> tuple[str, list[ProjectRun]]:
     try:
-        return _project_runs(location, *states_of(location))
+        return _runs_in(location, *states_of(location))
     except (BadDatabase, OSError):
-        return []
+        return "trackio", []
 
 
 def states_of(location: Location) -> tuple[int, ...]:
@@ -57,8 +66,9 @@ def states_of(location: Location) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=512)
-def _project_runs(location: Location, *_states: int) -> list[ProjectRun]:
-    return trackio.project_runs(location)
+def _runs_in(location: Location, *_states: int) -> tuple[str, list[ProjectRun]]:
+    logged = mlflow.logged_runs(location)
+    return ("trackio", trackio.project_runs(location)) if logged is None else ("MLflow", logged)
 
 
 _NOTHING = Beginning("", [])

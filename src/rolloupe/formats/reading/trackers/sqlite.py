@@ -40,6 +40,7 @@ MAX_VALUE_BYTES = 64 * 2**20
 
 MAX_PAGE_BYTES = 2**16
 
+ENDINGS = (".db", ".sqlite", ".sqlite3")
 SIDE_FILES = ("-wal", "-journal")
 """What SQLite appends to the name of a database for the files that it keeps beside it."""
 
