@@ -1,8 +1,8 @@
 """The screens over the main one: group, tokens, metrics, evaluations; and a run that grows."""
 
 import asyncio
-import gc
 import dataclasses
+import gc
 import json
 import threading
 import time
