@@ -89,6 +89,7 @@ _DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
             "role source cwd",
             "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
         ),
+        ("spans", "spans of a trace of MLflow. Next: open the database that has them all, mlflow.db or mlruns.db"),
         ("version status eval", "a log of Inspect: damaged, or no file of the format that was named"),
     )
 )

@@ -71,6 +71,61 @@ def test_traces_of_verl() -> None:
     assert reader.metrics(run)[1].values["actor/grad_norm"] != reader.metrics(run)[1].values["actor/grad_norm"]
 
 
+def trace(path: Path, inputs: Any, output: Any, run: str = "r1", **tags: str) -> str:
+    """Add the trace of a function, as `mlflow.trace` does, logged in a run of MLflow."""
+    attributes = {"mlflow.spanInputs": json.dumps(inputs), "mlflow.spanOutputs": json.dumps(output)}
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS trace_request_metadata (key TEXT, value TEXT, request_id TEXT)")
+        (number,) = database.execute("SELECT count(*) FROM spans").fetchone()
+        name = f"own-{number}"
+        database.execute("INSERT INTO trace_request_metadata VALUES ('mlflow.sourceRun', ?, ?)", (run, name))
+        tags = tags | {"mlflow.artifactLocation": "x"}
+        put = "INSERT INTO trace_tags (key, value, request_id) VALUES (?, ?, ?)"
+        database.executemany(put, [(key, value, name) for key, value in tags.items()])
+        for parent, content in ((None, {"attributes": attributes}), ("0", {})):
+            database.execute(
+                "INSERT INTO spans (trace_id, experiment_id, span_id, parent_span_id, name, status, "
+                "start_time_unix_nano, content) VALUES (?, 1, ?, ?, 'rollout', 'OK', 0, ?)",
+                (name, str(parent), parent, json.dumps(content)),
+            )
+        database.commit()
+    return name
+
+
+def test_traces_of_own_code_are_samples_of_the_run_they_were_logged_in(tmp_path: Path) -> None:
+    added = "INSERT INTO runs (run_uuid, name, experiment_id, lifecycle_stage) VALUES ('r1', 'try', 1, 'active')"
+    path = changed(
+        tmp_path, added, "INSERT INTO metrics VALUES ('loss', 0.5, 9, 'r1', 2, 0)",
+        "CREATE TABLE assessments (trace_id TEXT, name TEXT, value TEXT, valid INTEGER, created_timestamp INTEGER)",
+    )  # fmt: skip
+    asked = [{"role": "system", "content": "s"}, {"role": "user", "content": "1+1?"}]
+    said = {"role": "assistant", "content": "2"}
+    plain = trace(path, {"question": "1+1?", "lr": 0.5}, {"answer": "2"}, step="4", group="g", split="test")
+    trace(path, {"messages": asked, "model": "m"}, {"choices": [{"message": said}]})
+    trace(path, {"messages": asked}, {"messages": [*asked, said], "reward": 0.25})
+    trace(path, {"state": {"a": 1}}, None)
+    trace(path, "p", "r", run="")
+    with closing(sqlite3.connect(path)) as database:
+        given = [("helpful", "0.75", 1), ("wrong", "9", 0), ("why", '"short"', 1)]
+        database.executemany(f"INSERT INTO assessments VALUES ('{plain}', ?, ?, ?, 0)", given)
+        database.commit()
+    found = {run.name: run for run in discover([tmp_path]).runs}
+    assert {*found} == {"grpo-a", "rl-demo", "try"} and {run.format for run in found.values()} == {"mlflow"}
+    first, second, third, fourth = samples(found["try"])
+    assert (first.key.split, first.key.step, first.key.group) == ("eval/test", 4, "g")
+    assert (first.row.prompt, first.row.response, first.row.reward) == ("1+1?", "2", 0.75)
+    assert (first.row.metrics["lr"], first.row.tags["why"], "wrong" in first.row.metrics) == (0.5, "short", False)
+    for sample in (second, third):
+        assert [(turn.role, turn.origin) for turn in sample.turns] == [
+            ("system", "prompt"), ("user", "prompt"), ("assistant", "response"),
+        ]  # fmt: skip
+    assert (second.row.reward, third.row.reward, second.row.group == third.row.group) == (None, 0.25, True)
+    assert "state" in fourth.row.prompt and fourth.row.response == ""
+    assert by_name("mlflow").metrics(found["try"])[0].values == {"loss": 0.5}
+    assert [(row.prompt, row.response) for row in rows(found["rl-demo"])] == [("p", "r")]
+    assert len(rows(found["grpo-a"])) == 8, "the spans around verl's agent loops are no samples"
+
+
 def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
     path = changed(tmp_path, "INSERT INTO experiments (experiment_id, name) VALUES (2, 'other')")
     tags = {"sample_index": "3", "rollout_n": "1", "step": "4"}

@@ -1,4 +1,6 @@
-"""The runs of verl in a database of MLflow, by the spans that are samples: spans that were counted once stay counted.
+"""The runs with traces in a database of MLflow, by the spans that are samples: those of verl's agent loops, else roots.
+
+Spans that were counted once stay counted.
 
 The tags of a trace may follow its spans, so that the newest spans are counted again each time.
 """
@@ -17,7 +19,7 @@ from rolloupe.storage import path_state
 
 SPANS = "spans"
 NEEDED = {
-    SPANS: {"trace_id", "experiment_id", "name", "status", "content"},
+    SPANS: {"trace_id", "experiment_id", "parent_span_id", "name", "status", "content"},
     "trace_tags": {"request_id", "key", "value"},
     "trace_info": {"request_id", "experiment_id"},
     "experiments": {"experiment_id", "name"},
@@ -33,25 +35,27 @@ NEW_ROWS = 10_000
 ROWS_AT_ONCE = 100_000
 """After how many spans the count is kept, whatever happens to the rest."""
 
-IS_SAMPLE = "name LIKE '%.run'"
-OF_RUN = "EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name' AND value = ?)"
-OF_NONE = "NOT EXISTS (SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name') AND '' = ?"
+OF_VERL = "SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key IN ('rollout_n', 'validate')"
+IS_SAMPLE = f"(name LIKE '%.run' OR parent_span_id IS NULL AND NOT EXISTS ({OF_VERL}))"
+NAMED = "SELECT value FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name'"
+WITHIN = "SELECT value FROM trace_request_metadata WHERE request_id = trace_id AND key = 'mlflow.sourceRun'"
+"""The run of MLflow in which a trace was logged."""
 
 ENDS = f"""
 FROM (
-  SELECT experiment_id, ifnull(value, '') AS run, min(spans.rowid) AS first, max(spans.rowid) AS last,
-    max(end_time_unix_nano) AS changed_ns
-  FROM spans LEFT JOIN trace_tags ON request_id = trace_id AND key = 'experiment_name'
-  WHERE spans.rowid >= ? AND spans.rowid < ? AND {IS_SAMPLE} GROUP BY experiment_id, run
+  SELECT experiment_id, {{run}} AS run, min(rowid) AS first, max(rowid) AS last, max(end_time_unix_nano) AS changed_ns
+  FROM spans WHERE rowid >= ? AND rowid < ? AND {IS_SAMPLE} GROUP BY experiment_id, run
 ) LIMIT {MOST_RUNS}"""  # noqa: S608 - a condition and a number of ours
 
 
 class TracedRun(NamedTuple):
-    """The traces of an experiment that have one name of a run, or none."""
+    """The traces of an experiment that have one name of a run, were logged in one run of MLflow, or neither."""
 
     experiment: int
-    experiment_name: str
+    title: str
+    """For a person."""
     name: str
+    """What verl calls it, else the id of the run of MLflow; empty for neither."""
     first: int
     last: int
     size_bytes: float
@@ -88,9 +92,14 @@ class _Spans:
     counted = _Counted()
 
 
-def of_run(name: str) -> str:
+def of_run(database: apsw.Connection) -> str:
     """Return the condition for the spans of a run that are samples, with its experiment and its name to bind."""
-    return f"+experiment_id = ? AND {IS_SAMPLE} AND {OF_RUN if name else OF_NONE}"
+    return f"+experiment_id = ? AND {IS_SAMPLE} AND {_run_of_trace(database)} = ?"
+
+
+def _run_of_trace(database: apsw.Connection) -> str:
+    is_stored = {"request_id", "key", "value"} <= stored_columns(database, "trace_request_metadata")
+    return f"coalesce(({NAMED}), {f'({WITHIN}), ' if is_stored else ''}'')"
 
 
 def traced_runs(location: Location) -> Iterator[TracedRun]:
@@ -110,10 +119,20 @@ def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
         return
     found = table_rows(database, ("experiment_id", "name"), "FROM experiments")
     names = {one["experiment_id"]: one["name"] for one in found}
+    titles = _titles(database)
     for (experiment, name), ends in sorted(_runs(database, known).items()):
         if experiment in names:
             size_bytes = _size_bytes(database, experiment, name, ends.first)
-            yield TracedRun(experiment, names[experiment], name, ends.first, ends.last, size_bytes, ends.changed_ns)
+            title = titles.get(name, name) or names[experiment]
+            yield TracedRun(experiment, title, name, ends.first, ends.last, size_bytes, ends.changed_ns)
+
+
+def _titles(database: apsw.Connection) -> dict[object, str]:
+    """The names of MLflow's runs."""
+    columns = ("run_uuid", "name")
+    is_stored = {*columns} <= stored_columns(database, "runs")
+    rows = table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}") if is_stored else ()
+    return {row["run_uuid"]: row["name"] or "" for row in rows}
 
 
 def _runs(database: apsw.Connection, known: _Spans) -> _Runs:
@@ -137,7 +156,7 @@ def _ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
     names = ("experiment_id", "run", "first", "last", "changed_ns")
     return {
         (one["experiment_id"], one["run"]): _Ends(one["first"], one["last"], fields.integer(one["changed_ns"]) or 0)
-        for one in table_rows(database, names, ENDS, (first, stop))
+        for one in table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
     }
 
 
@@ -150,6 +169,6 @@ def _joined(runs: _Runs, later: _Runs) -> _Runs:
 
 
 def _size_bytes(database: apsw.Connection, experiment: int, name: str, first: int) -> float:
-    wanted = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(name)}"  # noqa: S608 - ours
+    wanted = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"  # noqa: S608 - ours
     values = (first, first + FIRST_ROWS, experiment, name)
     return next((size or 0 for (size,) in database.execute(wanted, values)), 0)
