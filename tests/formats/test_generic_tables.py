@@ -1,4 +1,4 @@
-"""Parquet, CSV, TSV and JSON arrays with usual names: the same samples as from JSON lines."""
+"""Parquet, CSV, TSV, JSON arrays and tables with usual names: the same samples as from JSON lines."""
 
 import csv
 import gzip
@@ -21,7 +21,7 @@ ROWS: list[dict[str, Any]] = [
     {"prompt": "12", "response": "7", "reward": -0.5, "step": 3, "kind": "b"},
     {"prompt": "12", "response": "8", "reward": 0.0, "step": 4, "kind": ""},
 ]
-KINDS = ("parquet", "csv", "tsv", "json")
+KINDS = ("parquet", "csv", "tsv", "json", "table.json")
 
 
 def written(folder: Path, kind: str, some: list[dict[str, Any]]) -> Path:
@@ -30,13 +30,17 @@ def written(folder: Path, kind: str, some: list[dict[str, Any]]) -> Path:
     path = folder / f"data.{kind}"
     if kind == "parquet":
         pq.write_table(pa.Table.from_pylist(some), path)
+    elif kind == "table.json":
+        columns = list(some[0])
+        table = {"columns": columns, "index": [*range(len(some))], "data": [[*row.values()] for row in some]}
+        path.write_text("\ufeff" + json.dumps(table, indent=1, ensure_ascii=False), encoding="utf-8")
     elif kind == "json":
         path.write_text(json.dumps(some, indent=1, ensure_ascii=False), encoding="utf-8")
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, list(some[0]), delimiter="," if kind == "csv" else "\t")
-            table.writeheader()
-            table.writerows(some)
+            writer = csv.DictWriter(file, list(some[0]), delimiter="," if kind == "csv" else "\t")
+            writer.writeheader()
+            writer.writerows(some)
     return path
 
 
@@ -71,7 +75,7 @@ def test_a_field_map_names_the_columns_of_tables(tmp_path: Path, kind: str) -> N
         assert [row.reward for row in rows(only_run(place, fields=named))] == [1.0, -0.5, 0.0]
 
 
-@pytest.mark.parametrize("kind", ["csv", "json"])
+@pytest.mark.parametrize("kind", ["csv", "json", "table.json"])
 def test_tables_in_the_making_and_compressed_ones(tmp_path: Path, kind: str) -> None:
     data = written(tmp_path / "whole", kind, ROWS).read_bytes()
     half = tmp_path / "half" / f"data.{kind}"
@@ -91,7 +95,12 @@ def test_hostile_tables_cost_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     found = items(only_run(tmp_path))
     assert [type(one) for one in found] == [SampleRow, Problem, SampleRow, Problem]
-    for data in (b"", b"{}", b"[]", b"[", b"prompt,response", b'a,"b\n', b"\xff\xfe,\0\n1,2\n"):
+    (tmp_path / "a.json").write_text(
+        '{"columns": ["prompt", "response", "reward"], "data": [["p", "r", NaN], 3, [], [['
+    )
+    assert [type(one) for one in items(only_run(tmp_path))] == [SampleRow, Problem, Problem, Problem]
+    tables = (b'{"columns": 3, "data": [[1]]}', b'{"columns": ["prompt"], "data": 3}', b'{"columns": [')
+    for data in (*tables, b"", b"{}", b"[]", b"[", b"prompt,response", b'a,"b\n', b"\xff\xfe,\0\n1,2\n"):
         (tmp_path / "a.json").unlink(missing_ok=True)
         for name in ("b.json", "b.csv", "b.tsv", "b.parquet"):
             (tmp_path / name).write_bytes(data)

@@ -49,8 +49,9 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
     takes_field_map = True
     endings = (".parquet",)
     recognises = (
-        "`.jsonl` or `.ndjson` files, or in a folder without these `.parquet`, `.csv`, `.tsv` or `.json` (one array), "
-        "whose rows hold a text or a list of messages (prompt: "
+        "`.jsonl` or `.ndjson` files, or in a folder without these `.parquet`, `.csv`, `.tsv` or `.json` (an array, "
+        "or an object with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
+        "a text or a list of messages (prompt: "
         f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
     )
     layout = (
