@@ -124,6 +124,16 @@ def test_pieces_of_ranks_become_whole_responses(tmp_path: Path) -> None:
     assert sample.notes == ["pieces of the response that do not fit together are left out: advantages, old_logprobs"]
 
 
+def test_an_empty_response_has_no_pieces_that_do_not_fit(tmp_path: Path) -> None:
+    one = record(0, response="", tokens=[1, 2], response_length=0, loss_mask=[], rollout_log_probs=[])
+    dump(tmp_path / "run/rollout_data/0.pt", one)
+    empty: list[float] = []
+    own = {"response_lengths": 0, "total_lengths": 2, "rewards": 0.5, "loss_masks": empty, "log_probs": empty}
+    train_dump(tmp_path / "run/train_data/0_0.pt", without(own, 0), columns=True, cp_rank=0, cp_size=1)
+    (sample,) = samples(only_run(tmp_path / "run"))
+    assert (sample.notes, sample.row.metrics["normalized_reward"]) == ([], 0.5)
+
+
 def test_values_that_only_the_last_stage_computes_are_found(tmp_path: Path) -> None:
     dump(tmp_path / "run/rollout_data/0.pt", record(0))
     first = {key: value for key, value in train(0, 0, 0.5).items() if key not in ("log_probs", "advantages")}

@@ -301,7 +301,8 @@ class Slime(Format):
         for name, values in series_of_rows(rows):
             if name not in own and (series := series_of(name, values, len(sample.token_ids))) is not None:
                 sample.series.append(series)
-        if lost := {name for row in rows for name in row.names()} - {one.name for one in sample.series}:
+        lost = {name for row in rows for name in row.names()} - {one.name for one in sample.series}
+        if lost and sample.row.response_tokens != 0:
             sample.notes.append(
                 f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
             )
