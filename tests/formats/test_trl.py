@@ -13,6 +13,7 @@ from rolloupe.demo import RUNS
 from rolloupe.formats import by_name
 from rolloupe.model import Problem
 from tests.formats.support import items, only_run, rows, samples
+from tests.formats.trackers.test_wandb import wandb_log
 
 DATA = RUNS / "trl"
 
@@ -73,6 +74,21 @@ def test_a_file_that_an_evaluation_overwrote_is_an_evaluation(tmp_path: Path) ->
     run = only_run(tmp_path)
     assert {row.step for row in rows(run) if row.split == "eval/eval"} == {3, 4}
     assert rows(run)[0].split == "train"
+
+
+def test_weights_come_from_weights_and_biases_in_the_folder(tmp_path: Path) -> None:
+    completions(tmp_path, 1, "aa", r=[1.0, 0.0], q=[1.0, 1.0], length_share=[0.25, 0.5])
+    for day, weights in (("20261101", [9.0, 9.0]), ("20261102", [1.0, 0.5])):
+        log = tmp_path / f"wandb/offline-run-{day}_120000-a/run-a.wandb"
+        log.parent.mkdir(parents=True)
+        log.write_bytes(wandb_log({"reward_weights": weights, "loss_type": "dapo"}, []))
+    run = only_run(tmp_path)
+    found = rows(run)
+    assert "sums by reward_weights" in run.reason and [row.reward for row in found] == [1.5, 0.5]
+    assert found[0].metrics == {"reward.r": 1.0, "reward.q": 1.0, "length_share": 0.25}
+    assert by_name("trl").config(run)["loss_type"] == "dapo"
+    (tmp_path / "args.json").write_text('{"reward_weights": [2.0, 1.0]}')
+    assert [row.reward for row in rows(only_run(tmp_path))] == [3.0, 1.0]
 
 
 def test_a_list_of_numbers_is_no_step(tmp_path: Path) -> None:

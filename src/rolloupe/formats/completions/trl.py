@@ -30,6 +30,7 @@ MAX_COMPARED = 500
 
 SETTINGS = ("training_args.json", "args.json")
 STATE = "trainer_state.json"
+WANDB = "Weights & Biases"
 WEIGHTED = "the reward is the sum of its parts by the reward_weights of the configuration"
 TOO_MANY = (
     "the reward is the sum of its parts without weights: the configuration has more reward_weights than there are parts"
@@ -72,7 +73,7 @@ class TRL(RewardParts, ParquetFormat):
         ("other columns, from `log_extra`", "numbers are sample metrics, short texts tags, others extra"),
         ("`trainer_state.json`", "`log_history` as metrics"),
         (
-            "`training_args.json`, `args.json`, `config.yaml`",
+            "`training_args.json`, `args.json`, `config.yaml`, else a run of Weights & Biases in the folder of the run",
             "configuration: `reward_weights`, and the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
         ),
     )
@@ -163,29 +164,38 @@ class TRL(RewardParts, ParquetFormat):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
-        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
-
-        for folder in _folders(run):
-            for name in SETTINGS:
-                if isinstance(found := read_json(file_of(folder, name, folder)), dict):
-                    return found
-            settings = yaml_settings(read_text(file_of(folder, "config.yaml", folder), 2**20))
-            if not _TELLING.isdisjoint(settings):
-                return settings
-        return {}
-
-
-def _weights(run: RunInfo) -> tuple[float, ...]:
-    """The weights of the reward functions, in their order; none if no configuration beside names them."""
-    places = (file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml"))
-    state = tuple((place, path_state(place.path).st_mtime_ns) for place in places if place is not None)
-    return _weights_of(run.root, state) if state else ()
+        places = (file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml"))
+        state = tuple((place, path_state(place.path).st_mtime_ns) for place in places if place is not None)
+        return _settings(state) or _tracked_settings(run)
 
 
 @lru_cache(maxsize=256)
-def _weights_of(root: str, state: tuple[tuple[Location, int], ...]) -> tuple[float, ...]:  # noqa: ARG001
-    folder = RunInfo(name="", root=root, format=TRL.name, reason="", parts=())
-    found = TRL().config(folder).get("reward_weights")
+def _settings(state: tuple[tuple[Location, int], ...]) -> dict[str, Any]:
+    """The first configuration among some files."""
+    from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+
+    for place, _ in state:
+        if os.path.basename(place.path) in SETTINGS:
+            if isinstance(found := read_json(place), dict):
+                return found
+        elif not _TELLING.isdisjoint(found := yaml_settings(read_text(place, 2**20))):
+            return found
+    return {}
+
+
+def _tracked_settings(run: RunInfo) -> dict[str, Any]:
+    """The configuration that the newest run of Weights & Biases in the folder of a run has."""
+    from rolloupe.formats.curve_files import curve_files
+    from rolloupe.formats.reading.trackers.beginnings import begins_as
+
+    logs = [file.locations[0] for file in curve_files(run) if file.kind == WANDB and not file.is_beside]
+    configs = (begins_as(WANDB, log).config for log in sorted(logs, reverse=True))
+    return next((one for one in configs if not _TELLING.isdisjoint(one)), {})
+
+
+def _weights(run: RunInfo) -> tuple[float, ...]:
+    """The weights of the reward functions, in their order; none if no configuration names them."""
+    found = TRL().config(run).get("reward_weights")
     weights = [fields.number(one) for one in found] if isinstance(found, list) else []
     known = tuple(one for one in weights if one is not None)
     return known if len(known) == len(weights) else ()

@@ -94,7 +94,8 @@ def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns:
         run = wandb.read_wandb(head) if kind == "Weights & Biases" else swanlab.read_swanlab(head)
     except ValueError:
         return _NOTHING
-    return Beginning(run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else "", [], fits=True)
+    name = run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else ""
+    return Beginning(name, [], run.config, fits=True)
 
 
 def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
