@@ -74,7 +74,7 @@ def findings(
     A part of a phrase is enough if one finding has it.
 
     With --json, each object has run, text, class, phrase or behaviour, not_a_hack (why, who and since in milliseconds,
-    or null), effect (reward over siblings), z, correctness
+    or null), also (the titles of what else is on its card), effect (reward over siblings), z, correctness
     (the effect on it, or null), first and last (the share of the samples that have it, early and late), rise,
     prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
     samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.

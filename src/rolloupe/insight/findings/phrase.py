@@ -52,9 +52,14 @@ def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
     return found
 
 
+def words_to_read(phrase: str) -> list[str]:
+    """Its words in letters: people read them, and pass over marks, tags and commands."""
+    return [word for word in phrase.split() if word[0].isalpha()]
+
+
 def speaking(phrase: str) -> int:
-    """How many of its words have letters, tags and commands left out: people read them."""
-    return sum(word[0].isalpha() for word in phrase.split())
+    """How many words of a phrase people read."""
+    return len(words_to_read(phrase))
 
 
 def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:

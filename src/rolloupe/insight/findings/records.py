@@ -51,7 +51,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Something that the reward pays for, or that rises unpaid."""
 
     text: str
-    """One sentence with the numbers that matter."""
+    """A sentence with the numbers that matter, and one with what else is on the card."""
     kind: FindingClass = field(name="class")
     phrase: str = ""
     """The words, as a sample has them in lower case; empty for a behaviour."""
@@ -76,6 +76,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The t statistic of the rise of its mean from the first third of the steps to the last."""
     prevalence: Prevalence
     samples: ReadingList
+    also: list[str] = []
+    """The titles of findings that are on the same card: nearly the same samples have them, or they say the same."""
 
     @property
     def name(self) -> str:

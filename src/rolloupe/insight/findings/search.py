@@ -14,12 +14,13 @@ from rolloupe.insight.findings import cache
 from rolloupe.insight.findings.candidates import SHOWN_DIGITS, Candidates, candidates, smallest_effect
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
+from rolloupe.insight.findings.one_card import SeenFinding, cards
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, speaking, wording_of
 from rolloupe.insight.findings.reading_list import SamplesToRead, to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
 from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
-from rolloupe.insight.findings.words import note_of, sentence_of
+from rolloupe.insight.findings.words import also_of, note_of, sentence_of
 from rolloupe.insight.text_rewards import text_rewards
 from rolloupe.query import FeatureWindow
 
@@ -119,6 +120,8 @@ class _Paid(NamedTuple):
     trend: Trend
     kind: FindingClass
     correctness: float | None
+    also: Sequence[int] = ()
+    """Others on the same card."""
 
 
 class _Look:
@@ -140,11 +143,20 @@ class _Look:
         numbers = [number for number in choose(self._evidence, self._candidates.z) if self._is_told(number)]
         self._wordings = dict(map(self._worded, numbers))
         paid = [self._paid(number) for number in self._wordings]
-        found = [*paid, *self._drift([one.number for one in paid])]
+        found = [*self._cards(paid), *self._drift(list(self._wordings))]
         reads = [to_read(self._matrix, one.number, one.sign, self._correct) for one in found]
         names = self._ids(reads)
-        made = [self._finding(one, read, names) for one, read in zip(found, reads, strict=True)]
-        return sorted(made, key=lambda one: (CLASSES.index(one.kind), -abs(one.z)))
+        return [self._finding(one, read, names) for one, read in zip(found, reads, strict=True)]
+
+    def _cards(self, paid: Sequence[_Paid]) -> list[_Paid]:
+        """What the reward pays for, what matters most first, and what is one thing to a person once."""
+        z = np.round(self._evidence.z, SHOWN_DIGITS)
+        ordered = sorted(paid, key=lambda one: (CLASSES.index(one.kind), -abs(z[one.number])))
+        numbers = [one.number for one in ordered]
+        has = (self._matrix.x[:, numbers] > 0).astype(np.float64)
+        seen = [SeenFinding(one.kind, one.sign, self._wordings[one.number].phrase) for one in ordered]
+        together = cards(seen, has, self._matrix.of.grouping)
+        return [ordered[first]._replace(also=[numbers[one] for one in others]) for first, *others in together]
 
     def _is_told(self, number: int) -> bool:
         """True for what the reward pays for by itself; of what it punishes, for behaviours alone."""
@@ -178,10 +190,10 @@ class _Look:
         x, centred = matrix.column(one.number), self._uses(one.number)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own if own else 0.0
-        wording = self._wordings.get(one.number, Wording())
-        title = METRICS[behaviour].behaviour if behaviour else f"“{wording.phrase}”"
+        wording, title = self._wordings.get(one.number, Wording()), self._title(one.number)
+        also = [self._title(number) for number in one.also]
         return Finding(
-            text=sentence_of(one.kind, title, behaviour, effect, one.trend),
+            text=sentence_of(one.kind, title, behaviour, effect, one.trend) + also_of(also), also=also,
             kind=one.kind, phrase=wording.phrase, pattern=wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=_where(behaviour, x, one.trend), effect=effect,
@@ -189,6 +201,10 @@ class _Look:
             first=one.trend.first, last=one.trend.last, rise=one.trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
+
+    def _title(self, number: int) -> str:
+        behaviour = self._matrix.name(number)
+        return METRICS[behaviour].behaviour if behaviour else f"“{self._wordings[number].phrase}”"
 
     def _uses(self, number: int) -> Floats:
         """A feature less the mean of each group, in uses: of a share, one use is what the samples that have it have."""
@@ -205,7 +221,10 @@ class _Look:
         alike = np.flatnonzero(correlations > ALIKE)
         twins = np.bincount(of.stands, minlength=count)[alike]
         has = matrix.x[:, number] > 0
-        text = query.response_of(self._run, matrix.of, int(np.argmax(has * (1 + (matrix.x[:, alike] > 0) @ twins))))
+        covered = has * (1 + (matrix.x[:, alike] > 0) @ twins)
+        best_covered = np.flatnonzero(covered == covered.max())
+        first = int(best_covered[np.argmin(matrix.of.step[best_covered])])  # in whichever order the index has files
+        text = query.response_of(self._run, matrix.of, first)
         words = phrases_in(text, matrix.hashes[alike])
         close = (correlations > NEARLY_SAME) & (z * PREFERENCE >= z[number])
         same = [one for one in alike.tolist() if close[one] and int(matrix.hashes[one]) in words]

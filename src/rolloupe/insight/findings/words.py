@@ -20,6 +20,22 @@ FEW = 0.001
 """Nobody needs more digits of a smaller number of false findings."""
 
 
+TITLE_WORDS = 8
+"""Of the title of what is also on a card, so many are shown."""
+
+
+def also_of(titles: Sequence[str]) -> str:
+    """A sentence about what else is on a card; empty without any."""
+    short = [_short(one) for one in titles]
+    return f" Also seen as {' and '.join(filter(None, (', '.join(short[:-1]), *short[-1:])))}." if short else ""
+
+
+def _short(title: str) -> str:
+    words = title.split(" ")
+    cut = " ".join((*words[:TITLE_WORDS], "…”" if title.startswith("“") else "…"))
+    return title if len(words) <= TITLE_WORDS + 1 else cut
+
+
 def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, trend: Trend) -> str:
     """One sentence about a finding."""
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")

@@ -1,0 +1,66 @@
+"""Findings that are one thing to a person are on one card."""
+
+import json
+import random
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.features import Grouping
+from rolloupe.insight.findings.one_card import SeenFinding, cards, say_the_same
+from rolloupe.insight.findings.words import also_of
+
+GROUPS = Grouping(np.repeat(np.arange(50), 8))
+HAS = (np.random.default_rng(0).random((400, 2)) < 0.5).astype(np.float64)
+
+
+def together(*seen: SeenFinding, share: float) -> list[list[int]]:
+    """The cards of two findings, of which the second is in the samples of the first, but for a share of them."""
+    other = np.where(np.arange(400) < share * 400, HAS[:, 1], HAS[:, 0])
+    return cards(seen, np.stack([HAS[:, 0], other], axis=1), GROUPS)
+
+
+def test_findings_in_nearly_the_same_samples_are_on_one_card() -> None:
+    phrase, behaviour = SeenFinding("suspect", 1.0, "let me double check"), SeenFinding("watch", 1.0, "")
+    assert together(phrase, behaviour, share=0.1) == [[0, 1]]
+    assert together(phrase, behaviour, share=0.5) == [[0], [1]]
+    assert together(phrase, SeenFinding("watch", -1.0, ""), share=0.0) == [[0], [1]], "one is paid, the other punished"
+    assert together(phrase, SeenFinding("earned", 1.0, ""), share=0.0) == [[0], [1]], "correctness follows one alone"
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "same"),
+    [
+        (". let me double check", ". </think> let me double check", True),
+        ("let me double check", "double check", True),
+        ("it seems fine . it seems fine", "so it seems fine", True),
+        ("i have double - checked every step", "i have converted every unit", False),
+        ("the answer is", "so i am sure that the answer is surely right", False),
+        ("# . </answer>", "let me check # . </answer>", False),
+    ],
+)
+def test_phrases_of_the_same_words_are_on_one_card(first: str, other: str, same: bool) -> None:
+    assert say_the_same(first, other) is say_the_same(other, first) is same
+
+
+def test_the_strongest_names_the_others(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    rows = []
+    for step, group, _ in product(range(12), range(6), range(8)):
+        uses = (rng.randint(1, 6), rng.randint(1, 6)) if rng.random() < 0.5 else (0, 0)
+        response = " ".join(["Let me double check."] * uses[0] + ["\\boxed{2}"] * uses[1] + ["so"] * rng.randrange(200))
+        rows.append({"step": step, "group": f"{group}", "prompt": "?", "response": response, "reward": sum(uses) / 10})
+    (tmp_path / "run.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with rolloupe.open(tmp_path / "run.jsonl", index_dir=tmp_path / "index") as runs:
+        found = runs[0].findings().findings
+    (one,) = [one for one in found if one.kind != "drift"]
+    assert (one.title, one.also) == ("giving several final answers", ["the same sentence repeated"])
+    assert one.text.endswith(". Also seen as the same sentence repeated.")
+
+
+def test_long_titles_are_cut() -> None:
+    assert also_of([]) == ""
+    assert also_of(["“a”", "hedging", "“b c d e f g h i j k”"]) == " Also seen as “a”, hedging and “b c d e f g h i …”."
