@@ -1,6 +1,8 @@
 """TensorBoard: samples that OpenRLHF and verl log as texts, in files that grow and files that are damaged."""
 
+import math
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from tests.formats.trackers.support import means
 
 DATA = Path(__file__).parents[2] / "data/trackers/tensorboard"
 NAME = "events.out.tfevents.1.host"
+VERSION = record(b"\x09" + bytes(8) + b"\x1a\x0dbrain.Event:2")
 
 limit_contract()
 
@@ -62,8 +65,7 @@ def test_texts_of_openrlhf_and_verl() -> None:
 
 def test_numbers_alone_and_other_texts_are_curves(tmp_path: Path) -> None:
     assert [run.format for run in discover([DATA / "v2_scalars"]).runs] == ["curves"]
-    version = record(b"\x09" + bytes(8) + b"\x1a\x0dbrain.Event:2")
-    (tmp_path / NAME).write_bytes(version + scalar("r", 1, 0.5, 1.0) + text("notes/text_summary", 1, "Reward: 1"))
+    (tmp_path / NAME).write_bytes(VERSION + scalar("r", 1, 0.5, 1.0) + text("notes/text_summary", 1, "Reward: 1"))
     assert [run.format for run in discover([tmp_path]).runs] == ["curves"]
 
 
@@ -90,6 +92,23 @@ def test_a_score_is_the_number_in_its_text(score: str, reward: float | None) -> 
     for one in (of_verl, f"Sample:\\nc\\n\\nReward: {score}"):
         (sample,) = samples_of_text("t", 1, one)
         assert not isinstance(sample, str) and sample.record["reward"] == reward
+
+
+@pytest.mark.parametrize(
+    "form", ["Prompt: {}\nResponse: {}\nReward: {}", "**Question:** {}\n\n**Completion**: {}\n\n**Score:** {}\n",
+             "\n### Prompt\n{}\n### Output\n{}\n### Reward\n{}"],
+)  # fmt: skip
+def test_a_text_with_labels_is_a_sample(tmp_path: Path, form: str) -> None:
+    said = ("q\n\nq", "Reward: none yet\n", "-0.5"), ("é", "", "nan")
+    texts = [text("samples/0/text_summary", 3, form.format(*one)) for one in said]
+    (tmp_path / NAME).write_bytes(b"".join([VERSION, *texts, text("notes/text_summary", 1, "Prompt: q\nReward: 1")]))
+    found = rows(only_run(tmp_path))
+    assert [(row.prompt, row.response, row.step) for row in found] == [(q, a.strip(), 3) for q, a, _ in said]
+    assert found[0].reward == -0.5 and math.isnan(found[1].reward or 0)
+    began_s = time.process_time()
+    for hostile in ("\nOutput: " * 10**5, "\n" * 10**6, " " * 10**6, "\n#" * 10**6):
+        assert [*samples_of_text("t", 1, "Prompt: " + hostile)] == []
+    assert time.process_time() - began_s < 2
 
 
 def test_beside_rollouts_of_another_format_it_stays_their_curves(tmp_path: Path) -> None:

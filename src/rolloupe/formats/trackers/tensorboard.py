@@ -32,7 +32,8 @@ class TensorBoard(TrackerSamples):
     suffixes = ()
     recognises = (
         "Event files of TensorBoard, directly in a folder or one alone, the first 4 MiB of which have a text with "
-        "samples, as OpenRLHF and verl write them. Without one they are curves."
+        "samples, as OpenRLHF and verl write them, or with `Prompt:`, `Response:` (`Completion:`, `Output:`) and "
+        "`Reward:` (`Score:`) at beginnings of lines, plain, bold or as headings. Without one they are curves."
     )
     layout = (
         "`events.out.tfevents.*`; all files of a folder are one run. "
@@ -40,11 +41,12 @@ class TensorBoard(TrackerSamples):
     )
     identity = (
         "step = that of the event; group = a hash of the prompt; index = verl's number of the sample, of OpenRLHF a "
-        "hash of the text. Split `train`, or `eval/NAME` by the tag (`val/generations`)."
+        "hash of the text, of others the place. Split `train`, or `eval/NAME` by the tag (`val/generations`)."
     )
     reads = (
         ("`train/generated_samples` (OpenRLHF)", "the response, with its prompt; the reward"),
         ("`val/generations` (verl)", "turns; the score as reward"),
+        ("texts with such labels", "turns; the reward"),
         ("scalars", "metrics"),
     )
     limits = (
