@@ -14,6 +14,7 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.insight.rescore import GraderLimits, Verdict, grader_file
+from rolloupe.insight.rescore.child import time_of
 from rolloupe.insight.rescore.process import ENVIRONMENT, GraderProcess
 
 PATIENT = GraderLimits(20.0)
@@ -123,6 +124,23 @@ def test_of_a_batch_that_fails_each_sample_is_graded_alone(graders: Graders, fai
     found = process.verdicts(samples(4))
     assert [one.score for one in found] == [1.0, 1.0, None, 1.0]
     assert [one.score for one in process.verdicts([sample(0), sample(1)])] == [2.0, 2.0]
+
+
+def test_a_large_batch_has_a_bound_on_its_time() -> None:
+    assert (time_of(1, 2), time_of(8, 2), time_of(512, 2), time_of(8, 60)) == (2, 16, 30, 60)
+
+
+def test_a_batch_that_hangs_alone_too_is_the_last(graders: Graders, tmp_path: Path) -> None:
+    code = f"""
+        def fn(samples):
+            with open({str(tmp_path / "calls")!r}, "a") as file:
+                file.write(f"{{len(samples)}} ")
+            while True: pass
+        """
+    process = graders.process(dedent(code), limits=GraderLimits(0.1))
+    for _ in range(2):
+        assert {one.failed for one in process.verdicts(samples(2))} == {"timeout"}
+    assert (tmp_path / "calls").read_text() == "2 1 1 1 1 "
 
 
 @pytest.mark.parametrize(

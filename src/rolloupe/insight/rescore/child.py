@@ -32,6 +32,9 @@ MAX_VALUES = 50
 FILE_BYTES = 64 * 2**20
 """The largest file that a grader may write."""
 
+BATCH_S = 30.0
+"""How long one call with many samples may take, unless a single sample may take longer."""
+
 TOTALS = ("score", "reward")
 """The keys of a dict that may hold the score."""
 
@@ -61,6 +64,11 @@ class Record(dict[str, Any]):
 
 
 Call = Callable[[Sequence[Record]], Sequence[Any]]
+
+
+def time_of(samples: int, limit_s: float) -> float:
+    """How long a call with so many samples may take: as long as each alone, up to a bound."""
+    return max(limit_s, min(samples * limit_s, BATCH_S))
 
 
 def limit(memory_bytes: int) -> None:
@@ -238,7 +246,7 @@ class Grader:
 
     def _graded(self, samples: Sequence[Record]) -> list[dict[str, Any]]:
         """The answers of one call; a single failure if the call as a whole failed."""
-        limit_s = self._limit_s * len(samples)
+        limit_s = time_of(len(samples), self._limit_s)
         try:
             try:
                 _begin(limit_s)

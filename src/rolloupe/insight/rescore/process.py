@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from rolloupe.errors import BadQuery
+from rolloupe.insight.rescore.child import time_of
 from rolloupe.insight.rescore.records import GraderFile, GraderLimits, Verdict
 
 CHILD = Path(__file__).with_name("child.py")
@@ -64,6 +65,8 @@ class GraderProcess:
         self._grader, self._limits = grader, limits
         self._child: subprocess.Popen[bytes] | None = None
         self._is_batch = False
+        self._hangs = False
+        """True for a grader of batches that had no result in time for any sample of a group, together or alone."""
         self._unread = b""
         self._number = secrets.randbelow(2**32)
         self._is_closed = False
@@ -75,7 +78,7 @@ class GraderProcess:
         Raises `BadQuery` if the grader cannot be loaded.
         """
         found: list[Verdict] = []
-        alone, asked_again = False, -1
+        alone, asked_again = self._hangs, -1
         while len(found) < len(samples) and not self._is_closed:
             try:
                 self._ask(samples[len(found) :], found, alone=alone)
@@ -87,6 +90,7 @@ class GraderProcess:
                     asked_again = len(found)  # the sample before it may be to blame
                 else:
                     self._add(error.verdict, found)
+        self._hangs |= self._is_batch and len(found) > 1 and all(one.failed == "timeout" for one in found)
         return found
 
     def _add(self, verdict: Verdict, found: list[Verdict]) -> None:
@@ -124,7 +128,8 @@ class GraderProcess:
         together = len(samples) if self._is_batch and not alone else 1
         for number in range(len(samples)):
             # the first answer of a batch may follow a failure of all together
-            limit_s = self._limits.seconds * (together + 1 if number == 0 else 1) + GRACE_S
+            first_s = time_of(together, self._limits.seconds) if number == 0 else 0.0
+            limit_s = first_s + self._limits.seconds + GRACE_S
             if not self._is_closed:
                 self._add(self._answer(limit_s), found)
 
