@@ -1,6 +1,7 @@
 """Tasks of Ray, with a stand-in for Ray that performs them in threads; `tests/scale` has a real cluster."""
 
 import os
+import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -139,6 +140,19 @@ def test_a_cluster_that_cannot_be_joined_is_an_error(cluster: OtherThreads, monk
     monkeypatch.setenv("RAY_ADDRESS", "nowhere")
     with pytest.raises(UnreadablePath, match=r"no Ray cluster can be joined at nowhere: nobody answers\. Next: start"):
         RayExecutor("ray")
+
+
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_an_address_where_nothing_listens_is_an_error_at_once(
+    cluster: OtherThreads, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"{scheme}127.0.0.1:{listening.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        RayExecutor(address if scheme else "ray").close()
+    with pytest.raises(UnreadablePath, match=f"no Ray cluster can be joined at {address}: .*refused"):
+        RayExecutor(address if scheme else "ray")
+    assert cluster.joined == [address]
 
 
 def test_without_ray_an_error_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,8 @@ class RayCluster:
         from ray.cluster_utils import Cluster
 
         self._folder = tempfile.mkdtemp(prefix="ray")  # short: sockets lie in it
+        os.environ["RAY_TMPDIR"] = self._folder  # where Ray notes the newest cluster, in a folder that it expects
+        os.mkdir(os.path.join(self._folder, "ray"))
         head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": CLIENT_PORT}
         self._nodes = Cluster(initialize_head=True, head_node_args={**head, "temp_dir": self._folder})
         self._second = self._nodes.add_node(num_cpus=1)

@@ -14,6 +14,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +27,9 @@ from rolloupe.index.execution.processes import ATTEMPTS
 from rolloupe.index.fingerprint import size_of, state_of_source
 from rolloupe.index.segments.segment import SegmentMeta, numbers_of
 from rolloupe.storage import printable
+
+REACHED_S = 10.0
+"""A cluster that cannot be reached in this time is none."""
 
 MISSING = "this needs Ray. Next: pip install 'rolloupe[ray]', or in a clone: pip install '.[ray]'"
 
@@ -134,6 +138,7 @@ def _joined(address: str) -> Any:
         raise BadQuery(f"--on {address}: {MISSING}") from None
     name = address if address.startswith("ray://") else os.environ.get("RAY_ADDRESS", "auto")
     try:
+        _check_reached(name)
         ray.init(address=name, namespace="rolloupe", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
         words = " ".join(str(error).split())
@@ -141,6 +146,13 @@ def _joined(address: str) -> Any:
         where = "" if name == "auto" else f" at {name}"
         raise UnreadablePath(f"no Ray cluster can be joined{where}: {words}. Next: {next_}") from None
     return ray
+
+
+def _check_reached(address: str) -> None:
+    """Raise `OSError` if nothing listens at an address: Ray would try again for minutes."""
+    place = urlsplit(address if "//" in address else f"//{address}")
+    if place.hostname and place.port:
+        socket.create_connection((place.hostname, place.port), REACHED_S).close()
 
 
 def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
