@@ -29,7 +29,7 @@ from rolloupe.index.segments.segment import SegmentMeta, numbers_of
 from rolloupe.storage import printable
 
 REACHED_S = 10.0
-"""A cluster that cannot be reached in this time is none."""
+"""A cluster must answer within this time."""
 
 MISSING = "this needs Ray. Next: pip install 'rolloupe[ray]', or in a clone: pip install '.[ray]'"
 
