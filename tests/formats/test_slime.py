@@ -16,6 +16,7 @@ import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.pickles import json_values
+from rolloupe.formats.slime import train_rows
 from rolloupe.formats.slime.samples import uid_of
 from rolloupe.formats.slime.shards import Shard, offsets, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
@@ -351,10 +352,53 @@ def test_a_dump_that_repeats_its_values_very_often_is_read_no_further(
     assert 0 < len(found) < 50 and isinstance(problem, Problem)
     assert problem.reason == f"from sample {len(found)} on: the file repeats its values too often: read no further"
     assert json_values.TOO_MANY in loaded(run).prompt_text
-    text, same = "y" * 10_000, record(0)
-    for some in ([record(index, prompt=[text] * 1000) for index in range(100)], [same] * 20_000):
+    texts, same, long = ["y" * 10_000] * 1000, record(0), "y" * 100_000
+    keys = {f"k{number}": float(number) for number in range(1000)}
+    for some in (
+        [record(index, prompt=texts) for index in range(100)],
+        [record(index, response=long) for index in range(1000)],
+        [same] * 20_000,
+        [same | keys] * 2000,
+        [record(index, metadata=keys) for index in range(2000)],
+        [same | {"index": long}] * 2000,
+    ):
         dump(tmp_path / "run/rollout_data/0.pt", *some)
         assert 0 < len(items(run)) < len(some) / 2 and len(problems(run)) == 1
+
+
+def test_a_list_that_is_not_shown_whole_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_values, "MAX_VALUES", 1000)
+    dump(tmp_path / "run/rollout_data/0.pt", record(0, many=["y" * 1000] * 50_000))
+    run = only_run(tmp_path / "run")
+    (source,) = by_name(run.format).sources(run)
+    assert len(loaded(run).extra["many"]) < 1000
+    assert len(by_name(run.format).raw(source, loaded(run).locator)) < 1_000_000
+
+
+def test_train_data_that_repeat_their_values_very_often_are_read_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_values, "FREE_VALUES", 3000)
+    dump(tmp_path / "run/rollout_data/0.pt", *map(record, range(300)))
+    same = [0.5] * 10_000
+    many = [train(n, n, 0.5) for n in range(300)]
+    for one in many:
+        one["advantages"] = one["loss_masks"] = same
+    path = tmp_path / "run/train_data/0_0.pt"
+    write(
+        path,
+        {
+            "rollout_id": 0,
+            "rank": 0,
+            "rollout_data": {key: [one[key] for one in many] for key in many[0]} | {"partition": [*range(300)]},
+        },
+    )
+    run = only_run(tmp_path / "run")
+    (reason,) = problems(run)
+    assert 0 < len(annotations(run)) < 150
+    assert reason == f"from row {len(annotations(run))} on: the file repeats its values too often: read no further"
+    monkeypatch.setattr(train_rows, "MAX_ROWS", 299)
+    assert problems(run) == ["300 rows, and at most 299 are read: none is"]
 
 
 def test_a_tensor_of_very_many_values_costs_its_own_series_only(tmp_path: Path) -> None:

@@ -10,14 +10,21 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of
-from rolloupe.formats.reading.pickles import Repetitive, UnreadablePickle, as_json, torch_file
+from rolloupe.formats.reading.pickles import (
+    Repetitive,
+    TorchFile,
+    UnreadablePickle,
+    ValueBudget,
+    as_json,
+    torch_file,
+)
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime.layout import (
@@ -35,7 +42,7 @@ from rolloupe.formats.slime.layout import (
     train_files_of,
 )
 from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
-from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of, series_of, uid_of
+from rolloupe.formats.slime.samples import PART, VALUES_OF_ROW, Dump, row_of, sample_of, series_of, uid_of
 from rolloupe.formats.slime.train_rows import JoinedRows, TrainRow, joined, rows_of, series_of_rows
 from rolloupe.model import (
     Annotation,
@@ -190,7 +197,7 @@ class Slime(Format):
             return
         try:
             if source.annotates:
-                yield from self._annotations(run, source, torch_file(source.location).root)
+                yield from self._annotations(run, source, torch_file(source.location))
             else:
                 yield from self.rows_in(run, source, Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
@@ -222,8 +229,8 @@ class Slime(Format):
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row
 
-    def _annotations(self, run: RunInfo, source: Source, root: Any) -> Iterator[Scanned]:
-        rows = rows_of(root)
+    def _annotations(self, run: RunInfo, source: Source, file: TorchFile) -> Iterator[Scanned]:
+        rows, budget = rows_of(file.root), ValueBudget(file.size_bytes)
         dump = self.dump_of_step(run, source.step)
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
@@ -231,6 +238,11 @@ class Slime(Format):
         found = joined(rows, dump)
         step = dump.step if dump.step is not None else (source.step or 0)
         for number, position, row in found.rows:
+            try:
+                budget.spend(VALUES_OF_ROW + row.weight)
+            except Repetitive as error:
+                yield Problem(source=source.name, reason=f"from row {number} on: {error}")
+                return
             yield _annotation(row, uid_of(step, position), number, position)
         for reason, count in found.lost.items():
             which = "1 row has" if count == 1 else f"{count} rows have"

@@ -220,7 +220,8 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
         else:
             by_index.setdefault(index, []).append(messages)
     found = {}
-    for position, (_, index) in enumerate(dump.names()):
+    for position in range(len(dump.samples) if by_index else 0):
+        _, index = dump.name(position)
         own = by_index.get(index, []) if isinstance(dump.samples[position], dict) else []
         if len(own) == 1 and fields.name(simple(dump.samples[position].get("index"))) == index:
             found[position] = own[0]

@@ -12,7 +12,8 @@ import numpy as np
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.pickles import NumberList, Tensor, ValueBudget, as_json, floats_of, simple, torch_file
-from rolloupe.formats.reading.pickles.values import MAX_VALUES
+from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY
+from rolloupe.formats.reading.pickles.values import MAX_VALUES, Blob
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Location, Locator, Sample, SampleRow, TokenSeries, Turn
 
@@ -33,6 +34,12 @@ _PLACED: Final = frozenset((
 VALUES_OF_ROW: Final = 128
 """What a sample costs of the budget of its file, beside its values: the same one may be in the list very often."""
 
+VALUES_OF_MEMBER: Final = 4
+"""What the name and the value of a member cost, each: metrics are made of them."""
+
+CHARACTERS_OF_ROW: Final = 4
+"""Of the texts of a row, which are kept in the index, so many cost one value more."""
+
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
 
@@ -45,8 +52,9 @@ class Dump:
         if not isinstance(samples, list):
             raise Unusable("a file of PyTorch without samples")
         self.samples: list[Any] = samples
-        self.step = fields.integer(simple(root.get("rollout_id")))
+        self.step = fields.integer(_small(root.get("rollout_id")))
         self._names: list[tuple[str, str]] = []
+        self._seen: Counter[tuple[str, str]] = Counter()
         self.budget = ValueBudget(size_bytes)
 
     @classmethod
@@ -59,22 +67,43 @@ class Dump:
         """A value as JSON has it. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
         return as_json(value, budget=self.budget)
 
-    def names(self) -> list[tuple[str, str]]:
-        """Return group and index of each sample. Of siblings that share an index, later ones get a number."""
-        if not self._names:
-            seen: Counter[tuple[str, str]] = Counter()
-            for position, record in enumerate(self.samples):
-                own = self._own_name(record, position)
-                self._names.append((own[0], f"{own[1]}-{seen[own]}" if seen[own] else own[1]))
-                seen[own] += 1
-        return self._names
+    def name(self, position: int) -> tuple[str, str]:
+        """Return group and index of a sample. Of siblings that share an index, later ones get a number.
+
+        Raises `UnreadablePickle` once the samples repeat their values too often.
+        """
+        while (at := len(self._names)) <= position:
+            record = self.samples[at]
+            self.budget.spend(VALUES_OF_ROW + _weight(record))
+            own = self._own_name(record, at)
+            self._names.append((own[0], f"{own[1]}-{self._seen[own]}" if self._seen[own] else own[1]))
+            self._seen[own] += 1
+        return self._names[position]
 
     def _own_name(self, record: object, position: int) -> tuple[str, str]:
         if not isinstance(record, dict):
             return "", str(position)
-        group = fields.name(simple(record.get("group_index")))
-        index = fields.name(simple(record.get("index")))
+        group = fields.name(_small(record.get("group_index")))
+        index = fields.name(_small(record.get("index")))
         return group or fields.digest(fields.joined(self.json(record.get("prompt")))), index or str(position)
+
+
+def _small(value: Any) -> Any:
+    """See `simple`; None for a long text, which is no number, no name and no word."""
+    return None if isinstance(value, Blob) else simple(value)
+
+
+def _weight(record: Any) -> int:
+    """What looking at the members of a sample and of its metadata costs: more for long texts."""
+    found = [record, record.get("metadata")] if isinstance(record, dict) else []
+    dicts: list[dict[Any, Any]] = [one for one in found if isinstance(one, dict)]
+    return sum(
+        VALUES_OF_MEMBER + _length(value) // CHARACTERS for one in dicts for pair in one.items() for value in pair
+    )
+
+
+def _length(value: Any) -> int:
+    return value.length if isinstance(value, Blob) else len(value) if isinstance(value, str | bytes) else 0
 
 
 def uid_of(step: int, position: int) -> str:
@@ -87,12 +116,14 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
     record = dump.samples[position]
     if not isinstance(record, dict) or record.keys().isdisjoint(("tokens", "response")):
         raise Unusable("an object without tokens or response is no sample")
-    dump.budget.spend(VALUES_OF_ROW)
-    group, index = dump.names()[position]
+    group, index = dump.name(position)
     reward = fields.reward(dump.json(simple(record.get("reward"))))
-    status, status_raw = fields.status(simple(record.get("status")))
+    status, status_raw = fields.status(_small(record.get("status")))
     total, response = _counts(record)
     metadata = _metadata(record)
+    prompt = fields.joined(dump.json(simple(record.get("prompt"))))
+    answer = fields.joined(dump.json(simple(record.get("response"))), thoughts=True)
+    dump.budget.spend((len(prompt) + len(answer)) // CHARACTERS_OF_ROW)
     return SampleRow(
         split=split,
         step=step,
@@ -109,13 +140,13 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
         response_tokens=response,
         total_tokens=total,
         uid=uid_of(step, position) if split == "train" else "",
-        discarded=REMOVED if simple(record.get(REMOVED)) is True else "",
+        discarded=REMOVED if _small(record.get(REMOVED)) is True else "",
         turns=fields.count(metadata.get("rollout_turns")) or 1,
         metrics=_metrics(record, metadata) | reward.metrics,
         tags=_tags(metadata) | reward.tags,
         has_series=any(_is_list(record.get(key)) for key in SERIES),
-        prompt=fields.joined(dump.json(simple(record.get("prompt")))),
-        response=fields.joined(dump.json(simple(record.get("response"))), thoughts=True),
+        prompt=prompt,
+        response=answer,
     )
 
 
@@ -127,14 +158,14 @@ def _counts(record: Record) -> tuple[int | None, int | None]:
     """The numbers of all tokens and of those of the response."""
     found = record.get("tokens")
     total = len(found) if isinstance(found, list | NumberList) else found.size if isinstance(found, Tensor) else None
-    response = fields.count(simple(record.get("response_length")))
+    response = fields.count(_small(record.get("response_length")))
     return total or None, response
 
 
 def _metadata(record: Record) -> Record:
     found = record.get("metadata")
     pairs: list[tuple[object, Any]] = [*found.items()] if isinstance(found, dict) else []
-    return {key: simple(value) for key, value in pairs if isinstance(key, str)}
+    return {key: _small(value) for key, value in pairs if isinstance(key, str)}
 
 
 def _metrics(record: Record, metadata: Record) -> dict[str, float]:
@@ -143,7 +174,7 @@ def _metrics(record: Record, metadata: Record) -> dict[str, float]:
     }
     found |= {f"metadata.{key}": number for key, value in metadata.items() if (number := _number(value)) is not None}
     versions = record.get("weight_versions")
-    newest = simple(versions[-1]) if isinstance(versions, list) and versions else None
+    newest = _small(versions[-1]) if isinstance(versions, list) and versions else None
     if (version := fields.integer(newest)) is not None:
         found["weight_version"] = float(version)
     names = fields.MetricNames()
@@ -157,11 +188,12 @@ def _named(record: Record) -> list[tuple[str, Any]]:
 
 
 def _number(value: Any) -> float | None:
-    return fields.number(simple(value)) if not isinstance(value, bool) else None
+    return fields.number(_small(value)) if not isinstance(value, bool) else None
 
 
 def _tags(metadata: Record) -> dict[str, str]:
-    texts = {key: as_json(value) for key, value in metadata.items() if isinstance(value, str | bytes)}
+    short_ones = {key: value for key, value in metadata.items() if isinstance(value, str | bytes) and len(value) < MANY}
+    texts = {key: as_json(value) for key, value in short_ones.items()}
     return {f"metadata.{key}": short for key, value in texts.items() if (short := fields.tag(value))}
 
 

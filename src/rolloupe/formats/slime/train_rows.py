@@ -14,7 +14,8 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.pickles import NumberList, floats_of, simple
+from rolloupe.formats.reading.pickles import ArrayValue, NumberList, Tensor, floats_of, simple
+from rolloupe.formats.reading.pickles.values import MAX_VALUES
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.slime.samples import Dump
 from rolloupe.formats.slime.shards import Shard, whole_response
@@ -31,6 +32,10 @@ SERIES: Final = {
 """
 
 
+MAX_ROWS: Final = 2**19
+"""Most rows of one file: a pickle may hold the same one very often."""
+
+
 class TrainRow(NamedTuple):
     """The trainer's row about one sample. Columns are read when asked for."""
 
@@ -45,6 +50,13 @@ class TrainRow(NamedTuple):
     def floats(self, key: str) -> tokens.Floats | None:
         """Return a column of numbers, shape (T,); None without it. Raises `UnreadablePickle`."""
         return floats_of(self.column(key))
+
+    @property
+    def weight(self) -> int:
+        """How many values `advantage` reads."""
+        columns = (self.column("advantages"), self.column(MASK))
+        sizes = (one.size if isinstance(one, Tensor | ArrayValue) else _length(one) for one in columns)
+        return min(sum(sizes), 2 * MAX_VALUES)
 
     @property
     def lengths(self) -> tuple[int | None, int | None]:
@@ -88,16 +100,33 @@ def rows_of(root: Any) -> list[TrainRow]:
         raise Unusable("no train data of slime or miles")
     shard = Shard.of(root)
     if isinstance(samples := root.get("samples"), list):
+        _refuse_many(len(samples))
         raw = _list(root.get("raw_reward"))
         return [_row_of(partial(one.get), raw, shard) for one in samples if isinstance(one, dict)]
     columns = root.get("rollout_data")
     if not isinstance(columns, dict):
         raise Unusable("train data without samples or columns")
-    raw, count = _list(columns.get("raw_reward")), len(_list(columns.get("response_lengths")))
-    lists = {key: _list(value) for key, value in columns.items() if isinstance(value, list | NumberList | tuple)}
+    count = _length(columns.get("response_lengths"))
+    _refuse_many(count)
+    known: dict[int, Sequence[Any]] = {}
+    lists = {
+        key: known.get(id(value)) or known.setdefault(id(value), _list(value))
+        for key, value in columns.items()
+        if isinstance(value, list | NumberList | tuple)
+    }
+    raw = lists.get("raw_reward", [])
     lists = {key: value for key, value in lists.items() if len(value) >= count}
     names = {"sample_index": "sample_indices", "rollout_position": "partition"}
     return [_row_of(partial(_at, lists, names, row), raw, shard) for row in range(count)]
+
+
+def _refuse_many(count: int) -> None:
+    if count > MAX_ROWS:
+        raise Unusable(f"{count:,} rows, and at most {MAX_ROWS:,} are read: none is")
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list | NumberList | tuple) else 0
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -4,6 +4,7 @@ What JSON lacks is named: a marker becomes an object with the name of what was n
 shape. Values that contain themselves, or that are nested or repeated beyond bounds, become a word.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe import text
@@ -88,9 +89,10 @@ class _Converter:
         if isinstance(value, str | Blob | bytes | bytearray | Name | complex):
             return _text_of(value)
         if isinstance(value, dict):
-            return {_key_of(key): self.of(member, depth + 1) for key, member in value.items()}
+            members = zip(value, self._some(value.values(), depth), strict=False)
+            return {_key_of(key): member for key, member in members}
         if isinstance(value, list | tuple | set | frozenset):
-            return [self.of(member, depth + 1) for member in value]
+            return [*self._some(value, depth)]
         if isinstance(value, NumberList | Tensor | ArrayValue) and getattr(value, "state", None) is None:
             return self._numbers(value, depth)
         if isinstance(value, StorageRef):
@@ -99,9 +101,16 @@ class _Converter:
             return f"numpy.dtype({value.text})"
         return self._marker(value, depth)
 
+    def _some(self, values: Iterable[Any], depth: int) -> Iterator[Any]:
+        """The values of a container; behind the first that is not shown, none."""
+        for one in values:
+            yield self.of(one, depth + 1)
+            if self.left < 0:
+                return
+
     def _numbers(self, value: NumberList | Tensor | ArrayValue, depth: int) -> Any:
         if isinstance(value, NumberList) and value.array() is None:
-            return [self.of(member, depth + 1) for member in value.values()]
+            return [*self._some(value.values(), depth)]
         count = len(value) if isinstance(value, NumberList) else value.size
         self.left -= count if count <= self._most else 0
         try:

@@ -97,13 +97,16 @@ class NumberList(Sequence[Any]):
     def __init__(self, read: Read) -> None:
         self._read = read
         self._pieces: list[tuple[int, int] | list[Any]] = []
+        self._count: int | None = None
 
     def add_run(self, start: int, length: int) -> None:
         """Append a run, at that place in the pickle, without its mark and its end."""
         self._pieces.append((start, length))
+        self._count = None
 
     def extend(self, items: Sequence[Any]) -> None:
         """Append values."""
+        self._count = None
         if not self._pieces or isinstance(self._pieces[-1], tuple):
             self._pieces.append([])
         last = self._pieces[-1]
@@ -134,7 +137,10 @@ class NumberList(Sequence[Any]):
         return found
 
     def __len__(self) -> int:
-        return sum(len(one) if isinstance(one, list) else count_of(self._run(one)) for one in self._pieces)
+        if self._count is None:
+            counts = (len(one) if isinstance(one, list) else count_of(self._run(one)) for one in self._pieces)
+            self._count = sum(counts)
+        return self._count
 
     def __getitem__(self, index: Any) -> Any:
         return self.values()[index]
