@@ -1,6 +1,8 @@
 """`rolloupe ls`."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +85,24 @@ def test_nothing_found_says_why(tmp_path: Path) -> None:
     assert "unpickles" in done.err
     listed = rolloupe("ls", tmp_path, "--json")
     assert (listed.code, listed.json) == (1, [])
+
+
+def test_what_may_not_be_read_beside_a_run_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (run / "shut").mkdir()
+    (run / "lines.jsonl").touch()
+
+    def refuse(path: str, *given: Any, **named: Any) -> int:
+        if str(path).endswith(("shut", "lines.jsonl")):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *given, **named)
+
+    opened = os.open
+    monkeypatch.setattr(os, "open", refuse)
+    done = rolloupe("ls", run)
+    assert done.code == 0
+    reason = "could not be read: Permission denied. Next: allow it to be read"
+    assert done.err.splitlines() == [
+        "2 places could not be read. `rolloupe doctor PATH` says more.",
+        f"  {run}: lines.jsonl: {reason}",
+        f"  {run / 'shut'}: {reason}",
+    ]

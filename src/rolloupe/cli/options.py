@@ -56,6 +56,9 @@ def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         raise click.BadParameter(str(error), ctx, param) from None
 
 
+SHUT = "could not be read"
+"""What notes say of files and folders that may not be read, or not at this moment."""
+
 LISTED = 10
 """How many missing parts of the index are listed; the rest are counted."""
 
@@ -382,3 +385,13 @@ def explain_nothing(runs: "Runs") -> None:
     complain("No run was found. `rolloupe doctor PATH` says more.")
     for note in runs.notes[:5]:
         complain(f"  {note.path}: {note.reason}")
+
+
+def name_shut(runs: "Runs") -> None:
+    """Name on standard error what could not be read beside the runs that were found."""
+    shut = [note for note in runs.notes if SHUT in note.reason]
+    if shut:
+        places = "1 place" if len(shut) == 1 else f"{len(shut):,} places"
+        complain(f"{places} could not be read. `rolloupe doctor PATH` says more.")
+        for note in shut[:5]:
+            complain(f"  {note.path}: {note.reason}")

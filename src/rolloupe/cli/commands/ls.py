@@ -37,6 +37,8 @@ def ls(as_json: bool, **place: Any) -> int:
             _print(list(runs))
         if not len(runs):
             options.explain_nothing(runs)
+        else:
+            options.name_shut(runs)
         return OK if len(runs) else NOTHING
 
 
