@@ -29,6 +29,9 @@ from rolloupe.storage import address_of, is_file, is_folder, is_remote, path_sta
 MAX_DEPTH = 6
 MAX_FOLDERS = 20_000
 MAX_NOTES = 500
+OF_PROGRAMS = (".log",)
+"""What programs say of themselves: Weights & Biases links such files from each run to a folder of its own."""
+
 SHOWN_HIDDEN = {".art"}
 """ART writes its runs into a hidden folder."""
 
@@ -319,7 +322,8 @@ class _Walk:
         unread, names = [], set()
         for entry in listed:
             if entry.refused:
-                self._note(printable(entry.path), entry.refused)
+                if not entry.name.endswith(OF_PROGRAMS):
+                    self._note(printable(entry.path), entry.refused)
             elif not entry.is_folder:
                 names.add(entry.name)
                 if entry.path not in self._claimed:

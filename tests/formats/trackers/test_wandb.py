@@ -77,6 +77,15 @@ def test_a_group_belongs_to_its_environment(tmp_path: Path) -> None:
     assert [row.group for row in rows(only_run(run))] == ["gsm8k-0", "math-0", "math-0"]
 
 
+def test_links_to_the_logs_of_the_client_are_no_files_that_somebody_misses(tmp_path: Path) -> None:
+    run = tmp_path / "runs/offline-run-20261122_020830-a"
+    table(run, "samples", 1, ["prompt", "completion", "r"], [["p", "c", 1.0]])
+    for name in ("debug-core.log", "rollouts.jsonl"):
+        (tmp_path / name).touch()
+        (run / name).symlink_to(tmp_path / name)
+    assert [Path(note.path).name for note in discover([tmp_path / "runs"]).notes] == ["rollouts.jsonl"]
+
+
 def test_a_table_that_only_begins_alike_is_another_one(tmp_path: Path) -> None:
     run = tmp_path / "offline-run-20261122_020830-a"
     columns = ["step", "prompt", "completion", "r"]
