@@ -65,6 +65,13 @@ def test_tables_with_usual_names_open(tmp_path: Path, kind: str) -> None:
         assert [one.reward for one in runs[0].samples(sort="reward")] == [-0.5, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(("name", "split"), [("val_step3", "eval/val"), ("eval_aime", "eval/aime"), ("data", "train")])
+def test_the_suffix_of_a_table_is_no_part_of_its_split(tmp_path: Path, name: str, split: str) -> None:
+    for kind in ("csv", "json", "parquet"):
+        path = written(tmp_path, kind, ROWS).rename(tmp_path / f"{name}.{kind}")
+        assert {row.split for row in rows(only_run(path))} == {split}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_field_map_names_the_columns_of_tables(tmp_path: Path, kind: str) -> None:
     renamed = [{"q": row["prompt"], "a": row["response"], "mark": row["reward"]} for row in ROWS]

@@ -207,7 +207,7 @@ def _source(run: RunInfo, location: Location) -> Source:
 
 def _split(run: RunInfo, name: str) -> str:
     """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
-    *above, file = stem(name).split("/")
+    *above, file = stem(name).removesuffix(ending_of(name)).split("/")
     words = [word for word in words_in(file) if not _NO_NAME.fullmatch(word)]
     if words and words[0] in EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
