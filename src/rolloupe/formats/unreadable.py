@@ -14,9 +14,12 @@ from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.trackers.sqlite import why_unread
+from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.model import Location
 from rolloupe.storage import open_file
+
+HEAD_BYTES = 2**12
 
 _NO_FORMAT = "no format of this version reads them. Next: write their samples as JSON lines, as docs/recording.md shows"
 _NEVER = (
@@ -110,6 +113,12 @@ _OF_SKYRL = (
     "evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
 )
 
+_FILE_OF_MLFLOW = "meta.yaml"
+_OF_MLFLOW = (
+    "a file of MLflow's older store, in which each metric is a file: it is not read. Next: mlflow migrate-filestore "
+    "--source DIR_OF_MLRUNS --target sqlite:///mlflow.db, and open mlflow.db"
+)
+
 _ELSEWHERE = "responses_create_params"
 """The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
 
@@ -148,6 +157,8 @@ def reason_for(name: str, location: Location) -> str | None:
         return _TRAIN_DATA
     if plain_name(name).endswith(_PICKLE_OF_SKYRL):
         return _OF_SKYRL
+    if name == _FILE_OF_MLFLOW and read_text(location, HEAD_BYTES).startswith("artifact_"):
+        return _OF_MLFLOW
     ending = _ending(name)
     own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)

@@ -204,6 +204,16 @@ def test_a_view_in_place_of_the_traces_is_the_reason(tmp_path: Path) -> None:
             assert problem.reason.endswith("Next: copy the view into a table of its name")
 
 
+def test_the_older_store_of_files_says_how_to_migrate_it(tmp_path: Path) -> None:
+    (tmp_path / "mlruns/0").mkdir(parents=True)
+    meta = tmp_path / "mlruns/0/meta.yaml"
+    meta.write_text("artifact_location: file:///mlruns/0\nexperiment_id: '0'\n")
+    (note,) = discover([tmp_path]).notes
+    assert "Next: mlflow migrate-filestore" in note.reason
+    meta.write_text("name: mine\n")
+    assert "MLflow" not in discover([tmp_path]).notes[0].reason
+
+
 def test_metrics_without_samples_are_curves(tmp_path: Path) -> None:
     path = changed(
         tmp_path, "DELETE FROM spans", "UPDATE metrics SET is_nan = 1 WHERE step = 2 AND key = 'actor/grad_norm'",
