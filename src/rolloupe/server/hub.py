@@ -33,6 +33,9 @@ MAX_CLIENTS = 100
 FEW = 8
 """A new client gets one message for each of this many runs; with more, it is asked to load the list."""
 
+LOOK_PAUSE_S = 0.1
+"""Between two looks at files of runs that a list did not wait for."""
+
 STATE_S = 1.0
 """How often the hub checks whether another viewer changed the state, while a client listens."""
 
@@ -87,6 +90,7 @@ class Hub:
         self._clients: set[Client] = set()
         self._unsubscribe: Callable[[], None] | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     @property
@@ -137,6 +141,11 @@ class Hub:
         for client in self._clients:
             client.tell(None, STATE)
 
+    def look_on(self) -> None:
+        """Look at the files of runs whose list did not wait for that, then have it loaded again. On the event loop."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_on())
+
     def close(self) -> None:
         """End every stream. Call it on the event loop."""
         self._closing.set()
@@ -161,6 +170,16 @@ class Hub:
                 if await self._in_thread(state.changed_elsewhere):
                     self.state_changed()
             await self._pause(STATE_S)
+
+    async def _look_on(self) -> None:
+        has_found = False
+        with contextlib.suppress(RolloupeError):  # the server is stopping
+            library = await self._library()
+            while not self._closed and await self._in_thread(lambda: run_items.look_on(library.runs)) > 0:
+                has_found = True
+                await self._pause(LOOK_PAUSE_S)
+        if has_found:
+            self._tell(None)
 
     def _from_threads(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, OpenRun | None], None]:
         def changed(kind: str, run: OpenRun | None) -> None:

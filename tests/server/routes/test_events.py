@@ -5,12 +5,14 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import hub as hubs
 from rolloupe.server.context import Context
+from rolloupe.wire.views import run_items
 from tests.server.server_process import Process
 from tests.server.support import lines, opened, relax_run, row, settings
 
@@ -112,6 +114,30 @@ def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pyt
         return await heads(Context(library, settings()).hub, 2)
 
     assert asyncio.run(scene())[1] == b'data: {"kind":"runs","run":null}\n\n'
+
+
+def test_a_list_is_loaded_again_once_files_that_it_did_not_wait_for_are_looked_at(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "FEW", 0)
+    monkeypatch.setattr(run_items, "FIRST_S", -1.0)
+    monkeypatch.setattr(run_items, "LOOK_S", -1.0)
+    monkeypatch.setattr(run_items, "_kept", WeakKeyDictionary())
+    (Path(library.runs[0].info.root) / "metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n{ broken\n{"step": 1}\n')
+    told = b'data: {"kind":"runs","run":null}\n\n'
+
+    async def scene() -> None:
+        hub = Context(library, settings()).hub
+        stream = hub.messages()
+        assert b"hello" in await anext(stream) and await anext(stream) == told
+        assert sum(item.problems for item in run_items.run_items(library.runs)) == 0
+        monkeypatch.setattr(run_items, "LOOK_S", 30.0)
+        hub.look_on()
+        assert await anext(stream) == told
+        assert sum(item.problems for item in run_items.run_items(library.runs)) == 1
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(scene())
 
 
 def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,9 @@ def problems(run: OpenRun) -> list[Problem]:
     return [*run.failures(texts=True), *unmatched(run), *file_problems(run), *run.snapshot().problems]
 
 
-def problem_count(run: OpenRun) -> int:
-    """The number of problems, including those beyond a segment's list."""
-    return run.problem_count() + len(unmatched(run)) + len(file_problems(run))
+def problem_count(run: OpenRun, *, of_files: bool = True) -> int:
+    """The number of problems, including those beyond a segment's list. Those of files beside the samples are read."""
+    return run.problem_count() + len(unmatched(run)) + (len(file_problems(run)) if of_files else 0)
 
 
 def unmatched(run: OpenRun) -> Sequence[Problem]:

@@ -41,7 +41,9 @@ async def runs(request: Request) -> Response:
             found = run_items.run_items(library.runs)
         return wire.RunsReply(runs=found, notes=notes, program=PROGRAM)
 
-    return await context.replies.fresh(request, make)
+    reply = await context.replies.fresh(request, make)
+    context.hub.look_on()
+    return reply
 
 
 async def steps(request: Request) -> Response:

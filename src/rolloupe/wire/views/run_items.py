@@ -19,6 +19,12 @@ LOOK_S = 0.05
 """A list looks again at files of unchanged runs for so long, at those first that were looked at longest ago."""
 
 
+FIRST_S = 1.0
+"""A list looks at the files of new runs for so long. `look_on` looks at those of the others."""
+
+NEVER_S = float("-inf")
+
+
 class RunDescription(NamedTuple):
     """The description of a run at some version, and the time of the last look at its files."""
 
@@ -34,15 +40,22 @@ def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
     """Runs in the list, in this order.
 
     It describes again the runs that have changed. What only files beside the samples say, such as their damage, may be
-    older in a long list.
+    older in a long list, or not be there yet.
     """
+    look_on(runs)
+    until = time.monotonic() + FIRST_S
+    return [_now(run, (_current(run) or _looked(run, of_files=time.monotonic() < until)).item) for run in runs]
+
+
+def look_on(runs: Sequence[OpenRun]) -> int:
+    """Look at the files of some runs that were described. Returns how many of all had not been looked at before."""
     until = time.monotonic() + LOOK_S
     current = {run: kept for run in runs if (kept := _current(run)) is not None}
     for run in sorted(current, key=lambda run: current[run].looked_s):
         if time.monotonic() > until:
             break
-        current[run] = _looked(run)
-    return [_now(run, (current.get(run) or _looked(run)).item) for run in runs]
+        _looked(run)
+    return sum(kept.looked_s == NEVER_S for kept in current.values())
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
@@ -60,7 +73,7 @@ def _state(run: OpenRun) -> tuple[str, bool, str]:
     return run.version, run.wait(0), run.progress().phase
 
 
-def _looked(run: OpenRun) -> RunDescription:
+def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
     version, _, phase = state = _state(run)
     splits = split_items(run)
@@ -71,7 +84,7 @@ def _looked(run: OpenRun) -> RunDescription:
         reason=run.info.reason,
         path=address_of(run.info.root),
         splits=splits,
-        problems=query.problem_count(run),
+        problems=query.problem_count(run, of_files=of_files),
         may_report=query.may_report(run),
         has_metrics_alone=not run.format.has_samples or (not splits and phase == "ready" and query.has_metrics(run)),
         progress=wire.ProgressView(done_bytes=0, total_bytes=0, phase=phase),
@@ -88,7 +101,7 @@ def _looked(run: OpenRun) -> RunDescription:
             if is_finite(worst) and is_finite(best)
         ],
     )
-    kept = _kept[run] = RunDescription(state, time.monotonic(), item)
+    kept = _kept[run] = RunDescription(state, time.monotonic() if of_files else NEVER_S, item)
     return kept
 
 
