@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder
-from rolloupe.index import rhythm
+from rolloupe.index.poll import rhythm
 from rolloupe.wire.views import run_items
 from tests.index.support import eventually, lines, opened, relax_run, row
 

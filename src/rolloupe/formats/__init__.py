@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rolloupe.formats.base import Format
     from rolloupe.formats.discovery import Discovery, Note, discover, discover_begun, may_begin
     from rolloupe.formats.reading.field_map import checked_fields, read_fields
-    from rolloupe.formats.reading.files import compression_of
+    from rolloupe.formats.reading.files import compression_of, listing_once
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
     from rolloupe.formats.reference import describe
     from rolloupe.formats.registry import BUILT_IN, all_formats, built_in_formats, by_name
@@ -31,6 +31,7 @@ __all__ = [
     "discover_begun",
     "extent",
     "known_length",
+    "listing_once",
     "may_begin",
     "open_binary",
     "read_fields",
@@ -41,7 +42,7 @@ _MODULES = {
     "reference": ("describe",),
     "discovery": ("Discovery", "Note", "discover", "discover_begun", "may_begin"),
     "reading.field_map": ("checked_fields", "read_fields"),
-    "reading.files": ("compression_of",),
+    "reading.files": ("compression_of", "listing_once"),
     "reading.stream": ("extent", "known_length", "open_binary"),
     "registry": ("BUILT_IN", "all_formats", "built_in_formats", "by_name"),
 }

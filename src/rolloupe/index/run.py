@@ -129,6 +129,8 @@ class OpenRun:
         self._mirror = mirror
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._idle = True
+        self._rests_at = ""
+        """The version at which the last turn left nothing to do; empty if it did not."""
         self._follows = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
@@ -291,6 +293,9 @@ class OpenRun:
             self._guarded(self._read)
         self._cut.clear()
         self._guarded(self._look)
+        if self._is_at_rest():
+            return self._rest_s(self._poll_s())
+        version, was_quiet = self.version, self._sources.are_quiet
         self._turn_began_s = time.monotonic()
         self._guarded(self._index_new)
         if self._cut.is_set():
@@ -310,7 +315,15 @@ class OpenRun:
         if self._joins_others():
             return 0.0
         self._settled.set()
+        self._rests_at = version if was_quiet and self._mirror is None and not self._own.is_shard else ""
         return self._rest_s(self._poll_s()) if self._follows else None
+
+    def _is_at_rest(self) -> bool:
+        """True if the last whole turn left nothing to do, and nothing has changed since.
+
+        With every look at all files there is a whole turn: what changes with time alone, as packs, is due then.
+        """
+        return self._idle and not self._sources.looked_at_all and self._rests_at == self.version
 
     def _poll_s(self) -> float:
         """The least time between two polls: longer for a run that is one of many, if nobody waits for its samples."""
@@ -440,6 +453,8 @@ class OpenRun:
 
     def _drop_damaged(self) -> None:
         lacking = {self._lacking.pop() for _ in range(len(self._lacking))}
+        if lacking:
+            self._rests_at = ""
         for backfill in self._backfills:
             backfill.lost(lacking)
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from rolloupe.formats import known_length
 from rolloupe.formats.base import Format
 from rolloupe.index.fingerprint import FileState, size_of, state_of_source
-from rolloupe.index.rhythm import Rhythm
+from rolloupe.index.poll.looks import Looks
+from rolloupe.index.poll.rhythm import Rhythm
 from rolloupe.model import RunFile, RunInfo, Source
 
 QUIET_S = 3.0
@@ -42,6 +43,11 @@ class Sources:
         self._format = form
         self._scores = scores
         self._places: Mapping[str, SourceState] = {}
+        self._looks = Looks()
+        self.looked_at_all = True
+        """False if the last poll looked at the files that change, and at some others."""
+        self._newest_ns: int | None = None
+        self._scored: set[str] = set()
         self._first_look_s: float | None = None
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """The stream lengths of compressed sources, if known in advance."""
@@ -50,23 +56,41 @@ class Sources:
         self.rhythm = Rhythm()
 
     def look(self) -> Seen:
-        """Poll the sources."""
-        places = _states(self._format.sources(self._run))
+        """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
+        now, names = time.monotonic(), set[str]()
+        self.looked_at_all = self._looks.is_whole_due(now)
+        if self.looked_at_all:
+            with self._looks.whole(now):
+                found = _states(self._format.sources(self._run))
+            self._looks.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
+        else:
+            names = self._looks.some(now)
+            found = _states(self._places[name].source for name in names if name in self._places)
         if self._first_look_s is None:
-            self._places = places  # whoever keeps the scores finds the run by its places
-        places = places | _states(self._scores())
+            self._places = found  # whoever keeps the scores finds the run by its places
+        found |= _states(self._scores())
         before = {} if self._first_look_s is None else self._places
-        seen = Seen({n for n, p in places.items() if before.get(n) != p}, set(before) - set(places))
+        asked = before if self.looked_at_all else names.union(self._scored) & before.keys()
+        seen = Seen({n for n, p in found.items() if before.get(n) != p}, set(asked) - set(found))
+        if seen.changed or seen.lost or self._first_look_s is None:
+            self._take(seen, found if self.looked_at_all else {**before, **found})
+        return seen
+
+    def _take(self, seen: Seen, places: Mapping[str, SourceState]) -> None:
         now = time.monotonic()
+        places = {name: place for name, place in places.items() if name not in seen.lost}
         written = {name for name in seen.changed if not places[name].source.scores}
         if written:
             self.rhythm.saw_gap(self.changed_s() or 0.0)
             self.rhythm.saw_writes(place.state.mtime_ns / 1e9 for place in _of_run(places))
+        if self.has_looked:
+            self._looks.saw_changes(written)
         self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
         self._places = places
+        self._scored = {name for name, place in places.items() if place.source.scores}
+        self._newest_ns = max((place.state.mtime_ns for place in _of_run(places)), default=None)
         if self._first_look_s is None:
             self._first_look_s = now
-        return seen
 
     @property
     def has_looked(self) -> bool:
@@ -109,7 +133,7 @@ class Sources:
         If another machine's clock is ahead, that time may be later than the first poll, which saw no change: the time
         of the first poll then counts.
         """
-        newest = max((place.state.mtime_ns for place in _of_run(self._places)), default=None)
+        newest = self._newest_ns
         if newest is None or self._first_look_s is None:
             return None
         if seen := max(list(self.changed_at.values()), default=0.0):
@@ -124,6 +148,11 @@ class Sources:
     def is_quiet(self, place: SourceState) -> bool:
         """True if a source has not grown for a while, by the clock of this process: that of the files may differ."""
         return time.monotonic() - self.changed_at.get(place.source.name, 0.0) > QUIET_S
+
+    @property
+    def are_quiet(self) -> bool:
+        """True if no source has grown for a while."""
+        return time.monotonic() - max(list(self.changed_at.values()), default=0.0) > QUIET_S
 
     def length(self, place: SourceState) -> int | None:
         """The length of a compressed source's stream; None if only reading it would show the length."""

@@ -71,7 +71,8 @@ class FolderView:
 class _Known:
     """What is known within `listing_once`."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_list: Callable[[str], object]) -> None:
+        self.on_list = on_list
         self.views: dict[tuple[str, str], FolderView] = {}
         self.folders: set[str] = set()
         self.made: dict[Hashable, object] = {}
@@ -86,9 +87,12 @@ def links_of(run: RunInfo) -> str:
 
 
 @contextmanager
-def listing_once() -> Iterator[None]:
-    """List each folder once within this context, however many formats list it; and make once what `once` makes."""
-    token = _known.set(_known.get() or _Known())
+def listing_once(on_list: Callable[[str], object] = str) -> Iterator[None]:
+    """List each folder once within this context, however many formats list it; and make once what `once` makes.
+
+    Calls `on_list` with each folder before it is listed.
+    """
+    token = _known.set(_known.get() or _Known(on_list))
     try:
         yield
     finally:
@@ -121,6 +125,7 @@ def view_of(folder: str, link_root: str) -> FolderView:
         beside = known.views.get((above, link_root))
         if beside is not None and name not in beside.names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+        known.on_list(folder)
         known.views[key] = FolderView(_entries(folder, link_root))
         known.folders.add(folder)
     return known.views[key]

@@ -1,0 +1,169 @@
+"""Polls of a large run look at some files alone, and miss no change for longer than they promise."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rolloupe.formats import by_name
+from rolloupe.index import OpenRun, sources
+from rolloupe.index import run as index_run
+from rolloupe.index.fingerprint import FileState, state_of_source
+from rolloupe.index.poll import looks
+from rolloupe.index.segments.files import is_readable
+from rolloupe.model import RunInfo, RunPart, Source
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+
+FILES, LATEST = 50, 5
+
+
+class Polled:
+    """A large run under a clock that stands, and how many files and folders each poll looked at."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.train = relax_run(root, steps=FILES, samples=1)
+        self.now_s, self.files, self.lists = 1000.0, 0, 0
+        monkeypatch.setattr(looks, "MANY", FILES)
+        monkeypatch.setattr(looks, "LATEST", LATEST)
+        monkeypatch.setattr(sources, "time", SimpleNamespace(monotonic=lambda: self.now_s, time=lambda: self.now_s))
+        monkeypatch.setattr(sources, "state_of_source", self._counted)
+        parts = (RunPart(str(self.train), "train"), RunPart(str(self.train.with_name("eval")), "eval"))
+        place = root / "rollout_result"
+        info = RunInfo(name="run", root=str(place), format="relax", reason="", parts=parts, link_root=str(place))
+        form = by_name("relax")
+        self.sources = sources.Sources(info, form)
+        list_ = form.sources
+
+        def listed(run: RunInfo) -> list[Source]:
+            self.lists += 1
+            return list_(run)
+
+        monkeypatch.setattr(form, "sources", listed)
+        for _ in range(2):  # the second one is due when the times of the folders have settled
+            self.look(looks.SETTLE_S)
+
+    def _counted(self, source: Source) -> FileState | None:
+        self.files += 1
+        return state_of_source(source)
+
+    def look(self, after_s: float) -> sources.Seen:
+        """Poll after some time."""
+        self.now_s += after_s
+        self.files = self.lists = 0
+        return self.sources.look()
+
+    def looked(self, after_s: float) -> tuple[int, int]:
+        """How often a poll after some time lists the sources, and at how many files it looks."""
+        self.look(after_s)
+        return self.lists, self.files
+
+
+@pytest.fixture
+def polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Polled:
+    """A large run that has been looked at whole."""
+    return Polled(tmp_path / "run", monkeypatch)
+
+
+def test_at_rest_a_poll_lists_nothing_and_looks_at_a_few_files(polled: Polled) -> None:
+    lists, files = polled.looked(looks.ROUND_S / FILES)
+    assert (lists, LATEST <= files <= LATEST + 2) == (0, True)
+    assert polled.looked(looks.WHOLE_S) == (1, FILES)
+
+
+def test_a_smaller_run_is_looked_at_whole(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "MANY", FILES + 1)
+    polled.look(looks.WHOLE_S)
+    assert polled.looked(0.01) == (1, FILES)
+
+
+@pytest.mark.parametrize("folder", ["train", "eval"])
+def test_a_file_that_comes_or_goes_is_seen_by_the_next_poll(polled: Polled, folder: str) -> None:
+    place = polled.train.with_name(folder)  # that of evaluations is not there yet
+    place.mkdir(exist_ok=True)
+    (place / "99.jsonl").write_bytes(lines([row(99, 0)]))
+    (polled.train / "3.jsonl").unlink()
+    seen = polled.look(0.01)
+    assert (seen.changed, seen.lost) == ({f"{folder}/99.jsonl"}, {"train/3.jsonl"})
+
+
+def test_a_file_that_another_replaces_is_seen_by_the_next_poll(polled: Polled) -> None:
+    (polled.train / "new").write_bytes(lines([row(3, 1)]))
+    (polled.train / "new").rename(polled.train / "3.jsonl")
+    assert polled.look(0.01).changed == {"train/3.jsonl"}
+
+
+def grow(polled: Polled, step: int) -> str:
+    """Append to the file of a step; returns its name."""
+    with (polled.train / f"{step}.jsonl").open("ab") as file:
+        file.write(lines([row(step, 1)]))
+    return f"train/{step}.jsonl"
+
+
+def test_the_newest_files_are_looked_at_by_every_poll(polled: Polled) -> None:
+    name = grow(polled, FILES - LATEST)
+    assert polled.look(0.0).changed == {name}
+
+
+@pytest.mark.parametrize("step", range(0, FILES - LATEST, 7))
+def test_an_old_file_that_grows_in_place_shows_after_a_round_and_then_at_once(polled: Polled, step: int) -> None:
+    name, polls = grow(polled, step), 7
+    seen = [polled.look(looks.ROUND_S / polls).changed for _ in range(polls)]
+    assert set().union(*seen) == {name}
+    grow(polled, step)
+    assert polled.look(0.0).changed == {name}
+
+
+def test_a_folder_that_counts_whole_seconds_is_listed_again(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
+    (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
+    assert polled.look(0.01).changed == {"train/98.jsonl"}
+    monkeypatch.setattr(looks, "_state_of", polled.sources._looks._folders.get)  # as in the same second
+    (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))
+    assert polled.look(looks.SETTLE_S).changed == {"train/99.jsonl"}
+    assert polled.looked(0.01)[0] == 0
+
+
+def test_folders_that_keep_their_times_are_listed_by_every_poll(
+    polled: Polled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "_state_of", polled.sources._looks._folders.get)
+    (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
+    assert polled.look(looks.WHOLE_S).changed == {"train/98.jsonl"}
+    (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))
+    assert polled.look(0.01).changed == {"train/99.jsonl"}
+
+
+def test_a_large_run_at_rest_searches_for_no_work_and_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in (
+        (looks, "MANY", 3), (looks, "SETTLE_S", 0.1), (sources, "QUIET_S", 0.1), (index_run, "POLL_S", 0.02),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    work = {"looks": 0, "searches": 0}
+    look, search = OpenRun._look, OpenRun._index_new
+
+    def looked(run: OpenRun) -> None:
+        work["looks"] += 1
+        look(run)
+
+    def searched(run: OpenRun) -> None:
+        work["searches"] += 1
+        search(run)
+
+    monkeypatch.setattr(OpenRun, "_look", looked)
+    monkeypatch.setattr(OpenRun, "_index_new", searched)
+    train = relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        eventually(run._is_at_rest)
+        before = work.copy()
+        eventually(lambda: work["looks"] > before["looks"] + 5)
+        assert work["searches"] <= before["searches"] + 1  # a turn that had begun
+        (train / "7.jsonl").write_bytes(lines([row(7, 0)]))
+        eventually(lambda: row_count(run) == 25)
+        eventually(run._is_at_rest)
+        path = run.snapshot().segments[0].path
+        os.truncate(path, 4)
+        run.heal([path])
+        eventually(lambda: row_count(run) == 25 and is_readable(path))
