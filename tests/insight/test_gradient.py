@@ -89,6 +89,19 @@ def test_without_correctness_nothing_differs_by_shaping_parts(tmp_path: Path) ->
     assert found.by_outcome == [] == found.by_env  # of one part there is nothing to say
 
 
+def test_groups_without_a_metric_of_correctness_are_neither_right_nor_wrong(tmp_path: Path) -> None:
+    rows = rows_of([0.0, 1.0, 2.0, 3.0] * 4, [0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0])
+    for number in range(8, 12):
+        del rows[number]["reward"]["acc"]
+    rows[12]["reward"]["acc"] = float("nan")
+    run = run_of(tmp_path, [rows])
+    found = run.gradient()
+    assert (found.all_right, found.all_wrong) == (1, 1)
+    assert found.shaping is not None and found.shaping.on_std == pytest.approx(0.5)
+    assert [(one.name, one.samples) for one in found.by_outcome] == [("right", 4), ("not right", 7), ("unknown", 5)]
+    assert [listed(run, one) for one in found.by_outcome] == [4, 7, 5]
+
+
 def test_the_trainers_advantages_count_where_all_samples_have_one(tmp_path: Path) -> None:
     rows = [row(0, i, reward=float(i % 2), advantage=2.0 if i < 4 else 1.0, response_length=9 + i) for i in range(8)]
     found = run_of(tmp_path, [rows]).gradient()

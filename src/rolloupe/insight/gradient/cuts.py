@@ -4,12 +4,12 @@ One part alone is no cut.
 """
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from rolloupe.insight.gradient.pulls import Mask, Pulls
 from rolloupe.insight.gradient.records import GradientShare
-from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
 
 MOST = 40
@@ -49,18 +49,29 @@ def by_length(pulls: Pulls) -> list[GradientShare]:
     ]  # fmt: skip
 
 
-def by_outcome(pulls: Pulls, correct: str, is_right: Mask | None, bar: str) -> list[GradientShare]:
+class Correctness(NamedTuple):
+    """Which samples are right, as far as a metric says so: masks of shape (N,)."""
+
+    is_known: Mask
+    is_right: Mask
+    where: str
+    """A filter that lists the right ones."""
+    where_wrong: str
+
+
+def by_outcome(pulls: Pulls, correct: Correctness | None) -> list[GradientShare]:
     """Truncated samples, and of the others the right and the wrong ones as far as the run says so."""
     is_cut = pulls.words("status") == "truncated"
     parts = [("truncated", is_cut, "status = truncated")]
     rest = "status != truncated"
-    if is_right is None:
+    if correct is None:
         parts.append(("not truncated", ~is_cut, rest))
     else:
-        name = quoted(qualified(correct, "metric"))
+        is_wrong, where, wrong = correct.is_known & ~correct.is_right, correct.where, correct.where_wrong
         parts += [
-            ("right", ~is_cut & is_right, f"{rest} and {name} {bar}"),
-            ("not right", ~is_cut & ~is_right, f"{rest} and not {name} {bar}"),
+            ("right", ~is_cut & correct.is_right, f"{rest} and {where}"),
+            ("not right", ~is_cut & is_wrong, f"{rest} and {wrong}"),
+            ("unknown", ~is_cut & ~correct.is_known, f"{rest} and not ({where} or {wrong})"),
         ]
     found = [one for part in parts if (one := pulls.share(*part)).samples]
     return found if len(found) > 1 else []

@@ -79,6 +79,7 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     all_right: int
     """Groups of which every trained sample is right; 0 without a metric of correctness."""
     all_wrong: int
+    """Groups of which every one is wrong; a group where a sample lacks the metric is neither."""
     shaping: GradientShare | None
     """Groups all right or all wrong, whose rewards differ by other parts only; None without correctness."""
     shaping_samples: list[str]

@@ -8,10 +8,12 @@ from rolloupe.features import Floats, Places
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.search import WHOLE_RUN, FindingQuery
-from rolloupe.insight.gradient.cuts import by_env, by_length, by_outcome
+from rolloupe.insight.gradient.cuts import Correctness, by_env, by_length, by_outcome
 from rolloupe.insight.gradient.pulls import Mask, Pulls
 from rolloupe.insight.gradient.records import PromptCounts, RunGradient, StepGroups
 from rolloupe.query import SampleQuery
+from rolloupe.query.engine.names import qualified
+from rolloupe.query.filter.parser import quoted
 
 MOST_SAMPLES = 3
 TOLERANCE = 1e-9
@@ -33,10 +35,8 @@ def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
     pulls = Pulls(run, scope, asked.env, correct)
     if not pulls.trained.any():
         raise NotFound("no trained sample there has a reward")
-    is_right, bar = _right(run, pulls, correct)
-    right = pulls.sums(pulls.trained if is_right is None else is_right & pulls.trained)
-    is_known = (pulls.sizes > 0) & bool(correct)
-    all_right, all_wrong = is_known & (right == pulls.sizes), is_known & (right == 0)
+    known = _correctness(run, pulls, correct) if correct else None
+    all_right, all_wrong = _all_alike(pulls, known)
     weights = pulls.sums(pulls.on_rewards)
     shaped = weights * (all_right | all_wrong)
     return RunGradient(
@@ -48,20 +48,28 @@ def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
         shaping=pulls.share("shaping", pulls.spread(shaped) > 0) if correct else None,
         shaping_samples=pulls.ids(_most(shaped)),
         dead_samples=pulls.ids(_latest(pulls)),
-        by_env=by_env(pulls), by_length=by_length(pulls), by_outcome=by_outcome(pulls, correct, is_right, bar),
+        by_env=by_env(pulls), by_length=by_length(pulls), by_outcome=by_outcome(pulls, known),
         prompts=_prompts(run, asked, correct),
     )  # fmt: skip
 
 
-def _right(run: OpenRun, pulls: Pulls, correct: str) -> tuple[Mask | None, str]:
-    """Which samples are right, None if nothing says so; and the condition, as a filter words it."""
-    if not correct:
-        return None, ""
-    bar = query.evals_bar(run, correct, None)
-    values = pulls.numbers(correct) * (-1 if bar.falls else 1)
+def _correctness(run: OpenRun, pulls: Pulls, metric: str) -> Correctness:
+    bar = query.evals_bar(run, metric, None)
+    values = pulls.numbers(metric) * (-1 if bar.falls else 1)
     least = -bar.value if bar.falls else bar.value
     is_right: Mask = values >= least - TOLERANCE * max(1.0, abs(least))
-    return is_right, f"{'<=' if bar.falls else '>='} {bar.value:g}"
+    right, wrong = ("<=", ">") if bar.falls else (">=", "<")
+    filters = (f"{quoted(qualified(metric, 'metric'))} {sign} {bar.value:g}" for sign in (right, wrong))
+    return Correctness(~np.isnan(values), is_right, *filters)
+
+
+def _all_alike(pulls: Pulls, correct: Correctness | None) -> tuple[Mask, Mask]:
+    """The groups of which every trained sample is right, and those of which every one is wrong."""
+    if correct is None:
+        return np.zeros(len(pulls.sizes), np.bool_), np.zeros(len(pulls.sizes), np.bool_)
+    right, known = (pulls.sums(one & pulls.trained) for one in (correct.is_right, correct.is_known))
+    is_known = (pulls.sizes > 0) & (known == pulls.sizes)
+    return is_known & (right == pulls.sizes), is_known & (right == 0)
 
 
 def _by_step(pulls: Pulls) -> list[StepGroups]:
