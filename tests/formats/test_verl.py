@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.curve_files import home_of
-from rolloupe.model import Reading
+from rolloupe.model import Reading, RunInfo, RunPart
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "generic"
@@ -53,6 +54,19 @@ def test_a_validation_folder_is_a_part_of_the_run_beside_it(tmp_path: Path, fold
     assert (run.root, run.name) == (str(train), "my rollouts")
     assert {(row.split, row.step) for row in rows(run)} == {("train", 12), (f"eval/{word}", 0)}
     assert [row.split for row in rows(only_run(train.parent / folder))] == [f"eval/{word}"]
+
+
+def test_validation_folders_of_many_runs_find_theirs_without_asking_all_others() -> None:
+    kinds = (("rollouts", None), ("val", "eval/val"))
+    runs = [
+        RunInfo(name=name, root=f"/runs/{n}/{name}", format="verl", reason="", parts=(RunPart(f"/{n}/{name}", split),))
+        for n in range(300)
+        for name, split in kinds
+    ]
+    began_s = time.process_time()
+    joined = by_name("verl").joined(runs)
+    assert [(run.root, len(run.parts)) for run in joined] == [(f"/runs/{n}/rollouts", 2) for n in range(300)]
+    assert time.process_time() - began_s < 1
 
 
 @pytest.mark.parametrize("folder", ["generated_samples", "rollout results", "test_generations", "train-dumps", "exp8"])

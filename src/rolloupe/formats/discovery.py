@@ -193,15 +193,15 @@ class _Walk:
 
     def without_curves_of_others(self, runs: list[RunInfo]) -> list[RunInfo]:
         """Leave out the runs of trackers that are curves of another run, with a note of each that has samples."""
-        left_out: list[RunInfo] = []
+        left_out: set[int] = set()
         for run, host in hosts_of(runs):
             with self._trying(by_name(host.format), Path(host.root)):
                 if run.format == ALONE:
-                    left_out.append(run)
+                    left_out.add(id(run))
                 elif not has_more_splits(run, host):
-                    left_out.append(run)
+                    left_out.add(id(run))
                     self._note(run.root, UNSEEN.format(name=host.name))
-        return [run for run in runs if not any(run is one for one in left_out)]
+        return [run for run in runs if id(run) not in left_out]
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""

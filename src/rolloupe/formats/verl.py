@@ -5,6 +5,7 @@ but in its configuration, and stores no group before the trainer of June 2026: i
 samples of a prompt follow each other.
 """
 
+import os
 import re
 from functools import lru_cache
 from itertools import takewhile
@@ -104,9 +105,9 @@ class Verl(NamedRows, PromptRuns):
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
-        joined = {run.root: run for run in runs}
+        joined, trained = {run.root: run for run in runs}, _trained(runs)
         for run in runs:
-            host = _host(run, runs)
+            host = _host(run, trained)
             if host is not None:
                 reason = f"{joined[host.root].reason}; {Path(run.root).name} beside it is its evaluation"
                 parts = (*joined[host.root].parts, *run.parts)
@@ -222,12 +223,21 @@ def _subject(folder: str) -> tuple[str, ...]:
     return (str(path.parent), *(w for w in words_in(path.name) if w not in SILENT_WORDS))
 
 
-def _host(run: RunInfo, runs: list[RunInfo]) -> RunInfo | None:
+def _trained(runs: list[RunInfo]) -> dict[str | tuple[str, ...], list[RunInfo]]:
+    """The runs that are no evaluations, by the folder around each, and by its subject."""
+    found: dict[str | tuple[str, ...], list[RunInfo]] = {}
+    for run in runs:
+        if run.parts[0].split is None:
+            for key in (os.path.dirname(run.root), _subject(run.root)):
+                found.setdefault(key, []).append(run)
+    return found
+
+
+def _host(run: RunInfo, trained: dict[str | tuple[str, ...], list[RunInfo]]) -> RunInfo | None:
     """The run that this one is the evaluation of."""
     if run.parts[0].split is None or is_file(run.root):
         return None
-    beside = [one for one in runs if one.parts[0].split is None and Path(one.root).parent == Path(run.root).parent]
-    alike = [one for one in beside if _subject(one.root) == _subject(run.root)]
+    beside, alike = (trained.get(key, []) for key in (os.path.dirname(run.root), _subject(run.root)))
     return alike[0] if alike else beside[0] if len(beside) == 1 else None
 
 

@@ -164,3 +164,13 @@ def test_a_validation_with_rules_and_headings_in_its_texts() -> None:
     torn = [*samples_of_text("val/generations", 3, f"{head}### Sample 1\n**Input:** p")]
     assert torn == ["sample 1 has no output or no score"]
     assert [*samples_of_text("notes", 3, "anything else")] == []
+
+
+def test_a_validation_that_repeats_its_marks_costs_no_square_of_its_length() -> None:
+    text = "**Generation Results - Step 1**\n\n### Sample 1\n**Input:** p" + "\n\n**Output:** a" * 8000
+    began_s = time.process_time()
+    (torn,) = samples_of_text("val", 1, text)
+    (whole,) = samples_of_text("val", 1, f"{text}\n\n**Score:** 1\n")
+    assert torn == "sample 1 has no output or no score"
+    assert not isinstance(whole, str) and whole.record["prompt"] == "p"
+    assert time.process_time() - began_s < 1

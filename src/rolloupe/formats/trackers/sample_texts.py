@@ -22,9 +22,8 @@ FIRST_WORDS = (
 _ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
-_PARTS = re.compile(
-    r"(?P<prompt>.*?)\n\n\*\*Output:\*\* (?P<response>.*)\n\n\*\*Score:\*\* (?P<score>[^\n]*)\s*(?:---\s*)?", re.DOTALL
-)
+_OUTPUT, _SCORE = "\n\n**Output:** ", "\n\n**Score:** "
+_END = re.compile(r"(?P<score>[^\n]*)\s*(?:---\s*)?")
 
 
 def _label(words: str) -> str:
@@ -64,10 +63,12 @@ def _labelled(text: str) -> Record:
 
 
 def _of_part(number: str, text: str, step: int, split: str) -> LoggedSample | str:
-    parts = _PARTS.fullmatch(text)
-    if parts is None:
+    prompt, output, rest = text.partition(_OUTPUT)
+    response, score, last = rest.rpartition(_SCORE)
+    end = _END.fullmatch(last)
+    if not (output and score and end):
         return f"sample {number} has no output or no score"
-    record = {"prompt": parts["prompt"], "response": parts["response"], "reward": _number(parts["score"]), "step": step}
+    record = {"prompt": prompt, "response": response, "reward": _number(end["score"]), "step": step}
     return LoggedSample(record, split, number)
 
 
