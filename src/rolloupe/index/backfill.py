@@ -172,10 +172,11 @@ class Backfill:
 
     def _writable(self, segment: Segment, missing: Iterable[SegmentKind], segments: Iterable[Segment]) -> list[str]:
         """The missing kinds of a segment for which there is room."""
+        folder, age = self._catalog.folder, age_of(segment)
         return [
             kind.name
             for kind in missing
-            if not kind.is_budgeted or self._budget.has_room(lambda: _budgeted(segments), age_of(segment))
+            if not kind.is_budgeted or self._budget.has_room(folder, lambda: _budgeted(segments), age)
         ]
 
     def _token_bytes(self, meta: SegmentMeta) -> int:

@@ -116,7 +116,7 @@ class Packs:
         target = derived or path
         if self._use(path, derived):  # another viewer was quicker
             return True
-        if not self._budget.has_room(tuple, 0):
+        if not self._budget.has_room(self._catalog.folder, tuple, 0):
             self._tried.add(target)
             return True
         job = PackJob(path=str(target), members=members_of(self._planned[path]), is_derived=derived is not None)

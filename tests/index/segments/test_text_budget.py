@@ -3,7 +3,10 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from rolloupe.index import Library
+from rolloupe.index.segments import text_budget
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import TEXT, text_of
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
@@ -79,4 +82,24 @@ def test_a_budget_that_nothing_fits_into_leaves_the_numbers(tmp_path: Path) -> N
 
 
 def test_without_a_limit_nothing_is_looked_at(tmp_path: Path) -> None:
-    assert Budget(tmp_path / "missing", None).has_room(lambda: [Text(0, tmp_path / "x")], 1)
+    assert Budget(tmp_path / "missing", None).has_room(tmp_path, lambda: [Text(0, tmp_path / "x")], 1)
+
+
+def test_where_nothing_fits_the_texts_of_a_run_are_looked_through_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 20,000 segments would otherwise cost a walk through the files of all."""
+    monkeypatch.setattr(text_budget, "LOOK_S", 1e9)
+    (tmp_path / "numbers.parquet").write_bytes(b"1")
+    budget, asked = Budget(tmp_path, 1), list[int]()
+
+    def has_room(run: str, age: int) -> bool:
+        def texts() -> list[Text]:
+            asked.append(age)
+            return [Text(2, tmp_path / "numbers.parquet")]
+
+        return budget.has_room(tmp_path / run, texts, age)
+
+    assert not any(has_room("a", age) for age in (2, 1, 1, 0)) and asked == [2]
+    assert not has_room("b", 1) and asked == [2, 1]  # another run has other texts
+    assert has_room("a", 3)  # older ones make way for a newer one

@@ -20,6 +20,9 @@ BUDGETED = (*(kind.ending for kind in KINDS if kind.is_budgeted), PACK)
 LOOK_S = 1.0
 """How long a sum of sizes stays valid, except for files that this process itself writes and removes."""
 
+LOOK_SHARE = 20
+"""After a look that takes t, the sum stays valid for at least this many t: 20,000 segments have many files."""
+
 
 class Text(NamedTuple):
     """The texts of a segment; `age` orders the texts of one run from old to new."""
@@ -38,10 +41,12 @@ class Budget:
         self._index_dir = index_dir
         self._lock = threading.Lock()
         self._used = 0
-        self._looked_s = -LOOK_S
+        self._due_s = 0.0
+        self._full: dict[Path, int] = {}
+        """The age up to which texts of a run have no room, as the last attempt to make some showed."""
 
-    def has_room(self, texts: Callable[[], Iterable[Text]], age: int) -> bool:
-        """Tell whether a text of this age may be written; deletes older texts to make room.
+    def has_room(self, folder: Path, texts: Callable[[], Iterable[Text]], age: int) -> bool:
+        """Tell whether a text of this age may be written for the run of an index folder; deletes older ones for it.
 
         Texts of closed runs go first, the oldest files before the others; then those of the open run's `texts` that are
         older than `age`.
@@ -52,11 +57,14 @@ class Budget:
             self._look()
             if self._used < self.limit_bytes:
                 return True
+            if folder in self._full and age <= self._full[folder]:
+                return False
             older = sorted(text for text in texts() if text.age < age)
             for path in [*self._closed(), *(text.path for text in older)]:
                 self._remove(path)
                 if self._used < self.limit_bytes:
                     return True
+            self._full[folder] = age
         return False
 
     def wrote(self, path: Path) -> None:
@@ -70,9 +78,12 @@ class Budget:
             self._used += size
 
     def _look(self) -> None:
-        if time.monotonic() - self._looked_s >= LOOK_S:
+        began_s = time.monotonic()
+        if began_s >= self._due_s:
             self._used = sum(size_of(path) for path in self._index_dir.rglob("*.*"))
-            self._looked_s = time.monotonic()
+            self._full.clear()
+            now_s = time.monotonic()
+            self._due_s = now_s + max(LOOK_S, LOOK_SHARE * (now_s - began_s))
 
     def _closed(self) -> list[Path]:
         paths = [path for ending in BUDGETED for path in self._index_dir.rglob(f"*{ending}")]

@@ -162,7 +162,7 @@ class Mirror:
                 if here.endswith(BUDGETED) and _stem(here) in by_stem:
                     yield Text(age_of(by_stem[_stem(here)]), self._folder / here)
 
-        has_room = self._budget.has_room(texts, age_of(by_stem[_stem(name)]))
+        has_room = self._budget.has_room(self._folder, texts, age_of(by_stem[_stem(name)]))
         if has_room:
             self._budget.reserve(manifest.files[name].size)
         return has_room
