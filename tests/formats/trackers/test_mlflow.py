@@ -96,6 +96,8 @@ def test_traces_of_own_code_are_samples_of_the_run_they_were_logged_in(tmp_path:
     added = "INSERT INTO runs (run_uuid, name, experiment_id, lifecycle_stage) VALUES ('r1', 'try', 1, 'active')"
     path = changed(
         tmp_path, added, "INSERT INTO metrics VALUES ('loss', 0.5, 9, 'r1', 2, 0)",
+        added.replace("'r1', 'try', 1", "'r2', 'numbers', 7"),
+        "INSERT INTO metrics VALUES ('loss', 0.25, 9, 'r2', 2, 0)",
         "CREATE TABLE assessments (trace_id TEXT, name TEXT, value TEXT, valid INTEGER, created_timestamp INTEGER)",
     )  # fmt: skip
     asked = [{"role": "system", "content": "s"}, {"role": "user", "content": "1+1?"}]
@@ -110,7 +112,7 @@ def test_traces_of_own_code_are_samples_of_the_run_they_were_logged_in(tmp_path:
         database.executemany(f"INSERT INTO assessments VALUES ('{plain}', ?, ?, ?, 0)", given)
         database.commit()
     found = {run.name: run for run in discover([tmp_path]).runs}
-    assert {*found} == {"grpo-a", "rl-demo", "try"} and {run.format for run in found.values()} == {"mlflow"}
+    assert {*found} == {"grpo-a", "rl-demo", "try", "numbers"} and {run.format for run in found.values()} == {"mlflow"}
     first, second, third, fourth = samples(found["try"])
     assert (first.key.split, first.key.step, first.key.group) == ("eval/test", 4, "g")
     assert (first.row.prompt, first.row.response, first.row.reward) == ("1+1?", "2", 0.75)
@@ -123,6 +125,9 @@ def test_traces_of_own_code_are_samples_of_the_run_they_were_logged_in(tmp_path:
     assert "state" in fourth.row.prompt and fourth.row.response == ""
     assert by_name("mlflow").metrics(found["try"])[0].values == {"loss": 0.5}
     assert [(row.prompt, row.response) for row in rows(found["rl-demo"])] == [("p", "r")]
+    with rolloupe.open(path, index_dir=tmp_path / "index") as runs:
+        curves = {run.name: [row.values for row in run.metric_rows()] for run in runs}
+        assert curves["numbers"] == [{"loss": 0.25}] and curves["try"] == [{"loss": 0.5}]
     assert len(rows(found["grpo-a"])) == 8, "the spans around verl's agent loops are no samples"
 
 

@@ -43,7 +43,10 @@ class MLflow(DatabaseFormat):
     suffixes = ENDINGS
     endings = ENDINGS
     sizes: ClassVar = {SPANS: size_of(("content",))}
-    recognises = "SQLite of MLflow, alone or in a folder, with traces. Without any, its runs are curves."
+    recognises = (
+        "SQLite of MLflow, alone or in a folder, with traces. Runs with metrics alone are listed beside them; without "
+        "any traces they are curves."
+    )
     layout = (
         "`mlruns.db`, for verl `/tmp/mlruns.db` unless `MLFLOW_TRACKING_URI` names another, with its `-wal`. Each "
         "`experiment_name` among the tags of an experiment's traces is a run, else each run of MLflow in which traces "
@@ -83,9 +86,8 @@ class MLflow(DatabaseFormat):
     def _runs(self, location: Location, links: str) -> list[RunInfo]:
         return [
             RunInfo(
-                name=one.title, root=location.path, format=self.name, within=one.id,
-                reason="a run in MLflow's database with traces", parts=(RunPart(location.path),),
-                link_root=links,
+                name=one.title, root=location.path, format=self.name, within=one.id, reason=one.reason,
+                parts=(RunPart(location.path),), link_root=links,
             )
             for one in _traced(location)
         ]  # fmt: skip
@@ -93,7 +95,7 @@ class MLflow(DatabaseFormat):
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """See `DatabaseFormat`."""
         location = _location(run)
-        found = [one for one in _current(location, *states_of(location)) if one.id == run.within]
+        found = [one for one in _current(location, *states_of(location)) if one.id == run.within and one.has_traces]
         return [
             (
                 RowsOfTable(SPANS, (str(one.experiment), one.name), one.first, width_for(one.size_bytes)),

@@ -13,6 +13,7 @@ import apsw
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
+from rolloupe.formats.reading.trackers.mlflow import runs_with_metrics
 from rolloupe.formats.reading.trackers.sqlite import is_database, read_database
 from rolloupe.model import Location
 from rolloupe.storage import path_state
@@ -60,6 +61,16 @@ class TracedRun(NamedTuple):
     last: int
     size_bytes: float
     changed_ns: int
+
+    @property
+    def has_traces(self) -> bool:
+        """False for a run beside others that has metrics alone."""
+        return self.first <= self.last
+
+    @property
+    def reason(self) -> str:
+        """Why it is a run, for a person."""
+        return f"a run in MLflow's database {'with' if self.has_traces else 'without'} traces"
 
     @property
     def id(self) -> str:
@@ -120,11 +131,17 @@ def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
     found = table_rows(database, ("experiment_id", "name"), "FROM experiments")
     names = {one["experiment_id"]: one["name"] for one in found}
     titles = _titles(database)
-    for (experiment, name), ends in sorted(_runs(database, known).items()):
+    runs = _runs(database, known)
+    for (experiment, name), ends in sorted(runs.items()):
         if experiment in names:
             size_bytes = _size_bytes(database, experiment, name, ends.first)
             title = titles.get(name, name) or names[experiment]
             yield TracedRun(experiment, title, name, ends.first, ends.last, size_bytes, ends.changed_ns)
+    taken = {name for _, name in runs}
+    nameless = {experiment for experiment, name in runs if not name}  # their metrics may be of any run there
+    for row in (runs_with_metrics(database) or ()) if runs else ():
+        if taken.isdisjoint((row["run_uuid"], row["name"])) and row["experiment_id"] not in nameless:
+            yield TracedRun(row["experiment_id"], row["name"] or row["run_uuid"], row["run_uuid"], 0, -1, 0, 0)
 
 
 def _titles(database: apsw.Connection) -> dict[object, str]:

@@ -28,12 +28,19 @@ def logged_runs(location: Location) -> list[ProjectRun] | None:
     return read_database(location, _logged_runs, LISTING_S)
 
 
-def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
+def runs_with_metrics(database: apsw.Connection) -> list[dict[str, Any]] | None:
+    """Return the rows of such runs; None of another database."""
     if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
         return None
     has_metrics = "EXISTS (SELECT 1 FROM metrics WHERE metrics.run_uuid = runs.run_uuid)"
     wanted = f"FROM runs WHERE lifecycle_stage = 'active' AND {has_metrics} ORDER BY start_time LIMIT {MOST_RUNS}"
-    found = table_rows(database, ("run_uuid", "name"), wanted)
+    return [*table_rows(database, ("run_uuid", "name", "experiment_id"), wanted)]
+
+
+def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
+    found = runs_with_metrics(database)
+    if found is None:
+        return None
     return [ProjectRun(str(one["run_uuid"]), fields.name(one["name"]) or str(one["run_uuid"])) for one in found]
 
 
