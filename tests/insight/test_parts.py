@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rolloupe
@@ -143,6 +144,21 @@ def test_a_part_that_only_some_siblings_have_is_not_said_to_be_equal_among_them(
     only = "g is recorded for only some siblings of 10 groups, and differs in no other: too few for a formula"
     assert found["g"].text.endswith(only)
     assert found["h"].text.endswith("h differs among the siblings of 10 groups only, too few for a formula")
+
+
+def test_a_part_that_some_groups_lack_is_fitted_to_the_others(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    texts = [text_of(rng) for _ in range(480)]
+    rows = [row(0, n, response=text, reward={"score": rng.random()}) for n, text in enumerate(texts)]
+    own: list[float] = []
+    for one in rows:
+        if one["group_index"] % 4 < 2:
+            one["reward"]["form"] = 0.4 * ("<answer>" in one["response"])
+            own.append(one["reward"]["form"])
+    form = by_name(run_of(tmp_path, [rows]).parts().parts)["form"]
+    assert form.text == "reward.form = 0.4·(has final answers); R² 1.00"
+    gaps = np.reshape(own, (60, 4))
+    assert form.spread == pytest.approx(np.sqrt(gaps.var(axis=1, ddof=1).mean()))
 
 
 def test_what_recorded_parts_leave_of_the_reward_has_a_formula(tmp_path: Path) -> None:

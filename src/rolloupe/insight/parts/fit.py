@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.features import Floats, Grouping, divided
+from rolloupe.insight.parts.samples import PartValues
 
 Mask = NDArray[np.bool_]
 
@@ -76,53 +77,54 @@ class Features:
         for number, values in enumerate(counts):
             for nth, form in enumerate(_FIRST):
                 self.columns[:, len(_FIRST) * number + nth] = grouping.centred(form.of(values))[chosen]
-        self.squares = np.einsum("ij,ij->j", self.columns, self.columns).astype(np.float64)
-        self.freedom = float(size[0] - len(np.unique(grouping.numbers[chosen])))
 
     def column(self, number: int, form: Form) -> Floats:
         """A feature in a form for all samples, centred within groups."""
         return self.grouping.centred(form.of(self.counts[number]))
 
 
-def fit_of(features: Features, part: Floats, least_z: float, shortest: Callable[[Sequence[int]], int]) -> Fit:
-    """Fit a part, centred within groups, with at most `MAX_TERMS` features.
+def fit_of(features: Features, part: PartValues, least_z: float, shortest: Callable[[Sequence[int]], int]) -> Fit:
+    """Fit a part with at most `MAX_TERMS` features, in the groups where each sample has it.
 
     `shortest` chooses among features that fit alike.
     """
-    own = features.chosen
-    y = part[own]
-    total = float(y @ y)
+    own, others = features.chosen & part.known, ~features.chosen & part.known
+    y = part.centred[own]
+    y = y / max(float(np.sqrt(y @ y)), 1e-150)  # so that squares are shares
     basis: list[Floats] = []
     terms: list[Term] = []
     fitted: list[Floats] = []
-    squares, explained = features.squares.copy(), 0.0
-    while len(terms) < MAX_TERMS and total:
-        products = (features.columns.T @ y.astype(np.float32)).astype(np.float64)
-        is_left = squares > COLLINEAR * features.squares
-        shares = divided(products**2, np.where(is_left, squares, 0)) / total
+    columns = features.columns if part.known.all() else features.columns[part.known[features.chosen]]
+    squares_of_all = np.einsum("ij,ij->j", columns, columns).astype(np.float64)
+    squares, explained = squares_of_all.copy(), 0.0
+    freedom = float(len(y) - len(np.unique(features.grouping.numbers[own])))
+    while len(terms) < MAX_TERMS:
+        products = (columns.T @ y.astype(np.float32)).astype(np.float64)
+        is_left = squares > COLLINEAR * squares_of_all
+        shares = divided(products**2, np.where(is_left, squares, 0))
         for term in terms:
             shares[len(_FIRST) * term.feature :][: len(_FIRST)] = 0
         best = float(shares.max(initial=0))
-        if best < MIN_SHARE or best * features.freedom < least_z**2 * max(1e-9, 1 - explained - best):
+        if best < MIN_SHARE or best * freedom < least_z**2 * max(1e-9, 1 - explained - best):
             break
         ranked = np.argsort(-shares, kind="stable")
         alike = list(dict.fromkeys((ranked[shares[ranked] >= best - SIMPLER] // len(_FIRST)).tolist()))[:MOST_ALIKE]
-        column, term = _in_best_form(features, shortest(alike) if len(alike) > 1 else alike[0], basis, y, total)
+        column, term = _in_best_form(features, shortest(alike) if len(alike) > 1 else alike[0], own, basis, y)
         terms.append(term)
         fitted.append(column)
         explained += term.share
         direction = _beside(column[own], basis)
         basis.append(direction / max(float(np.sqrt(direction @ direction)), 1e-12))
-        squares -= (features.columns.T @ basis[-1].astype(np.float32)).astype(np.float64) ** 2
+        squares -= (columns.T @ basis[-1].astype(np.float32)).astype(np.float64) ** 2
         y = _beside(y, basis)
     if not terms:
         return Fit((), np.zeros(0), 0.0)
     x = np.stack(fitted, axis=1)
-    weights = np.linalg.lstsq(x[own], part[own], rcond=None)[0]
-    others = part[~own]
-    missed = others - x[~own] @ weights
-    r2 = 1 - float(missed @ missed) / float(others @ others) if others.any() else 0.0
-    weights = np.linalg.lstsq(x, part, rcond=None)[0]
+    weights = np.linalg.lstsq(x[own], part.centred[own], rcond=None)[0]
+    rest = part.centred[others]
+    missed = rest - x[others] @ weights
+    r2 = 1 - float(missed @ missed) / float(rest @ rest) if rest.any() else 0.0
+    weights = np.linalg.lstsq(x[part.known], part.centred[part.known], rcond=None)[0]
     return Fit(terms, weights.astype(np.float64), max(0.0, r2))
 
 
@@ -134,11 +136,11 @@ def _beside(values: Floats, basis: Sequence[Floats]) -> Floats:
 
 
 def _in_best_form(
-    features: Features, feature: int, basis: Sequence[Floats], y: Floats, total: float
+    features: Features, feature: int, own: Mask, basis: Sequence[Floats], y: Floats
 ) -> tuple[Floats, Term]:
     """The simplest form of a feature that explains nearly as much as any, beside the columns before, and its term."""
     columns = [features.column(feature, form) for form in FORMS]
-    left = [_beside(one[features.chosen], basis) for one in columns]
-    shares = [float((one @ y) ** 2 / max(float(one @ one), 1e-12)) / total for one in left]
+    left = [_beside(one[own], basis) for one in columns]
+    shares = [float((one @ y) ** 2 / max(float(one @ one), 1e-12)) for one in left]
     number = next(number for number, share in enumerate(shares) if share >= max(shares) - SIMPLER)
     return columns[number], Term(feature, FORMS[number], shares[number])

@@ -149,8 +149,8 @@ class PartFormulas:
             phrases.update(self._worded(alike))
             return min(alike, key=lambda one: (not _speaks(phrases[one]), len(phrases[one].split()), phrases[one]))
 
-        fit = fit_of(self._features, part.centred, least_z(tested), shortest)
-        spread, groups = float(part.centred.std()), int(part.groups(self._of.grouping).sum())
+        fit = fit_of(self._features, part, least_z(tested), shortest)
+        spread, groups = part.spread(self._of.grouping), int(part.groups(self._of.grouping).sum())
         if not fit.terms or fit.r2 < MIN_R2:
             text = unexplained(part.name, fit.r2)
             return RewardPart(name=part.name, text=text, r2=fit.r2, spread=spread, groups=groups)
@@ -190,7 +190,7 @@ class PartFormulas:
         has = np.isfinite(part.values)
         partial = int((self._of.grouping.sums((has & ~part.known).astype(np.float64)) > 0).sum())
         text = unvaried(part.name, part.values[has], groups, partial, self._of.grouping)
-        return RewardPart(name=part.name, text=text, spread=float(part.centred.std()), groups=groups)
+        return RewardPart(name=part.name, text=text, spread=part.spread(self._of.grouping), groups=groups)
 
 
 def _varied(some: Sequence[PartValues]) -> list[PartValues]:

@@ -1,5 +1,6 @@
 """The samples that parts of the reward are fitted to, and the values of a part."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,11 @@ class PartValues(NamedTuple):
         """True for the groups where it varies, shape (G,)."""
         varies: NDArray[np.bool_] = grouping.sums(self.centred**2) > FLAT
         return varies
+
+    def spread(self, grouping: Grouping) -> float:
+        """The standard deviation among siblings, over the groups where each sample has it."""
+        freedom = int(self.known.sum()) - len(np.unique(grouping.numbers[self.known]))
+        return math.sqrt(float(self.centred @ self.centred) / freedom) if freedom else 0.0
 
 
 def some_groups(of: SampleWords) -> SampleWords:
