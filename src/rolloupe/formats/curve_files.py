@@ -165,7 +165,8 @@ def config_of(run: RunInfo) -> dict[str, Any]:
     for file in curve_files(run):
         with contextlib.suppress(ValueError):
             for one in current_curves(file):
-                found |= one.config if run.within in ("", one.id) else {}
+                if run.within in ("", one.id):
+                    found |= one.config
     return found
 
 

@@ -115,7 +115,7 @@ class TRL(RewardParts, ParquetFormat):
         if not evals:
             return run
         said = f"{reason}; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
-        return RunInfo(name=run.name, root=run.root, format=run.format, reason=said, parts=run.parts, link_root=links)
+        return replace(run, reason=said)
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""

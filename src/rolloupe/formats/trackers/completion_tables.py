@@ -211,18 +211,14 @@ def _renamed(row: Record, own: dict[str, str | None], step: int | None, split: s
     return _plain(record | _group(row), step, split)
 
 
-def _plain(row: Record, step: int | None, split: str, *left_out: str) -> LoggedSample:
+def _plain(row: Record, step: int | None, split: str) -> LoggedSample:
     index = name_of(row.get("sample_index"))
-    record = {name: value for name, value in row.items() if name not in ("sample_index", *left_out)}
+    record = {name: value for name, value in row.items() if name != "sample_index"}
     return LoggedSample(_with_step(record, step), split, index)
 
 
 def _with_step(record: Record, step: int | None) -> Record:
     """A record with the step of its own row, else that of its table."""
-    own = next((number for name in STEPS if (number := _step(record.get(name))) is not None), None)
+    own = next((number for name in STEPS if (number := fields.integer(record.get(name))) is not None), None)
     others = {name: value for name, value in record.items() if name not in STEPS}
     return others | {"step": step if own is None else own}
-
-
-def _step(value: object) -> int | None:
-    return fields.integer(value)

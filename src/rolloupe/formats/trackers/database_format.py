@@ -9,6 +9,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import apsw
@@ -16,11 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading.files import links_of
+from rolloupe.formats.reading.files import entries, is_one_file, links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
 from rolloupe.lru import Lru
-from rolloupe.model import Locator, Problem, RowStream, RunInfo, Scanned, Source
+from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """How many bytes a row may have in the stream of its table: about as many as the first rows have on average."""
@@ -68,6 +69,23 @@ class DatabaseFormat(TrackerSamples):
     endings: ClassVar[tuple[str, ...]] = (".db",)
     sizes: ClassVar[Mapping[str, str]]
     """How many bytes a row of each table has, in SQL."""
+
+    @abstractmethod
+    def runs_in(self, location: Location, links: str) -> list[RunInfo]:
+        """List the runs with samples in a database, with `links` as their `link_root`; none of another file."""
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`: the runs of a database, or of those in a folder."""
+        if is_one_file(path):
+            return self.runs_in(Location(str(path), link_root or str(path)), link_root)
+        links = link_root or str(path.resolve())
+        try:
+            listed = [one for one in entries(str(path), links) if one.name.endswith(self.endings)]
+        except OSError:
+            return []
+        return [
+            run for one in listed if not (one.is_folder or one.refused) for run in self.runs_in(one.location, links)
+        ]
 
     @abstractmethod
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:

@@ -5,7 +5,6 @@ assessments, spans), and verl's `rollout_trace_attr`, whose tags hold step, samp
 experiment_name as texts.
 """
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +15,7 @@ import apsw
 from rolloupe.formats.generic.keys import roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, size_of, stored_columns, table_rows
-from rolloupe.formats.reading.files import alone, entries, is_one_file
+from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
@@ -72,18 +71,8 @@ class MLflow(DatabaseFormat):
         "which verl logs as artifacts, are not read."
     )
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
-        links = link_root or str(path.resolve())
-        if is_one_file(path):
-            return self._runs(Location(str(path), link_root or str(path)), link_root)
-        with contextlib.suppress(OSError):
-            places = [one for one in entries(str(path), links) if one.name.endswith(ENDINGS)]
-            files = [one.location for one in places if not (one.is_folder or one.refused)]
-            return [run for one in files for run in self._runs(one, links)]
-        return []
-
-    def _runs(self, location: Location, links: str) -> list[RunInfo]:
+    def runs_in(self, location: Location, links: str) -> list[RunInfo]:
+        """See `DatabaseFormat`."""
         return [
             RunInfo(
                 name=one.title, root=location.path, format=self.name, within=one.id, reason=one.reason,
@@ -94,7 +83,7 @@ class MLflow(DatabaseFormat):
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """See `DatabaseFormat`."""
-        location = _location(run)
+        location = Location(run.root, links_of(run))
         found = [one for one in _current(location, *states_of(location)) if one.id == run.within and one.has_traces]
         return [
             (
@@ -140,7 +129,7 @@ class MLflow(DatabaseFormat):
             return [*table_rows(database, columns, wanted, (int(experiment), name))] if is_stored else []
 
         try:
-            return read_database(_location(run), rows)
+            return read_database(Location(run.root, links_of(run)), rows)
         except (BadDatabase, OSError):
             return []
 
@@ -148,10 +137,6 @@ class MLflow(DatabaseFormat):
         """See `Format`."""
         name = Path(run.root).name
         return described_files((f"{run.root}{end}", f"{name}{end}", "MLflow") for end in ("", "-wal"))
-
-
-def _location(run: RunInfo) -> Location:
-    return Location(run.root, run.link_root) if run.link_root else alone(run.root)
 
 
 def _traced(location: Location) -> tuple[TracedRun, ...]:

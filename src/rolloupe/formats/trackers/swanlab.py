@@ -6,23 +6,18 @@ log of the run names the key of each; 0.10 writes it when the run ends.
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.curve_files import current_curves, curve_files
 from rolloupe.formats.reading.files import FolderEntry, entries, file_of, links_of
-from rolloupe.formats.reading.trackers.beginnings import begins_as
-from rolloupe.formats.reading.trackers.curves import LoggedRun, LoggedTable
+from rolloupe.formats.reading.trackers.curves import LoggedTable
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.trackers.table_files import TableFile, TableFiles
-from rolloupe.model import RunInfo, RunPart
-from rolloupe.storage import is_folder
+from rolloupe.model import RunInfo
 
 MEDIA, TABLES = "media", "echarts"
 MAX_CONFIG_BYTES = 2**20
 
 _TABLE = re.compile(r"(?:echarts-step)?(?P<step>[0-9]{1,15})-[0-9a-f]{6,64}\.json")
-_FOLDER = re.compile(r"run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
 
 
 class SwanLab(TableFiles):
@@ -30,6 +25,8 @@ class SwanLab(TableFiles):
 
     name = "swanlab"
     title = "SwanLab"
+    media = (MEDIA,)
+    folder = re.compile(r"run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
     recognises = "The folder of a run (`run-{date}_{time}-{id}`) with a table of samples below `media/`."
     layout = (
         "`{logdir}/run-{date}_{time}-{id}/media/{n}/echarts-step{step}-{hash}.json` (0.7), "
@@ -48,24 +45,9 @@ class SwanLab(TableFiles):
     )
     limits = "NaN is null in a table. Until a run of 0.10 ends, its tables have no keys and no metrics beside them."
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
-        if not is_folder(str(path / MEDIA)):
-            return []
-        links = link_root or str(path.resolve())
-        run = RunInfo(
-            name=_name(path, links), root=str(path), format=self.name, parts=(RunPart(str(path)),), link_root=links,
-            reason="a run of SwanLab with tables of samples",
-        )  # fmt: skip
-        return [run] if self.sample_tables(run) else []
-
-    def run_around(self, path: Path) -> Path | None:
-        """See `Format`."""
-        return next((one for one in path.parents if _FOLDER.fullmatch(one.name) and self.detect(one)), None)
-
     def tables(self, run: RunInfo) -> list[TableFile]:
         """See `TableFiles`."""
-        logged = _logged(run).tables
+        logged = self.logged(run).tables
         found = []
         for entry in _in_media(run.root, links_of(run)):
             match = _TABLE.fullmatch(entry.name)
@@ -89,25 +71,6 @@ class SwanLab(TableFiles):
         folder = os.path.join(run.root, "files")
         found = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
         return {key: one["value"] for key, one in found.items() if isinstance(one, dict) and "value" in one}
-
-
-def _name(folder: Path, links: str) -> str:
-    """The name in the log, else what tells the folder from others."""
-    logs = [one for one in entries(str(folder), links) if one.name.endswith(".swanlab") and not one.is_folder]
-    known = next((name for one in logs if (name := begins_as("SwanLab", one.location).name)), "")
-    match = _FOLDER.fullmatch(folder.name)
-    return known or (match["id"] if match else folder.name)
-
-
-def _logged(run: RunInfo) -> LoggedRun:
-    """What the log of a run holds; nothing of one that cannot be read."""
-    for file in curve_files(run):
-        if file.kind == "SwanLab" and os.path.dirname(file.path) == run.root:
-            try:
-                return next(iter(current_curves(file)), LoggedRun("", []))
-            except ValueError:
-                continue
-    return LoggedRun("", [])
 
 
 def _in_media(root: str, links: str) -> list[FolderEntry]:

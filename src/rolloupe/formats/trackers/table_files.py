@@ -4,24 +4,30 @@ A sample's place is its number in its table. Where a table begins with the rows 
 repeat all rows each time, only the newest counts; of equal ones, as TRL logs its last, the first.
 """
 
+import contextlib
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading.files import FolderEntry, links_of
+from rolloupe.formats.curve_files import current_curves, curve_files, kind_of
+from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.curves import parsed
+from rolloupe.formats.reading.trackers.beginnings import begins_as
+from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.completion_tables import RewardFunctions, samples_of_table
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
-from rolloupe.storage import open_file, path_state
+from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, RunPart, Scanned, Source
+from rolloupe.storage import is_folder, open_file, path_state
 
 MAX_BYTES = 256 * 2**20
 """Of one table; W&B cuts them at 10,000 rows."""
@@ -61,9 +67,45 @@ class TableFile(NamedTuple):
 
 
 class TableFiles(TrackerSamples):
-    """A format of such tables."""
+    """A format of such tables, whose title is also the kind of the logs beside them (see `curve_files.KINDS`)."""
 
     suffixes = (".json",)
+    media: ClassVar[tuple[str, ...]]
+    """The folders in that of a run that lead to its tables."""
+    folder: ClassVar[re.Pattern[str]]
+    """The name of the folder of a run, with its `id`."""
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        """See `Format`."""
+        if not is_folder(str(path.joinpath(*self.media))):
+            return []
+        links = link_root or str(path.resolve())
+        run = RunInfo(
+            name=self._name(path, links), root=str(path), format=self.name, parts=(RunPart(str(path)),),
+            link_root=links, reason=f"a run of {self.title} with tables of samples",
+        )  # fmt: skip
+        tables = self.sample_tables(run)
+        keys = ", ".join(dict.fromkeys(one.key for one in tables if one.is_named))
+        return [replace(run, reason=f"{run.reason} ({keys})" if keys else run.reason)] if tables else []
+
+    def _name(self, folder: Path, links: str) -> str:
+        """The name in the log, else what tells the folder from others."""
+        logs = [one for one in entries(str(folder), links) if kind_of(one.name) == self.title and not one.is_folder]
+        match = self.folder.fullmatch(folder.name)
+        names = (begins_as(self.title, one.location).name for one in logs)
+        return next(filter(None, names), match["id"] if match else folder.name)
+
+    def run_around(self, path: Path) -> Path | None:
+        """See `Format`."""
+        return next((one for one in path.parents if self.folder.fullmatch(one.name) and self.detect(one)), None)
+
+    def logged(self, run: RunInfo) -> LoggedRun:
+        """Return what the log of a run holds; nothing of one that cannot be read."""
+        for file in curve_files(run):
+            if file.kind == self.title and os.path.dirname(file.path) == run.root:
+                with contextlib.suppress(ValueError):
+                    return next(iter(current_curves(file)), LoggedRun("", []))
+        return LoggedRun("", [])
 
     @abstractmethod
     def tables(self, run: RunInfo) -> list[TableFile]:

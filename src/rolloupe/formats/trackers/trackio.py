@@ -4,17 +4,15 @@ Source: trackio 0.43.0 (`sqlite_storage.py`), and files of versions from 0.24 on
 has copies of its traces for coding agents, which are no further samples.
 """
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import apsw
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.database_rows import bounded, size_of, stored_columns, why_too_large
-from rolloupe.formats.reading.files import alone, entries, is_one_file
+from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
@@ -28,7 +26,6 @@ from rolloupe.formats.trackers.trackio_runs import METRICS, TRACES, Extent, Logg
 from rolloupe.model import Location, RunInfo, RunPart
 from rolloupe.storage import is_file
 
-SUFFIX = ".db"
 REWARDS = b"rewards/"
 
 
@@ -75,18 +72,8 @@ class Trackio(DatabaseFormat):
         "opened again."
     )
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
-        links = link_root or str(path.resolve())
-        if is_one_file(path):
-            return self._runs(Location(str(path), link_root or str(path)), link_root)
-        with contextlib.suppress(OSError):
-            listed = entries(str(path), links)
-            places = [one for one in listed if one.name.endswith(SUFFIX) and not (one.is_folder or one.refused)]
-            return [run for one in places for run in self._runs(one.location, links)]
-        return []
-
-    def _runs(self, location: Location, links: str) -> list[RunInfo]:
+    def runs_in(self, location: Location, links: str) -> list[RunInfo]:
+        """See `DatabaseFormat`."""
         found = _project(location)
         if not any(run.has_samples for run in found):
             return []
@@ -101,7 +88,7 @@ class Trackio(DatabaseFormat):
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
         """See `DatabaseFormat`."""
-        location = _location(run)
+        location = Location(run.root, links_of(run))
         found = next((one for one in _current(location, *states_of(location)) if one.ids[0].id == run.within), None)
         ids = found.ids if found else ()
         by_table = {
@@ -119,10 +106,6 @@ class Trackio(DatabaseFormat):
 
 _MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
 """The condition for rows of metrics that may have samples: any that are too large."""
-
-
-def _location(run: RunInfo) -> Location:
-    return Location(run.root, run.link_root) if run.link_root else alone(run.root)
 
 
 def _reason(run: LoggedIds) -> str:

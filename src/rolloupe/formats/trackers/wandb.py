@@ -6,26 +6,19 @@ key; `run-{id}.wandb` says what was logged beside it, once a block of 32 KiB is 
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.curve_files import current_curves, curve_files
 from rolloupe.formats.reading.files import FolderEntry, entries, links_of
-from rolloupe.formats.reading.trackers.beginnings import begins_as
-from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.trackers.completion_tables import RewardFunctions, reward_functions
 from rolloupe.formats.trackers.table_files import EVAL, TableFile, TableFiles
-from rolloupe.model import RunInfo, RunPart
-from rolloupe.storage import is_folder
+from rolloupe.model import RunInfo
 
-MEDIA = ("files", "media", "table")
 MAX_DEPTH = 8
 """Of the folders for the slashes in a key."""
 
 MOST_FILES = 100_000
 
 _TABLE = re.compile(r"(?P<key>.+)_(?P<step>[0-9]{1,15})_(?P<hash>[0-9a-f]{8,64})\.table\.json")
-_FOLDER = re.compile(r"(?:offline-)?run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
 
 
 class WeightsAndBiases(TableFiles):
@@ -33,6 +26,8 @@ class WeightsAndBiases(TableFiles):
 
     name = "wandb"
     title = "Weights & Biases"
+    media = ("files", "media", "table")
+    folder = re.compile(r"(?:offline-)?run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
     recognises = (
         "The folder of a run (`offline-run-{date}_{time}-{id}`, `run-...`) with a table of samples below "
         "`files/media/table/`: prompts with completions or outputs, texts with rewards, or results of NeMo-Gym. "
@@ -63,39 +58,15 @@ class WeightsAndBiases(TableFiles):
         "Tables of online runs are kept as long as the run's folder is."
     )
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
-        if not is_folder(str(path.joinpath(*MEDIA))):
-            return []
-        links = link_root or str(path.resolve())
-        run = RunInfo(
-            name=_name(path, links), root=str(path), format=self.name, parts=(RunPart(str(path)),), link_root=links,
-            reason="",
-        )  # fmt: skip
-        tables = self.sample_tables(run)
-        if not tables:
-            return []
-        keys = ", ".join(dict.fromkeys(one.key for one in tables))
-        return [
-            RunInfo(
-                name=run.name, root=run.root, format=run.format, parts=run.parts, link_root=links,
-                reason=f"a run of Weights & Biases with tables of samples ({keys})",
-            )
-        ]  # fmt: skip
-
-    def run_around(self, path: Path) -> Path | None:
-        """See `Format`."""
-        return next((one for one in path.parents if _FOLDER.fullmatch(one.name) and self.detect(one)), None)
-
     def tables(self, run: RunInfo) -> list[TableFile]:
         """See `TableFiles`."""
-        folder = os.path.join(run.root, *MEDIA)
-        logged = _logged(run).tables
+        folder = os.path.join(run.root, *self.media)
+        logged = self.logged(run).tables
         found = []
         for entry in _tables_below(folder, links_of(run)):
             match = _TABLE.fullmatch(os.path.relpath(entry.path, folder))
             if match:
-                known = logged.get("/".join((*MEDIA[1:], os.path.relpath(entry.path, folder))))
+                known = logged.get("/".join((*self.media[1:], os.path.relpath(entry.path, folder))))
                 order = int(match["step"])
                 step = order if known is None or known.step is None else known.step
                 split = EVAL if known and known.follows_eval else ""
@@ -111,27 +82,8 @@ class WeightsAndBiases(TableFiles):
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:
         """See `TableFiles`."""
-        logged = _logged(run)
+        logged = self.logged(run)
         return reward_functions(logged.config, (row.values for row in logged.rows))
-
-
-def _name(folder: Path, links: str) -> str:
-    """The name that the client has written, else what tells the folder from others."""
-    logs = [one for one in entries(str(folder), links) if one.name.endswith(".wandb") and not one.is_folder]
-    known = next((name for one in logs if (name := begins_as("Weights & Biases", one.location).name)), "")
-    match = _FOLDER.fullmatch(folder.name)
-    return known or (match["id"] if match else folder.name)
-
-
-def _logged(run: RunInfo) -> LoggedRun:
-    """What the client has written of a run; nothing of a log that cannot be read."""
-    for file in curve_files(run):
-        if file.kind == "Weights & Biases" and os.path.dirname(file.path) == run.root:
-            try:
-                return next(iter(current_curves(file)), LoggedRun("", []))
-            except ValueError:
-                continue
-    return LoggedRun("", [])
 
 
 def _tables_below(folder: str, link_root: str) -> list[FolderEntry]:

@@ -18,11 +18,11 @@ from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.files import is_one_file, links_of
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.columns import unpacked
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database, side_file
+from rolloupe.formats.reading.trackers.beginnings import states_of
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
-from rolloupe.storage import path_state
 from rolloupe.tokens import length
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -100,7 +100,9 @@ class Tviz(NumberedFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. What is not yet in the database lies in its `-wal`."""
         place = Location(run.root, links_of(run))
-        return [Source(path=place.path, name=os.path.basename(place.path), root=place.root, depends=_state(place))]
+        return [
+            Source(path=place.path, name=os.path.basename(place.path), root=place.root, depends=repr(states_of(place)))
+        ]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
         """See `NumberedFormat`: the number is the trajectory's id."""
@@ -187,25 +189,13 @@ class Tviz(NumberedFormat):
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
     """Return the runs of a database that have trajectories; none of a file that cannot be read."""
     try:
-        return _stored_runs(location, _state(location))
+        return _stored_runs(location, *states_of(location))
     except (BadDatabase, OSError):
         return ()
 
 
-def _state(location: Location) -> str:
-    """A word for what a database and its `-wal` hold now."""
-    state = path_state(location.path)
-    found = [state.st_ino, state.st_size, state.st_mtime_ns]
-    try:
-        log = path_state(side_file(location, "-wal").path)
-        found += [log.st_size, log.st_mtime_ns]
-    except OSError:
-        pass
-    return "-".join(map(str, found))
-
-
 @lru_cache(maxsize=64)
-def _stored_runs(location: Location, state: str) -> tuple[StoredRun, ...]:  # noqa: ARG001
+def _stored_runs(location: Location, *_states: int) -> tuple[StoredRun, ...]:
     return read_database(location, _runs, LISTING_S)
 
 
