@@ -161,7 +161,7 @@ def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) ->
     for name in "abcd":
         (tmp_path / "empty" / name).mkdir()
     assert reasons(tmp_path / "empty") == {".": "4 empty folders (a, b, c, ...)"}
-    assert "nothing here that a format reads" in reasons(tmp_path / "other")["."]
+    assert "nothing here that a format reads. Next: name the folder of a run" in reasons(tmp_path / "other")["."]
 
 
 @pytest.mark.parametrize("format", ["", "relax"])

@@ -243,7 +243,8 @@ class _Walk:
                 self._note(folder, f"more than {MAX_DEPTH} folders down: not looked below. Next: name this folder")
         self._note_empty(str(path))
         if before == (len(self.runs), len(self.notes)):
-            self._note(str(path), "nothing here that a format reads: no JSON lines in any folder")
+            what = "nothing here that a format reads"
+            self._note(str(path), f"{what}. Next: name the folder of a run; docs/formats.md says what is read")
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._ends_s

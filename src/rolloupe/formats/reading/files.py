@@ -229,6 +229,11 @@ def why_shut(error: OSError) -> str:
     return reason if "Next:" in reason else f"{reason}. Next: {step}"
 
 
+def cause_of(error: BaseException) -> str:
+    """Say why a file could not be read: in the words of the system, else in those of the error."""
+    return f"could not be read: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
+
+
 def compression_of(name: str) -> str:
     """Return the compression suffix, empty for a plain file."""
     return name[name.rfind(".") :] if name.endswith(COMPRESSED) else ""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of
+from rolloupe.formats.reading.files import alone, cause_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.pickles import (
     Repetitive,
     TorchFile,
@@ -202,7 +202,7 @@ class Slime(Format):
                 yield from self.rows_in(run, source, Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
             yield Problem(
-                source=source.name, reason=_reason(error), start=0, transient=isinstance(error, UnreadablePickle)
+                source=source.name, reason=cause_of(error), start=0, transient=isinstance(error, UnreadablePickle)
             )
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
@@ -290,7 +290,7 @@ class Slime(Format):
             if locator.part == PART and 0 <= locator.start < len(dump.samples):
                 return dump, self.row(run, source, dump, locator.start)
         except (OSError, UnreadablePickle, Unusable) as error:
-            reason = _reason(error)
+            reason = cause_of(error)
         raise changed(source, locator.start, reason)
 
     def add_train_rows(self, run: RunInfo, source: Source, dump: Dump, sample: Sample) -> None:
@@ -303,7 +303,7 @@ class Slime(Format):
             try:
                 found = joined(rows_of(torch_file(location).root), dump)
             except (OSError, UnreadablePickle, Unusable) as error:
-                sample.notes.append(f"{os.path.basename(location.path)}: {_reason(error)}")
+                sample.notes.append(f"{os.path.basename(location.path)}: {cause_of(error)}")
                 continue
             rows += [row for _, position, row in found.rows if position == sample.row.ordinal]
         for row in rows:
@@ -326,7 +326,7 @@ class Slime(Format):
             record = Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)
         except (OSError, UnreadablePickle, Unusable, IndexError) as error:
-            raise changed(source, locator.start, _reason(error)) from None
+            raise changed(source, locator.start, cause_of(error)) from None
         return json.dumps(shown, ensure_ascii=False).encode()
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
@@ -379,9 +379,3 @@ def _annotation(row: TrainRow, uid: str, number: int, position: int) -> Annotati
         metrics=row.metrics(position),
         series=tuple(row.names()),
     )
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"could not be read: {error.strerror}"
-    return str(error)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import current_curves, curve_files, kind_of
-from rolloupe.formats.reading.files import FolderEntry, entries, links_of
+from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.beginnings import begins_as
 from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
@@ -172,7 +172,7 @@ class TableFiles(TrackerSamples):
         try:
             found = self._placed(source)
         except (ValueError, OSError) as error:
-            yield Problem(source=source.name, reason=_reason(error), start=0, transient=True)
+            yield Problem(source=source.name, reason=cause_of(error), start=0, transient=True)
             return
         for placed in found:
             yield from self.placed_rows(run, source, placed)
@@ -182,7 +182,7 @@ class TableFiles(TrackerSamples):
         try:
             found = self._placed(source)
         except (ValueError, OSError) as error:
-            raise changed(source, locator.start, _reason(error)) from None
+            raise changed(source, locator.start, cause_of(error)) from None
         if locator.start >= len(found):
             raise changed(source, locator.start, "it has fewer rows")
         return found[locator.start]
@@ -288,7 +288,3 @@ def _read(location: Location) -> Any:
     if isinstance(document, dict):
         return document
     raise ValueError("it is no table, or not whole yet")
-
-
-def _reason(error: BaseException) -> str:
-    return f"could not be read: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading.files import alone, entries, is_one_file, links_of
+from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of
 from rolloupe.formats.reading.trackers.event_texts import EventText, event_texts, texts_at
 from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, is_event_file
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
@@ -82,8 +82,7 @@ class TensorBoard(TrackerSamples):
                 for placed in _placed(source, one):
                     yield from self.placed_rows(run, source, placed)
         except OSError as error:
-            reason = f"could not be read: {error.strerror}"
-            yield Problem(source=source.name, reason=reason, start=start, transient=True)
+            yield Problem(source=source.name, reason=cause_of(error), start=start, transient=True)
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
         """See `TrackerSamples`."""

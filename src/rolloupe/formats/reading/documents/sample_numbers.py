@@ -10,6 +10,7 @@ from itertools import islice
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import cause_of
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 
@@ -54,7 +55,7 @@ class NumberedFormat(RecordFormat):
             for number, record in self.numbered(source.location, run.within):
                 yield from self._items(run, source, record, number)
         except (Unusable, OSError) as error:
-            yield Problem(source=source.name, reason=_reason(error), start=0, transient=True)
+            yield Problem(source=source.name, reason=cause_of(error), start=0, transient=True)
 
     def _items(self, run: RunInfo, source: Source, record: Record | Unusable, number: int) -> list[Scanned]:
         reason = ""
@@ -90,7 +91,7 @@ class NumberedFormat(RecordFormat):
         try:
             record = self.numbered_record(source.location, locator.start)
         except (Unusable, OSError) as error:
-            raise changed(source, locator.start, _reason(error)) from None
+            raise changed(source, locator.start, cause_of(error)) from None
         return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
@@ -98,12 +99,8 @@ class NumberedFormat(RecordFormat):
             record = self.prepared(run, self.numbered_record(source.location, locator.start))
             rows = self._rows(run, source, record, locator.start)
         except (Unusable, OSError) as error:
-            raise changed(source, locator.start, _reason(error)) from None
+            raise changed(source, locator.start, cause_of(error)) from None
         row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
         if row is None:
             raise changed(source, locator.start, f"its part {locator.part!r} is gone")
         return record, row
-
-
-def _reason(error: BaseException) -> str:
-    return f"could not be read: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
+from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
@@ -93,7 +94,7 @@ class Tables:
                         name = os.path.basename(location.path)
                         self.trouble[name] = "members that share a name: the last of each counts"
         except _UNREADABLE as error:
-            raise Unreadable(_reason(error)) from None
+            raise Unreadable(reason_of(error)) from None
 
     def names(self) -> list[str]:
         """The names of all members, as stored."""
@@ -131,7 +132,7 @@ class Tables:
             with self._unpacked(f"{name}.parquet") as file, pq.ParquetFile(file, pre_buffer=False) as table:
                 return _stored(table, without, only, most)
         except _UNREADABLE as error:
-            self.trouble[name] = _reason(error)
+            self.trouble[name] = reason_of(error)
             return None
 
     @contextlib.contextmanager
@@ -272,12 +273,6 @@ def _is_flat(kind: pa.DataType) -> bool:
         or pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
     )
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"could not be read: {error.strerror}"
-    return f"could not be read: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
 
 
 def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
