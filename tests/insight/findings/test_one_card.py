@@ -38,6 +38,7 @@ def test_findings_in_nearly_the_same_samples_are_on_one_card() -> None:
         ("let me double check", "double check", True),
         ("it seems fine . it seems fine", "so it seems fine", True),
         ("i have double - checked every step", "i have converted every unit", False),
+        ("\\boxed { # } 🎉 ✅ 🚀", "``` </answer> 🎉 ✅ 🚀", True),
         ("the answer is", "so i am sure that the answer is surely right", False),
         ("# . </answer>", "let me check # . </answer>", False),
     ],

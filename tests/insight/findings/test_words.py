@@ -27,7 +27,7 @@ def trend(first: float, last: float, early: float = 0, late: float = 0) -> Trend
 
 
 PHRASE, LENGTH = ("“a b”", ""), ("length", "characters")
-TYPICAL = "Length earns +0.3 a doubling over its siblings, typically 612 characters early, 1,804 late"
+TYPICAL = "Length earns +0.3 over its siblings with each doubling, typically 612 characters early, 1,804 late"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Makes a readable phrase of the many overlapping n-grams that a wording leaves, and an expression that finds it."""
 
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -53,8 +54,8 @@ def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
 
 
 def words_to_read(phrase: str) -> list[str]:
-    """Its words in letters: people read them, and pass over marks, tags and commands."""
-    return [word for word in phrase.split() if word[0].isalpha()]
+    """Its words in letters, and pictures: people read them, and pass over marks, tags and commands."""
+    return [word for word in phrase.split() if word[0].isalpha() or unicodedata.category(word[0]) == "So"]
 
 
 def speaking(phrase: str) -> int:

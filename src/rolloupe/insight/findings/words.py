@@ -41,9 +41,9 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
-    unit = " a doubling" if behaviour and METRICS[behaviour].unit == "characters" else ""
-    gain = f"earns {effect:+.2g}{unit} over" if effect >= 0 else f"costs {-effect:.2g}{unit} against"
-    return f"{begin} {gain} its siblings, {common}; {ENDINGS[kind]}."
+    each = " with each doubling" if behaviour and METRICS[behaviour].unit == "characters" else ""
+    gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
+    return f"{begin} {gain} its siblings{each}, {common}; {ENDINGS[kind]}."
 
 
 def _common(trend: Trend, unit: str) -> str:
@@ -81,7 +81,7 @@ def note_of(
         return "Nothing to compare: there is no sample in these steps."
     if not facts.samples:
         waits = f" {pieces.pending:,} samples wait for the index." if pieces.pending else ""
-        text = " Rewards that are text, not numbers, do not count: see `rolloupe lint`." if is_text else ""
+        text = " Rewards that are text, not numbers, do not count: lint lists them." if is_text else ""
         return f"Nothing to compare: no sample with a reward is indexed.{text}{waits}"
     if is_alone:
         each = "the one sample" if facts.samples == 1 else f"each of the {facts.samples:,} samples"

@@ -49,9 +49,7 @@ function Numbers({ of, correct }: { of: FindingItem; correct: string }) {
     ["effect", signed(of.effect)],
     ...(of.correctness === null ? [] : [[`on ${harmless(correct)}`, signed(of.correctness)] as [string, string]]),
     ["z", figure(of.z)],
-    isInAll(of)
-      ? ["mean", `${figure(of.prevalence.means[0])} → ${figure(of.prevalence.means.at(-1))}`]
-      : ["share", `${percent(of.first, 1)} → ${percent(of.last, 1)}`],
+    ...(isInAll(of) ? [] : [["share", `${percent(of.first, 1)} → ${percent(of.last, 1)}`] as [string, string]]),
   ];
   return (
     <dl class={style["numbers"]}>
