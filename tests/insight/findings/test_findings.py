@@ -91,6 +91,13 @@ def window_sums(run: rolloupe.Run, low: int | None, high: int | None) -> dict[in
     return {int(h): [float(one[at]) for one in columns] for at, h in enumerate(found.hashes)}
 
 
+def test_samples_are_in_the_order_of_the_files_in_whichever_order_the_index_found_them(run: rolloupe.Run) -> None:
+    snapshot, window = run._opened().snapshot(), FeatureWindow("train")
+    turned = snapshot._replace(pieces=dict(list(snapshot.pieces.items())[::-1]))
+    orders = [[one.source for one in feature_pieces(each, window).pieces] for each in (snapshot, turned)]
+    assert orders[0] == orders[1] and len(orders[0]) > 1
+
+
 def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.Run) -> None:
     whole, early, late = (window_sums(run, low, high) for low, high in ((None, None), (0, 11), (12, 23)))
     in_both = [one for one in early if one in late]

@@ -13,7 +13,7 @@ from rolloupe.insight.findings.records import RunFindings
 from rolloupe.query import FeatureWindow
 from rolloupe.storage import atomic
 
-VERSION = 9
+VERSION = 10
 """Raise it when the same samples lead to other findings."""
 
 FOLDER = "findings"

@@ -79,9 +79,13 @@ class WindowFacts(NamedTuple):
 
 
 def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
-    """The pieces of a window. Raises `NotFound` for a split that the run lacks."""
+    """The pieces of a window, in the order of the files, however the index came about: ties go to the first.
+
+    Raises `NotFound` for a split that the run lacks.
+    """
     in_known_splits(snapshot, SampleQuery(splits=(window.split,)))
-    pieces = snapshot.holding((window.split,), window.step_min, window.step_max)
+    in_window = snapshot.holding((window.split,), window.step_min, window.step_max)
+    pieces = sorted(in_window, key=lambda piece: (piece.source, piece.start))
     found = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
     reached = {id(piece) for piece, _ in found}
     pending = sum(_rows_in(piece, window, snapshot) for piece in pieces if id(piece) not in reached)
