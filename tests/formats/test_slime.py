@@ -17,7 +17,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.pickles import json_values
 from rolloupe.formats.slime import train_rows
-from rolloupe.formats.slime.samples import uid_of
+from rolloupe.formats.slime.samples import Dump, uid_of
 from rolloupe.formats.slime.shards import Shard, offsets, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
 from tests.formats.reading.pickles.support import Call, StorageKey, archive, dumps, tensor
@@ -364,6 +364,21 @@ def test_a_dump_that_repeats_its_values_very_often_is_read_no_further(
     ):
         dump(tmp_path / "run/rollout_data/0.pt", *some)
         assert 0 < len(items(run)) < len(some) / 2 and len(problems(run)) == 1
+
+
+def test_the_samples_of_a_dump_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[int] = []
+    own_name = Dump._own_name
+
+    def noted(dump: Dump, record: object, position: int) -> tuple[str, str]:
+        named.append(position)
+        return own_name(dump, record, position)
+
+    monkeypatch.setattr(Dump, "_own_name", noted)
+    dump(tmp_path / "run/rollout_data/0.pt", *(record(0) for _ in range(40)))
+    run = only_run(tmp_path / "run")
+    assert len({sample.row.key for sample in samples(run)}) == 40
+    assert sorted(named) == sorted([*range(40)] * 2), "once to scan them, once to show them"
 
 
 def test_a_list_that_is_not_shown_whole_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,7 +286,7 @@ class Slime(Format):
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Dump, SampleRow]:
         reason = "it has no such sample"
         try:
-            dump = Dump.at(source.location)
+            dump = Dump.at(source.location, is_for_one=True)
             if locator.part == PART and 0 <= locator.start < len(dump.samples):
                 return dump, self.row(run, source, dump, locator.start)
         except (OSError, UnreadablePickle, Unusable) as error:

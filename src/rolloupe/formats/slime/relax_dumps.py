@@ -48,7 +48,7 @@ def state_of_dump(dump: DumpFile | None) -> str:
 def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
     """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
     try:
-        dump = Dump.at(dump_file.location)
+        dump = Dump.at(dump_file.location, is_for_one=True)
         position = _position_of(dump, sample.row)
         if position is None:
             sample.notes.append("the debug dump of its step has no sample with these texts alone: no tokens are shown")

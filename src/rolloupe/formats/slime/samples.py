@@ -5,6 +5,7 @@ Source: `utils/types.py` of slime and miles. Fields were added over time: each i
 
 from collections import Counter
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -43,25 +44,36 @@ CHARACTERS_OF_ROW: Final = 4
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
 
+class _Names:
+    """Group and index of the first samples of a dump."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.found: list[tuple[str, str]] = []
+        self.seen: Counter[tuple[str, str]] = Counter()
+
+
 class Dump:
     """The samples of one dump, and their names, which are unique within it."""
 
-    def __init__(self, root: Any, size_bytes: int = 0) -> None:
+    def __init__(self, root: Any, size_bytes: int = 0, names: _Names | None = None) -> None:
         """Raises `Unusable` for a root that holds no samples; `size_bytes` is the size of its file."""
         samples = root.get("samples") if isinstance(root, dict) else None
         if not isinstance(samples, list):
             raise Unusable("a file of PyTorch without samples")
         self.samples: list[Any] = samples
         self.step = fields.integer(_small(root.get("rollout_id")))
-        self._names: list[tuple[str, str]] = []
-        self._seen: Counter[tuple[str, str]] = Counter()
+        self._names = names or _Names()
         self.budget = ValueBudget(size_bytes)
 
     @classmethod
-    def at(cls, location: Location) -> "Dump":
-        """Read the dump at a location. Raises OSError, `UnreadablePickle` and `Unusable`."""
+    def at(cls, location: Location, *, is_for_one: bool = False) -> "Dump":
+        """Read the dump at a location. Raises OSError, `UnreadablePickle` and `Unusable`.
+
+        Those who read it for one sample after the other share the names. Each scan makes its own, and pays for them.
+        """
         file = torch_file(location)
-        return cls(file.root, file.size_bytes)
+        return cls(file.root, file.size_bytes, file.derived.setdefault("names", _Names()) if is_for_one else None)
 
     def json(self, value: Any) -> Any:
         """A value as JSON has it. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
@@ -72,13 +84,15 @@ class Dump:
 
         Raises `UnreadablePickle` once the samples repeat their values too often.
         """
-        while (at := len(self._names)) <= position:
-            record = self.samples[at]
-            self.budget.spend(VALUES_OF_ROW + _weight(record))
-            own = self._own_name(record, at)
-            self._names.append((own[0], f"{own[1]}-{self._seen[own]}" if self._seen[own] else own[1]))
-            self._seen[own] += 1
-        return self._names[position]
+        names = self._names
+        with names.lock:
+            while (at := len(names.found)) <= position:
+                record = self.samples[at]
+                self.budget.spend(VALUES_OF_ROW + _weight(record))
+                own = self._own_name(record, at)
+                names.found.append((own[0], f"{own[1]}-{names.seen[own]}" if names.seen[own] else own[1]))
+                names.seen[own] += 1
+            return names.found[position]
 
     def _own_name(self, record: object, position: int) -> tuple[str, str]:
         if not isinstance(record, dict):

@@ -50,6 +50,8 @@ class TorchFile(NamedTuple):
     root: Any
     """What it describes: plain data, and the values of `values`."""
     stamp: Stamp
+    derived: dict[str, Any]
+    """What its readers derived from it, by names of theirs."""
 
     @property
     def size_bytes(self) -> int:
@@ -80,7 +82,7 @@ def torch_file(location: Location) -> TorchFile:
             root, kept_bytes = _from_sequence(reader), stamp[1] // TREE_SHARE
         else:
             raise UnreadablePickle("neither an archive of PyTorch nor its older form")
-    found = TorchFile(root, stamp)
+    found = TorchFile(root, stamp, {})
     _files.put(location, found, min(KEPT_BYTES, kept_bytes))
     return found
 
