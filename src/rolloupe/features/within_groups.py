@@ -5,7 +5,8 @@ For a feature x of a sample and its advantage a, with sums over the samples of g
     S = Σ x·(a − ā_g)               how x goes with a
     D = Σ (x − x̄_g)²                how much x varies among siblings
     V = Σ_g var_g(a)·D_g            the variance of S if the advantages of each group were permuted
-    z = S/√V,  effect = S/D         the gain over siblings, by a unit of x
+    z = S/√V
+    effect = Σ x·(r − r̄_g)/D        the reward r over siblings, by a unit of x
 
 V is exact under permutation within groups: the permutation variance of a linear statistic (Hoeffding 1951), stratified.
 Difficulty and mixture of prompts cancel, as only siblings are compared. All sums add up over groups, and so over steps.

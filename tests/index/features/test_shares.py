@@ -56,8 +56,8 @@ def test_a_sample_that_is_there_twice_counts_once() -> None:
 def test_advantages_count_where_each_sample_has_one() -> None:
     (one,) = blocks_of(table(8, advantage=[1.0, 2.0, 3.0, 4.0] * 2), ScanShare())
     assert one.advantages.tolist() == [-1.5, -0.5, 0.5, 1.5] * 2 and one.rewards.tolist() == one.advantages.tolist()
-    (one,) = blocks_of(table(8, advantage=[9.0, *[None] * 7]), ScanShare())
-    assert one.advantages.tolist() == one.rewards.tolist()
+    (one,) = blocks_of(table(8, advantage=[9.0, None, 8.0, 7.0, 2.0, 4.0, 6.0, 8.0]), ScanShare())
+    assert one.advantages.tolist() == [-1.5, -0.5, 0.5, 1.5, -3.0, -1.0, 1.0, 3.0], "of other groups, the rewards"
 
 
 def test_differences_too_small_for_the_stored_sums_are_none() -> None:

@@ -36,7 +36,9 @@ class SampleBlock(NamedTuple):
     rows: NDArray[np.int64]
     grouping: Grouping
     advantages: Floats
+    """Less the mean of the group: the trainer's where all samples of the group have one, else the rewards."""
     rewards: Floats
+    """Less the mean of the group."""
     kept: NDArray[np.bool_]
     """True for the samples whose words are kept."""
 
@@ -94,10 +96,9 @@ def _block(of: StepOfEnv, members: _Members, rewards: Floats, advantages: Floats
     rows = np.array([row for some, _ in members for row in some], np.int64)
     sizes = [len(some) for some, _ in members]
     grouping = Grouping(np.repeat(np.arange(len(members)), sizes))
-    own = _gaps(grouping, rewards[rows])
-    has_advantages = bool(np.isfinite(advantages[rows]).all())
+    own, given = _gaps(grouping, rewards[rows]), _gaps(grouping, advantages[rows])
     kept = np.repeat([kept for _, kept in members], sizes)
-    return SampleBlock(of, rows, grouping, _gaps(grouping, advantages[rows]) if has_advantages else own, own, kept)
+    return SampleBlock(of, rows, grouping, np.where(np.isfinite(given), given, own), own, kept)
 
 
 def _gaps(grouping: Grouping, values: Floats) -> Floats:

@@ -25,7 +25,7 @@ from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, Segmen
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.texts import CONTENTS, text_of
 
-VERSION = 4
+VERSION = 5
 """Raise it when the same samples lead to other sums or words."""
 
 ENDING = ".features.parquet"
