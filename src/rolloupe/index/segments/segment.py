@@ -38,7 +38,7 @@ from rolloupe.storage import Interrupted, atomic, open_file
 LAYOUT = 21
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
-NUMBERS = SegmentKind("numbers", 5, ".parquet")
+NUMBERS = SegmentKind("numbers", 6, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
 
 PACK = ".pack.parquet"
