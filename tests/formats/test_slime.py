@@ -1,6 +1,7 @@
 """slime's dumps of samples, joined with those of the trainer's data."""
 
 import json
+import os
 import re
 import shutil
 import struct
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.reading.files import FolderEntry, files
 from rolloupe.formats.reading.pickles import json_values
-from rolloupe.formats.slime import train_rows
+from rolloupe.formats.slime import layout, train_rows
 from rolloupe.formats.slime.samples import Dump, uid_of
 from rolloupe.formats.slime.shards import Shard, offsets, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
@@ -478,3 +480,25 @@ def test_the_hook_of_the_page_records_evaluations_by_their_data_sets(tmp_path: P
         assert [(step.step, step.reward.mean) for step in run.steps(split=split)] == [(3, 0.25)]
     sample = run.sample("eval/aime/3/0/0")
     assert (sample.row.status, series(sample)["logprobs"]) == ("truncated", [-0.5, -0.25, -0.125])
+
+
+def test_a_folder_that_stays_as_it_is_is_listed_once_for_all_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(4):
+        dump(tmp_path / "rollout_data" / f"{step}.pt", record(0), step=step)
+        train_dump(tmp_path / "train_data" / f"{step}.pt", {"sample_index": 0, "advantages": [step] * 3})
+    for folder in ("rollout_data", "train_data"):
+        os.utime(tmp_path / folder, (1, 1))
+    run = only_run(tmp_path)
+    listed: list[str] = []
+
+    def counted(folder: str, links: str, endings: tuple[str, ...]) -> list[FolderEntry]:
+        listed.append(folder)
+        return files(folder, links, endings)
+
+    monkeypatch.setattr(layout, "files", counted)
+    assert [one.row.advantage for one in samples(run)] == [0, 1, 2, 3]
+    assert len(listed) <= 2
+    train_dump(tmp_path / "train_data" / "1_1.pt", {"sample_index": 0, "advantages": [9] * 3})
+    assert len(layout.train_files_of(run, 1)) == 2

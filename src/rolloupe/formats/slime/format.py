@@ -183,8 +183,9 @@ class Slime(Format):
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`: steps without the train data that a later step has."""
         having = {one.step for one in _train_files(run)}
-        dumps = (one for part in run.parts for one in dumps_of(part, links_of(run)) if having and not one.is_eval)
-        steps = {one.step for one in dumps if one.step is not None and one.step < max(having)} - having
+        newest = max(having, default=0)
+        dumps = (one for part in run.parts for one in dumps_of(part, links_of(run)) if not one.is_eval)
+        steps = {one.step for one in dumps if one.step is not None and one.step < newest} - having
         if not steps:
             return []
         which = "1 step has" if len(steps) == 1 else f"{len(steps):,} steps have"
@@ -349,8 +350,8 @@ class Slime(Format):
         )
 
 
-def _train_files(run: RunInfo) -> list[TrainFile]:
-    return [] if is_file(run.root) else train_files_in(run.root, links_of(run))
+def _train_files(run: RunInfo) -> Sequence[TrainFile]:
+    return () if is_file(run.root) else train_files_in(run.root, links_of(run))
 
 
 def _files(count: int) -> str:
