@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.testing import FormatContract
-from rolloupe.model import Problem
+from rolloupe.formats.trainers import art
+from rolloupe.model import Problem, Reading
 from tests.formats.support import items, limit_contract, mean_reward, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "art"
@@ -148,3 +150,15 @@ def test_ids_of_rows_that_generic_made_open_the_same_samples(tmp_path: Path) -> 
             now = after[0].texts(name)
             assert now.key.index == name.rpartition("/")[2] and now.prompt == texts.prompt
             assert now.response.startswith(texts.response[:40])  # in which generic shows no calls
+
+
+def test_a_group_of_many_trajectories_by_a_column_costs_no_square_of_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = {"messages_and_choices": [{"role": "user", "content": "q"}], "reward": 1.0, "metadata": {"seed": 7}}
+    write(tmp_path / "trajectories" / "train" / "0001.jsonl", {"trajectories": [one] * 200})
+    (run,) = discover([tmp_path], Reading(group_by="metadata.seed")).runs
+    made, convert = count(), art._trajectory
+    monkeypatch.setattr(art, "_trajectory", lambda *given: (next(made), convert(*given))[1])
+    assert {row.group for row in rows(run)} == {"7"}
+    assert next(made) <= 400

@@ -124,7 +124,7 @@ class _GroupLines(_Trajectories, JsonlFormat):
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         """See `RecordFormat`."""
-        found = _of_group(record, str(row.start))[int(row.part)]
+        found = _trajectory(_members(record)[int(row.part)], _facts(record, str(row.start)))
         return {} if isinstance(found, Unusable) else found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
@@ -230,17 +230,27 @@ def _unpacked_calls(message: Any) -> Any:
 
 def _of_group(group: Record, name: str) -> list[Record | Unusable]:
     """The trajectories of a group in the columns of Parquet, or why one cannot be read. Raises `Unusable`."""
-    listed = group.get("trajectories")
+    facts = _facts(group, name)
+    return [_trajectory(one, facts) for one in _members(group)]
+
+
+def _members(group: Record) -> list[Any]:
+    listed = group.get(TRAJECTORIES)
     if not isinstance(listed, list):
         raise Unusable("an object without a list of trajectories is no group")
     if len(listed) > MAX_EACH:
         raise Unusable(f"more than {MAX_EACH:,} trajectories in a group: not read")
-    facts = {f"group_{key}": value for key, value in group.items() if key != "trajectories"}
-    facts[_GROUP] = name
-    return [_trajectory(one, facts) if isinstance(one, dict) else Unusable("no JSON object") for one in listed]
+    return listed
 
 
-def _trajectory(one: Record, facts: Record) -> Record:
+def _facts(group: Record, name: str) -> Record:
+    """What a group says of each of its trajectories."""
+    return {f"group_{key}": value for key, value in group.items() if key != TRAJECTORIES} | {_GROUP: name}
+
+
+def _trajectory(one: Any, facts: Record) -> Record | Unusable:
+    if not isinstance(one, dict):
+        return Unusable("no JSON object")
     listed = one.get("messages_and_choices")
     found = {key: value for key, value in one.items() if key != "messages_and_choices"}
     if not isinstance(listed, list):
