@@ -35,11 +35,12 @@ class ReadingList(Struct, frozen=True):
     """The samples that show a finding, by id; empty for none."""
 
     pairs: list[tuple[str, str]] = []
-    """Two siblings: the first has more of the feature and the better reward, though it is no more correct."""
+    """Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
+    is no more correct as far as that is known."""
     earliest: str = ""
     """The first sample that has the feature."""
     counterexample: str = ""
-    """One that has the feature, and a worse reward than its siblings."""
+    """One that has the feature, or less of it where it is punished, and a worse reward than its siblings."""
 
     def ids(self) -> list[str]:
         """All samples, each once."""

@@ -12,7 +12,7 @@ from rolloupe.mcp.tools.findings import FindingArguments, found_in
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-    from rolloupe.insight.findings import Finding, ReadingList
+    from rolloupe.insight.findings import Finding
 
 MOST_HITS = 3
 AROUND = 100
@@ -32,19 +32,22 @@ def finding_samples(runs: "Runs", asked: SamplesArguments) -> Page:
     if not 1 <= asked.finding <= len(found.findings):
         raise NotFound(f"no finding {asked.finding}: there are {len(found.findings)}, from 1 on")
     one = found.findings[asked.finding - 1]
-    rows = (_row(run, one, found.correct, *reason) for reason in list(_reasons(one.samples))[start:])
+    rows = (_row(run, one, found.correct, *reason) for reason in list(_reasons(one, found.correct))[start:])
     return Page({"class": one.kind, "text": one.text}, rows, "samples", start)
 
 
-def _reasons(read: "ReadingList") -> Iterator[tuple[str, str]]:
-    """Each sample of a reading list, and why it is there."""
-    for place, (more, less) in enumerate(read.pairs, start=1):
-        yield more, f"pair {place}: has more of it and the better reward, though it is no more correct than the next"
-        yield less, f"pair {place}: its sibling with less of it and the worse reward"
+def _reasons(one: "Finding", correct: str) -> Iterator[tuple[str, str]]:
+    """Each sample of a reading list, and why it is there. Of what is punished, those win that have less of it."""
+    read, (won, lost) = one.samples, ("less", "more") if one.effect < 0 else ("more", "less")
+    though = ", though it is no more correct than the next" if correct else ""
+    for place, (first, other) in enumerate(read.pairs, start=1):
+        yield first, f"pair {place}: has {won} of it and the better reward{though}"
+        yield other, f"pair {place}: its sibling with {lost} of it and the worse reward"
     if read.earliest:
         yield read.earliest, "the earliest case"
     if read.counterexample:
-        yield read.counterexample, "a counterexample: has it, and a worse reward than its siblings"
+        has = "less of it" if one.effect < 0 else "it"
+        yield read.counterexample, f"a counterexample: has {has}, and a worse reward than its siblings"
 
 
 def _row(run: "Run", one: "Finding", correct: str, id: str, why: str) -> dict[str, Any]:
@@ -65,8 +68,8 @@ def _hits(run: "Run", one: "Finding", id: str) -> list[str]:
 
 FINDING_SAMPLES = Tool(
     "finding_samples",
-    "The samples that show a finding: pairs of siblings of which the one with more of it won though it is no more "
-    "correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
+    "The samples that show a finding: pairs of siblings of which the one with more of it (less, if it is punished) won "
+    "though it is no more correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
     SamplesArguments,
     finding_samples,
 )

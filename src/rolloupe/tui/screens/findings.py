@@ -34,7 +34,6 @@ LOOK_S = 0.2
 PROBLEMS = 50
 """Problems that are listed, at most."""
 NARROW_LINES, WIDE_LINES = 5, 3
-PAIR = ("more of it, and the better reward", "its sibling, with the worse reward")
 
 
 class FindingRow(NamedTuple):
@@ -221,9 +220,11 @@ class FindingsScreen(BackScreen[SampleKey]):
 
 def _of_finding(one: "Finding") -> FindingRow:
     of_correctness = "" if one.correctness is None else f", on correctness {signed(one.correctness)}"
-    shows = {name: words for pair in one.samples.pairs for name, words in zip(pair, PAIR, strict=True)}
+    won, has = ("less", "less of it") if one.effect < 0 else ("more", "it")
+    words_of_pair = (f"{won} of it, and the better reward", "its sibling, with the worse reward")
+    shows = {name: words for pair in one.samples.pairs for name, words in zip(pair, words_of_pair, strict=True)}
     shows.setdefault(one.samples.earliest, "the first sample that has it")
-    samples = [(name, shows.get(name, "has it, with less reward")) for name in one.samples.ids()]
+    samples = [(name, shows.get(name, f"has {has}, with less reward")) for name in one.samples.ids()]
     return FindingRow(one.kind, one.text, f"{_z(one)}, effect {signed(one.effect)}{of_correctness}", samples)
 
 

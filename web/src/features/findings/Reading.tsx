@@ -15,10 +15,10 @@ interface Choice {
 
 /** The samples to read. */
 export function choicesOf(
-  { samples: { pairs, earliest, counterexample } }: FindingItem,
+  { effect, samples: { pairs, earliest, counterexample } }: FindingItem,
   hasCorrect: boolean,
 ): Choice[] {
-  const won = `Two answers to one prompt: the first has more of it, and won${
+  const won = `Two answers to one prompt: the first has ${effect < 0 ? "less" : "more"} of it, and won${
     hasCorrect ? " though it is no more correct" : ""
   }.`;
   const one = (value: string, label: string, words: string, id: string): Choice[] =>
@@ -31,7 +31,12 @@ export function choicesOf(
       ids,
     })),
     ...one("earliest", "Earliest", "The first sample that has it.", earliest),
-    ...one("counter", "Counterexample", "It has it, and got less reward than its siblings.", counterexample),
+    ...one(
+      "counter",
+      "Counterexample",
+      `It has ${effect < 0 ? "less of it" : "it"}, and got less reward than its siblings.`,
+      counterexample,
+    ),
   ];
 }
 
