@@ -11,10 +11,12 @@ import pytest
 import rolloupe
 from rolloupe.demo import RUNS
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.slime import relax_dumps
+from rolloupe.formats.slime.peek import RELAX
 from rolloupe.formats.testing import FormatContract
-from rolloupe.model import Problem, RunInfo, Sample, SampleRow
+from rolloupe.model import Location, Problem, RunInfo, Sample, SampleRow
 from tests.formats.reading.pickles.support import archive, dumps
-from tests.formats.support import items, mean_reward, only_run, rows, samples
+from tests.formats.support import items, load, mean_reward, only_run, rows, samples
 from tests.formats.test_slime import record, series
 
 EXAMPLE = Path(__file__).parents[1] / "data/relax_dumps/debug"
@@ -154,3 +156,23 @@ def test_each_folder_opens_alone(tmp_path: Path, places: list[str]) -> None:
 def _means(run: RunInfo) -> float:
     own = [row for row in items(run) if isinstance(row, SampleRow) and (row.split, row.step) == ("train", 0)]
     return math.fsum(row.reward or 0.0 for row in own) / len(own)
+
+
+def test_a_sample_of_a_line_needs_no_look_into_dumps_of_other_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = only_run(both(tmp_path))
+    looked: list[str] = []
+
+    def counted(location: Location) -> str:
+        looked.append(location.path)
+        return RELAX
+
+    monkeypatch.setattr(relax_dumps, "kind_of", counted)
+    for step in range(3, 9):
+        write_dump(next(tmp_path.rglob("*.pt")).parent / f"{step}.pt", step=step)
+    source = next(one for one in by_name("relax").sources(run) if not one.annotates)
+    row = next(one for one in by_name("relax").scan(run, source, 0, 2**62) if isinstance(one, SampleRow))
+    looked.clear()
+    assert load(by_name("relax"), run, source, row).token_ids
+    assert len(looked) == 1

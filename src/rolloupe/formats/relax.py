@@ -19,8 +19,16 @@ from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.pickles import UnreadablePickle
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
-from rolloupe.formats.slime.layout import DumpFile, dump_of, state_of
-from rolloupe.formats.slime.relax_dumps import SUFFIX, RelaxDumps, add_tokens, dumps_beside, state_of_dump, unjoined
+from rolloupe.formats.slime.layout import dump_of, state_of
+from rolloupe.formats.slime.relax_dumps import (
+    SUFFIX,
+    RelaxDumps,
+    add_tokens,
+    dump_beside,
+    dumps_beside,
+    state_of_dump,
+    unjoined,
+)
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import is_file
 from rolloupe.tokens import SampleTokens
@@ -251,7 +259,8 @@ class Relax(JsonlFormat):
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
         """See `JsonlFormat`: add the tokens of the debug dump of its step."""
-        dump = _dump_of(run, sample.row.step, sample.row.split.partition("/")[0])
+        is_eval = sample.row.split.partition("/")[0] == "eval"
+        dump = dump_beside(run, _dump_parts(run), sample.row.step, is_eval=is_eval)
         if dump is not None:
             add_tokens(dump, sample)
 
@@ -325,11 +334,6 @@ def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
     """Return whether dumps lie beside the lines of a run, or below the same folder."""
     around = Path(run.root).parent if Path(run.root).name == RESULT else Path(run.root)
     return dumps.link_root == run.link_root and around in Path(dumps.root).parents
-
-
-def _dump_of(run: RunInfo, step: int | None, split: str | None) -> DumpFile | None:
-    """The dump of a step, if the run has dumps beside its lines."""
-    return dumps_beside(run, _dump_parts(run)).get((step, split == "eval"))
 
 
 def _step_of(source: Source) -> tuple[int | None, bool]:

@@ -32,12 +32,22 @@ class RelaxDumps(Slime):
 def dumps_beside(run: RunInfo, parts: Sequence[RunPart]) -> dict[tuple[int | None, bool], DumpFile]:
     """Return the dumps in some parts of a run, the first of each step and kind (whether it is of an evaluation)."""
     found: dict[tuple[int | None, bool], DumpFile] = {}
+    for one in _listed(run, parts):
+        if (one.step, one.is_eval) not in found and kind_of(one.location) == RELAX:
+            found[one.step, one.is_eval] = one
+    return found
+
+
+def dump_beside(run: RunInfo, parts: Sequence[RunPart], step: int | None, *, is_eval: bool) -> DumpFile | None:
+    """Return one of these dumps, without a look into those of other steps."""
+    of_step = (one for one in _listed(run, parts) if (one.step, one.is_eval) == (step, is_eval))
+    return next((one for one in of_step if kind_of(one.location) == RELAX), None)
+
+
+def _listed(run: RunInfo, parts: Sequence[RunPart]) -> Iterator[DumpFile]:
     for part in parts:
         place = Location(part.path, links_of(run))
-        for one in [dump_of(place)] if is_file(part.path) else dumps_in(part.path, links_of(run)):
-            if (one.step, one.is_eval) not in found and kind_of(one.location) == RELAX:
-                found[one.step, one.is_eval] = one
-    return found
+        yield from [dump_of(place)] if is_file(part.path) else dumps_in(part.path, links_of(run))
 
 
 def state_of_dump(dump: DumpFile | None) -> str:
