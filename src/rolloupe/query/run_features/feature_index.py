@@ -126,7 +126,7 @@ def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list
         limits = (("step >= ?", window.step_min), ("step <= ?", window.step_max))
         bounds += [(sql, value) for sql, value in limits if value is not None]
     if window.env is not None:
-        bounds.append(("env = ?", window.env))
+        bounds.append(("env = ?", window.env.encode("utf-8", "replace").decode()))
     return " AND ".join(sql for sql, _ in bounds) or "true", [value for _, value in bounds]
 
 
