@@ -691,10 +691,10 @@ export interface PrevalenceView {
 
 /** The samples to read, by id; empty for none. */
 export interface ReadingView {
-  /** Siblings: the first has more of the feature and the better reward, and is no more correct. */
+  /** Siblings: the first has more of it (less if it is punished) and the better reward, but is no more correct. */
   pairs: [string, string][];
   earliest: string;
-  /** It has the feature, and a worse reward than its siblings. */
+  /** It has more of it than its siblings (less if it is punished), and yet a worse reward. */
   counterexample: string;
 }
 

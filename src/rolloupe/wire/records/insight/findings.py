@@ -20,10 +20,10 @@ class ReadingView(Struct, kw_only=True):
     """The samples to read, by id; empty for none."""
 
     pairs: list[tuple[str, str]]
-    """Siblings: the first has more of the feature and the better reward, and is no more correct."""
+    """Siblings: the first has more of it (less if it is punished) and the better reward, but is no more correct."""
     earliest: str
     counterexample: str
-    """It has the feature, and a worse reward than its siblings."""
+    """It has more of it than its siblings (less if it is punished), and yet a worse reward."""
 
 
 class FindingItem(Struct, kw_only=True):
