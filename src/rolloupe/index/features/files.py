@@ -78,7 +78,7 @@ def values_column(name: str) -> str:
 def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
     """What the features of a segment were computed with; None without a file, or for one of other records."""
     try:
-        both = [pq.read_schema(one).metadata or {} for one in (features_of(path), sample_words_of(path))]
+        both = [pq.read_metadata(one).metadata or {} for one in (features_of(path), sample_words_of(path))]
         facts = [msgspec.json.decode(one[FACTS], type=FeatureFacts) for one in both]
     except (OSError, KeyError, pa.ArrowException, msgspec.MsgspecError):
         return None

@@ -3,6 +3,7 @@
 import pickle  # noqa: TID251 - writes what the reader is to read
 import struct
 import sys
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,27 +16,28 @@ from rolloupe.model import Location
 EVENTS = (
     "import", "exec", "compile", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.remove",
     "os.rename", "os.putenv", "os.mkdir", "subprocess.", "socket.", "pickle.", "ctypes.", "shutil.", "marshal.",
-    "code.__new__",
+    "code.__new__", "_thread.start_new_thread",
 )  # fmt: skip
 """Beginnings of the names of audit events that mean that something ran or was loaded. Nothing here may cause any."""
 
 _seen: list[str] | None = None
+_thread = 0
 _is_hooked = False
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _seen is not None and event.startswith(EVENTS):
+    if _seen is not None and event.startswith(EVENTS) and threading.get_ident() == _thread:
         _seen.append(f"{event} {arguments!r:.80}")
 
 
 @contextmanager
 def nothing_runs() -> Iterator[None]:
-    """Fail if anything within is imported, compiled, executed or started."""
-    global _seen, _is_hooked  # noqa: PLW0603 - an audit hook stays for ever, so there is one
+    """Fail if this thread, which may start no other, imports, compiles, executes or starts anything within."""
+    global _seen, _thread, _is_hooked  # noqa: PLW0603 - an audit hook stays for ever, so there is one
     if not _is_hooked:
         sys.addaudithook(_hook)
         _is_hooked = True
-    _seen = []
+    _seen, _thread = [], threading.get_ident()
     try:
         yield
         events = _seen
