@@ -23,7 +23,7 @@ class BrokenRule(Struct, frozen=True, kw_only=True):
     text: str
     """One sentence with the number that matters."""
     count: int
-    """How many samples break it."""
+    """How many samples are known to break it: of a rule about the series of a step, those with its extreme tokens."""
     samples: list[str]
     """The ids of some of them."""
 

@@ -45,8 +45,8 @@ def lint(
     otherwise. Rules that need the arrays or the texts of samples read some of them whole, spread evenly over the steps.
     Rules that could not be checked are listed with the reason. `rolloupe check` looks at curves instead.
 
-    With --json, each object has run, rule, certain, text, count (how many samples break it) and samples (the ids of
-    some); one for a rule that could not be checked has run, rule and unchecked, the reason.
+    With --json, each object has run, rule, certain, text, count (how many samples are known to break it) and samples
+    (the ids of some); one for a rule that could not be checked has run, rule and unchecked, the reason.
     """
     if lists_rules:
         _print_rules()
