@@ -191,6 +191,7 @@ def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
     assert most_rows(*small) == parquet_files.BATCH_ROWS
     for how in ({}, {"use_dictionary": False}):  # later rows are much larger than the first
         assert most_rows(*small, *(str(number) * 2**20 for number in range(8)), **how) == parquet_files.FEW_ROWS
+    assert most_rows(*small, "x" * 2**25) == 3, "that of 32 MiB may be in each"
 
 
 def test_pages_that_are_too_large_cost_the_rows_of_their_group_only(
@@ -246,7 +247,8 @@ def test_a_page_is_measured_by_its_own_header_not_by_the_footer(tmp_path: Path) 
     with path.open("rb") as file:
         (group,) = parquet_footer.row_groups(file)
         assert [one.column for one in group.chunks] == ["a", "b"]
-        assert 2**20 < parquet_footer.page_bytes(file, group.chunks) < 2**20 + 2**12
+        assert parquet_footer.dictionary_bytes(file, group.chunks) == 2**20 + 4, "a length, and the text"
+        assert 3 * 2**20 < parquet_footer.page_bytes(file, group.chunks) < 3 * 2**20 + 2**12
         assert 0 < parquet_footer.page_bytes(file, group.chunks[1:]) < 2**10
         with pytest.raises(ValueError, match="damaged"):
             parquet_footer.page_bytes(file, [group.chunks[0]._replace(start=0)])

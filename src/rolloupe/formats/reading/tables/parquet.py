@@ -23,6 +23,7 @@ from rolloupe.formats.reading.tables.parquet_files import (
     LargePages,
     PlacedGroup,
     Stamp,
+    batch_rows,
     batches_of,
     first_batch,
     first_of,
@@ -148,8 +149,8 @@ def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[R
         stamp, number = stamp_of(source.location), int(locator.part.partition(".")[0])
         group = _group_at(groups_of(source.location, stamp), locator)
         if group is not None and 0 <= number < group.facts.rows:
-            batch = _batch(source.location, stamp, group, number // group.batch_rows)
-            row = batch.slice(number % group.batch_rows, 1)
+            at, within = divmod(number, batch_rows(source.location, group))
+            row = _batch(source.location, stamp, group, at).slice(within, 1)
             return next(python_rows(row, arrays.__contains__)), group, number
     except UNREADABLE as error:
         raise changed(source, locator.start, reason_of(error)) from None
@@ -182,7 +183,7 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
     if not groups:
         return ()
     try:
-        first = first_batch(location, groups[0], min(FIRST_ROWS, groups[0].batch_rows))
+        first = first_batch(location, groups[0], min(FIRST_ROWS, batch_rows(location, groups[0])))
     except LargePages:  # a scan says so; what it is, its columns tell
         return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
-from rolloupe.formats.reading.tables.parquet_footer import RowGroup, page_bytes, row_groups
+from rolloupe.formats.reading.tables.parquet_footer import RowGroup, dictionary_bytes, page_bytes, row_groups
 from rolloupe.model import Location
 from rolloupe.storage import open_file, path_state
 
@@ -25,6 +25,9 @@ BATCH_ROWS = 256
 FEW_ROWS = 8
 BATCH_BYTES = 32 * 2**20
 """How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
+
+REPEATED_BYTES = 4 * BATCH_BYTES
+"""How much the rows of a batch may hold if each repeats a text as large as its dictionary; one row may hold more."""
 
 MAX_PAGE_BYTES = 192 * 2**20
 """pyarrow decodes a page at once: of all columns together, the largest pages and dictionaries take at most this."""
@@ -46,8 +49,8 @@ class PlacedGroup(NamedTuple):
     first_row: int
 
     @property
-    def batch_rows(self) -> int:
-        """Number of rows to decode at a time."""
+    def most_rows(self) -> int:
+        """The most rows to decode at a time, by the footer."""
         largest = max(self.facts.size_bytes, self.facts.largest_dictionary, 1)
         return min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
 
@@ -81,8 +84,23 @@ def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] |
     if size > MAX_PAGE_BYTES:
         raise LargePages(
             f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
-            "are read. Next: write the file again with smaller ones, as with pyarrow's write_batch_size=16"
+            "are read. Next: write it again with smaller ones: in pyarrow, write_batch_size=16, use_dictionary=False"
         )
+
+
+def batch_rows(location: Location, group: PlacedGroup) -> int:
+    """Return how many rows of a row group to decode at a time. Raises as `check_pages`, but for `LargePages`."""
+    if group.most_rows * group.facts.largest_dictionary <= REPEATED_BYTES:
+        return group.most_rows
+    size = _dictionary_bytes(location, stamp_of(location), group.number)
+    return max(1, min(group.most_rows, REPEATED_BYTES // max(1, size)))
+
+
+@lru_cache(maxsize=1024)
+def _dictionary_bytes(location: Location, stamp: Stamp, number: int) -> int:
+    chunks = _footer(location, stamp)[number].chunks
+    with open_file(location) as file:
+        return dictionary_bytes(file, chunks)
 
 
 @lru_cache(maxsize=KEPT_FOOTERS)
@@ -127,7 +145,7 @@ def batches_of(
     """
     check_pages(location, group, columns)
     with opened_table(location, read_dictionary=list(numbered)) as file:
-        yield from file.iter_batches(rows or group.batch_rows, [group.number], columns, use_threads=False)
+        yield from file.iter_batches(rows or batch_rows(location, group), [group.number], columns, use_threads=False)
 
 
 def first_batch(

@@ -103,6 +103,8 @@ def _row_group(metadata: dict[int, Any]) -> RowGroup:
 def page_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
     """Return what decoding some columns at once takes: of each its dictionary, and its largest page, packed as well.
 
+    Of a dictionary, pyarrow holds the page and two copies of its texts.
+
     Raises `ValueError` for damaged headers, and OSError.
     """
     total, pages = 0, 0
@@ -117,12 +119,19 @@ def page_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
             if pages > MAX_PAGES:
                 raise ValueError("a row group of too many pages")
             if header.get(_PAGE_KIND) == _DICTIONARY:
-                dictionary = max(dictionary, unpacked + packed)
+                dictionary = max(dictionary, 3 * unpacked + packed)
             else:
                 largest = max(largest, unpacked + packed)
             place += length + packed
         total += largest + dictionary
     return total
+
+
+def dictionary_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
+    """Return the size of the largest dictionary of some columns. Raises as `page_bytes`."""
+    headers = (_page_header(file, chunk.start)[0] for chunk in chunks)
+    found = (one.get(_PAGE_UNPACKED) for one in headers if one.get(_PAGE_KIND) == _DICTIONARY)
+    return max((size for size in found if isinstance(size, int)), default=0)
 
 
 def _page_header(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
