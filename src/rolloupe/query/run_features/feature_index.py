@@ -133,15 +133,15 @@ def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list
 def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:
     """The sums of the features of a window: of all behaviours, and of phrases in enough samples and groups.
 
-    `fsum` adds as Kahan does, so that the order in which threads add changes no digit that is shown. Raises as
-    `database.ask`.
+    `fsum` adds S as Kahan does: its terms cancel, so that the order in which threads add would change digits of z that
+    are shown. Raises as `database.ask`.
     """
     none = np.zeros(0)
     if not of.pieces:
         return FeatureSums(none.astype(np.uint64), none.astype(np.int64), WithinSums(*[none] * 5)), WindowFacts()
     where, values = condition(window, of.pieces)
     sql = f"""
-        SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), fsum(r), fsum(v), fsum(d)
+        SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), sum(r), sum(v), sum(d)
         FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature
         HAVING feature % 2 = 1 OR feature = {BLOCK}
             OR (sum(groups) >= {LEAST_GROUPS} AND sum(samples) >= {LEAST_SAMPLES})
