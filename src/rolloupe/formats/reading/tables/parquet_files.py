@@ -84,7 +84,8 @@ def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] |
     if size > MAX_PAGE_BYTES:
         raise LargePages(
             f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
-            "are read. Next: write it again with smaller ones: in pyarrow, write_batch_size=16, use_dictionary=False"
+            "are read. Next: write the file again with smaller ones: in pyarrow, "
+            "write_batch_size=16, use_dictionary=False"
         )
 
 
