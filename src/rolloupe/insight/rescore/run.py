@@ -16,7 +16,7 @@ from rolloupe.insight.rescore.samples import plain_sample
 from rolloupe.model import Problem
 from rolloupe.query import SampleQuery, TextedSample, groups_with_texts, in_scope
 
-AHEAD_BYTES = 16 * 2**20
+AHEAD_BYTES = 32 * 2**20
 """The size of the records that may wait for the processes, so that reading goes on while a grader is slow."""
 
 THRESHOLDS = (50_000, 20, 100)
