@@ -18,6 +18,7 @@ from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
+    from rolloupe.formats.discovery import Note
 
 _FORMATS = ", ".join(BUILT_IN)
 
@@ -383,8 +384,7 @@ def only(runs: "Runs", run_id: str | None, *, reads_index: bool = True) -> "Run 
 def explain_nothing(runs: "Runs") -> None:
     """Explain on standard error why no run was found."""
     complain("No run was found. `rolloupe doctor PATH` says more.")
-    for note in runs.notes[:5]:
-        complain(f"  {note.path}: {note.reason}")
+    _complain_of(runs.notes)
 
 
 def name_shut(runs: "Runs") -> None:
@@ -393,5 +393,9 @@ def name_shut(runs: "Runs") -> None:
     if shut:
         places = "1 place" if len(shut) == 1 else f"{len(shut):,} places"
         complain(f"{places} could not be read. `rolloupe doctor PATH` says more.")
-        for note in shut[:5]:
-            complain(f"  {note.path}: {note.reason}")
+        _complain_of(shut)
+
+
+def _complain_of(notes: "Sequence[Note]") -> None:
+    for note in notes[:5]:
+        complain(f"  {note.path}: {note.reason}")

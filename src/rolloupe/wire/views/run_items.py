@@ -42,20 +42,25 @@ def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
     It describes again the runs that have changed. What only files beside the samples say, such as their damage, may be
     older in a long list, or not be there yet.
     """
-    look_on(runs)
+    current = {run: kept for run in runs if (kept := _current(run)) is not None}
+    _look(sorted(current, key=lambda run: current[run].looked_s))
     until = time.monotonic() + FIRST_S
     return [_now(run, (_current(run) or _looked(run, of_files=time.monotonic() < until)).item) for run in runs]
 
 
 def look_on(runs: Sequence[OpenRun]) -> int:
-    """Look at the files of some runs that were described. Returns how many of all had not been looked at before."""
+    """Look at the files of described runs that nobody has looked at, for a while. Returns how many there were."""
+    unseen = [run for run in runs if (kept := _current(run)) is not None and kept.looked_s == NEVER_S]
+    _look(unseen)
+    return len(unseen)
+
+
+def _look(runs: Sequence[OpenRun]) -> None:
     until = time.monotonic() + LOOK_S
-    current = {run: kept for run in runs if (kept := _current(run)) is not None}
-    for run in sorted(current, key=lambda run: current[run].looked_s):
+    for run in runs:
         if time.monotonic() > until:
             break
         _looked(run)
-    return sum(kept.looked_s == NEVER_S for kept in current.values())
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
