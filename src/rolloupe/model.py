@@ -35,6 +35,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Read everything as this format; empty: recognise the format."""
     follow_symlinks: bool = False
     """Follow links that lead out of the named paths."""
+    links_stay_in_run: bool = False
+    """Follow no link from a run to a place outside of it, where not everybody may read what it leads to."""
     fields: tuple[tuple[str, str], ...] = ()
     """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
     group_by: str = ""

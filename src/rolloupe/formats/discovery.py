@@ -80,8 +80,15 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
         Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
     ]
     reading = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=len(runs) > 1)
+    if reading.links_stay_in_run:
+        runs = [msgspec.structs.replace(run, link_root=_folder_of(run)) for run in runs]
     runs = [msgspec.structs.replace(run, reading=reading, tokenizer=choice.of(run)) for run in runs]
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
+
+
+def _folder_of(run: RunInfo) -> str:
+    """The folder or the file of a run with all of its parts."""
+    return os.path.commonpath([run.root, *(part.path for part in run.parts)])
 
 
 def discover_begun(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:

@@ -1,6 +1,5 @@
 """The runs of a library that one person may see: to that person, there are no others."""
 
-import os
 import time
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,6 +11,7 @@ from rolloupe.errors import NotFound
 from rolloupe.formats import Note
 from rolloupe.index import Library, OpenRun
 from rolloupe.lru import Lru
+from rolloupe.storage import both_places
 
 if TYPE_CHECKING:
     from rolloupe.server.team.people import Person
@@ -79,10 +79,3 @@ def _named(run: OpenRun) -> Iterator[str]:
     yield run.info.root
     for part in run.info.parts:
         yield part.path
-
-
-def both_places(path: str) -> tuple[str, str]:
-    """A path as it is named, and where it leads; the address of an object leads nowhere else."""
-    if "://" in path:
-        return path, path
-    return os.path.abspath(path), os.path.realpath(path)

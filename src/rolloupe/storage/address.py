@@ -42,6 +42,12 @@ def address_of(path: str | Path) -> str:
     return f"{scheme}://{rest}"
 
 
+def both_places(path: str | Path) -> tuple[str, str]:
+    """Return a path as it is named, and where links lead from there; an object lies where it is named."""
+    place = os.fspath(place_of(path))
+    return os.path.abspath(place), place if is_remote(place) else os.path.realpath(place)
+
+
 def parts_of(path: str) -> tuple[str, str, str]:
     """Return the scheme of a remote path, the name of its bucket or host, and the key in it."""
     scheme, _, rest = path[1:].partition(":/")

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from rolloupe.errors import BadQuery
 from rolloupe.index import Library
+from rolloupe.model import Reading
 from rolloupe.server.app import GET, App
+from rolloupe.server.routes.state import sees
 from rolloupe.server.team import access as access_module
+from rolloupe.server.team import serve
+from rolloupe.server.team.access import AccessFile, Role, parsed
+from rolloupe.server.team.people import Person, checked_name
+from rolloupe.state import Owner
+from rolloupe.storage import both_places
 from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.support import access_file, ask_as, get_as, note_as, notes_of, team_app
@@ -125,6 +133,64 @@ def test_a_link_to_a_hidden_run_leads_nobody_in(tmp_path: Path) -> None:
     with Library([secret], index_dir=tmp_path / "index") as library:
         app = team_app(library, access_file(tmp_path, tmp_path / "way"), state_dir=str(tmp_path / "state"))
         assert ids(app, "bob") == set() and ids(app, "ada"), "a rule may name a link"
+
+
+def test_a_link_within_an_open_run_leads_to_no_closed_one(tmp_path: Path) -> None:
+    secret = relax_run(tmp_path / "runs" / "secret" / "run")
+    train = relax_run(tmp_path / "runs" / "open" / "run")
+    (train / "77.jsonl").symlink_to(secret / "0.jsonl")
+    (train / "78.jsonl").symlink_to(train / "0.jsonl")
+    access = access_file(tmp_path, tmp_path / "runs" / "secret")
+    reading = Reading(links_stay_in_run=True)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", reading=reading) as library:
+        assert all(run.wait_all(30) for run in library.runs)
+        app = team_app(library, access, state_dir=str(tmp_path / "state"))
+        (run,) = ids(app, "bob")
+        listed = get_as(app, "bob", f"/api/runs/{run}/samples?split=train&step_min=0&step_max=99").json
+        assert listed["total"] == 32, "of the run's own link, and not of the other"
+
+
+def test_a_server_with_rules_keeps_links_within_their_run(
+    runs: Runs, access: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Reading] = []
+    monkeypatch.setattr(serve, "opening", lambda *_, reading, **__: opened.append(reading))
+    monkeypatch.setattr(serve, "run", lambda *_: None)
+    for file in (access, None):
+        serve.serve_team([runs.folder], listen=f"unix:{tmp_path}/socket", users_from="header:X-User", access=file)
+    assert [one.links_stay_in_run for one in opened] == [True, False]
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/secret", "s3://bucket/secret/", "s3a://bucket/secret", "s3://bucket"])
+def test_a_rule_closes_runs_in_an_object_store(path: str) -> None:
+    access = parsed(f'everyone = "reader"\n[[runs]]\npath = "{path}"\npeople = ["ada"]\n'.encode())
+    for place in ("/s3:/bucket/secret/run", "s3://bucket/secret/run"):
+        assert access.may_see("ada", both_places(place)) and not access.may_see("bob", both_places(place))
+    assert access.may_see("bob", both_places("/s3:/bucket-2/secret/run"))
+
+
+@pytest.mark.parametrize("path", ["bucket/secret", "", "secret", "/data\\u0000"])
+def test_a_rule_names_a_whole_path(path: str) -> None:
+    with pytest.raises(BadQuery, match="must be a whole path"):
+        parsed(f'[[runs]]\npath = "{path}"\npeople = []\n'.encode())
+
+
+@pytest.mark.parametrize("path", ["/data/#secret/run", "/data/#secret/run.db#name", "/data/#secret/a#b"])
+def test_marks_on_a_closed_run_that_is_not_open_stay_hidden_whatever_its_folder_is_called(
+    tmp_path: Path, path: str
+) -> None:
+    owner = Owner("key", "relax", "run", path)
+    people = access_file(tmp_path, Path("/data/#secret"))
+    assert sees(Person("ada", AccessFile(people)), owner) and not sees(Person("bob", AccessFile(people)), owner)
+
+
+def test_a_name_is_the_same_however_its_accents_are_written() -> None:
+    names = ["zo\u00eb", "zoe\u0308"]
+    text = 'everyone = "reader"\n[people]\n"{}" = "none"\n'
+    for name in names:
+        assert parsed(text.format(name).encode()).role(checked_name(names[1].encode())) is Role.NONE
+    with pytest.raises(BadQuery, match="two spellings"):
+        parsed((text.format(names[0]) + f'"{names[1]}" = "admin"\n').encode())
 
 
 def test_a_folder_that_became_a_link_to_a_hidden_run_stays_closed(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
 from rolloupe.server.context import PERSON, Forbidden, context_of
-from rolloupe.server.visible_runs import Runs, both_places
+from rolloupe.server.visible_runs import Runs
 from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
+from rolloupe.storage import both_places
 from rolloupe.wire import encoding
 
 if TYPE_CHECKING:
@@ -141,8 +142,12 @@ def state_reply(library: Runs, store: State, since: int, person: "Person | None"
 
 
 def sees(person: "Person", owner: Owner) -> bool:
-    """True if a person may see a run with marks that is not open: what is kept of it says where it was."""
-    return person.may_see(both_places(owner.path.partition("#")[0]))
+    """True if a person may see a run with marks that is not open: what is kept of it says where it was.
+
+    What follows a `#` may be the run's name within a file, or belong to the path.
+    """
+    words = owner.path.split("#")
+    return all(person.may_see(both_places("#".join(words[: n + 1]))) for n in range(len(words)))
 
 
 def state_item(item: Mark) -> wire.StateItem:

@@ -8,6 +8,7 @@ import enum
 import os
 import time
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from msgspec import Struct, field
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import say
+from rolloupe.storage import both_places, place_of
 
 MAX_BYTES = 2**20
 LOOK_S = 1.0
@@ -99,21 +101,27 @@ def parsed(text: bytes) -> Access:
         content = msgspec.convert(tomllib.loads(text.decode()), AccessText)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise BadQuery(str(error)) from None
-    people = {name: _role(role, f"people.{name}") for name, role in content.people.items()}
+    people = {_composed(name): _role(role, f"people.{name}") for name, role in content.people.items()}
+    if len(people) < len(content.people):
+        raise BadQuery("people has two spellings of one name; leave one of them out")
     rules: dict[str, frozenset[str]] = {}
     for rule in content.runs:
-        is_object = "://" in rule.path
-        if not (is_object or os.path.isabs(rule.path)):
-            raise BadQuery(f"runs.path {rule.path!r} must be a whole path, from the root of the file system")
-        names = frozenset(name for word in rule.people for name in _members(word, content.groups))
-        for place in {
-            os.path.normpath(rule.path),
-            os.path.normpath(rule.path if is_object else os.path.realpath(rule.path)),
-        }:
+        if not os.path.isabs(place_of(rule.path)) or "\0" in rule.path:
+            raise BadQuery(
+                f"runs.path {rule.path!r} must be a whole path, from the root of the file system, or an address such "
+                "as s3://bucket/runs"
+            )
+        names = frozenset(_composed(name) for word in rule.people for name in _members(word, content.groups))
+        for place in set(both_places(rule.path)):
             if place in rules:
                 raise BadQuery(f"two rules of runs name {place}; name its people in one")
             rules[place] = names
     return Access(_role(content.everyone, "everyone"), people, rules)
+
+
+def _composed(name: str) -> str:
+    """A name as that of a sender is compared: an accent and its letter are one character."""
+    return unicodedata.normalize("NFC", name)
 
 
 def _role(word: str, place: str) -> Role:

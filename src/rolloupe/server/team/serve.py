@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.model import AS_FOUND, Reading
 from rolloupe.server.process.console import say, tell
@@ -77,6 +79,8 @@ def serve_team(
         cache_entries=cache_entries,
         team=Team(senders, people, rate=rate, metrics_token=metrics_token_of(metrics_token_file)),
     )
+    if access is not None:
+        reading = msgspec.structs.replace(reading, links_stay_in_run=True)
     allow_many_files()
     announce(place, source, access)
     with place.socket:
