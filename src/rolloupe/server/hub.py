@@ -8,7 +8,7 @@ describes a run at most five times a second, and less often if a description tak
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rolloupe import wire
@@ -30,8 +30,11 @@ KEEP_ALIVE_S = 15.0
 RETRY = b"retry: 1000\n"
 """A browser reconnects a broken stream after this many milliseconds."""
 MAX_CLIENTS = 100
+PAUSE_A_RUN_S = 0.002
+"""While many runs change, the hub pauses for at least so long for each: the list grows calm, and most news is old."""
 FEW = 8
-"""A new client gets one message for each of this many runs; with more, it is asked to load the list."""
+"""A new client gets one message for each of this many runs; with more, it is asked to load the list. A message about
+one of more runs does not wait for a look at their files."""
 
 LOOK_PAUSE_S = 0.1
 """Between two looks at files of runs that a list did not wait for."""
@@ -125,13 +128,12 @@ class Hub:
                     yield b": still here\n\n"
                     continue
                 began = time.monotonic()
-                for what, run in changed:
-                    if run is not None and person is not None and not may_see(person, run):
-                        continue
-                    if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
-                        with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
-                            yield await self._described(what, run)
-                await self._pause(max(PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))
+                if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
+                    with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
+                        if told := await self._told(changed, person):
+                            yield told
+                pause_s = max(PAUSE_S, PAUSE_A_RUN_S * len(changed), PAUSE_SHARE * (time.monotonic() - began))
+                await self._pause(pause_s)
         finally:
             self._clients.discard(client)
             self._leave()
@@ -142,7 +144,7 @@ class Hub:
             client.tell(None, STATE)
 
     def look_on(self) -> None:
-        """Look at the files of runs whose list did not wait for that, then have it loaded again. On the event loop."""
+        """Look at the files of runs whose list did not wait for that, and tell what is found. On the event loop."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_on())
 
@@ -172,14 +174,13 @@ class Hub:
             await self._pause(STATE_S)
 
     async def _look_on(self) -> None:
-        has_found = False
         with contextlib.suppress(RolloupeError):  # the server is stopping
-            library = await self._library()
-            while not self._closed and await self._in_thread(lambda: run_items.look_on(library.runs)) > 0:
-                has_found = True
+            library, is_left = await self._library(), True
+            while is_left and not self._closed:
+                found, is_left = await self._in_thread(lambda: run_items.look_on(library.runs))
+                for run in found:
+                    self._tell(run)
                 await self._pause(LOOK_PAUSE_S)
-        if has_found:
-            self._tell(None)
 
     def _from_threads(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, OpenRun | None], None]:
         def changed(kind: str, run: OpenRun | None) -> None:
@@ -204,11 +205,21 @@ class Hub:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), pause_s)
 
-    async def _described(self, what: str, run: OpenRun | None) -> bytes:
-        if run is None:
-            return message(wire.Event(kind="state" if what == STATE else "runs"))
-        item = await self._in_thread(lambda: run_items.run_item(run))
-        return message(wire.Event(kind="run", run=item))
+    async def _told(self, changed: Sequence[tuple[str, OpenRun | None]], person: "Person | None") -> bytes:
+        """The messages about changes, those about runs last."""
+        told = [message(wire.Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
+        runs = [run for _, run in changed if run is not None]
+
+        def describe() -> list[bytes]:
+            shown = [run for run in runs if person is None or may_see(person, run)]
+            items = [run_items.run_item(run, of_files=len(shown) <= FEW) for run in shown]
+            return [message(wire.Event(kind="run", run=item)) for item in items]
+
+        if runs:
+            told += await self._in_thread(describe)
+        if len(runs) > FEW:
+            self.look_on()
+        return b"".join(told)
 
 
 def message(event: wire.Event) -> bytes:

@@ -89,7 +89,7 @@ def test_it_ends_well_while_a_stream_is_being_told_something(
     patch(
         "import pathlib, time\nimport rolloupe.wire.views.run_items as views\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
-        "views.run_item = lambda run: begun.touch() or time.sleep(20)\n"
+        "views.run_item = lambda run, **_: begun.touch() or time.sleep(20)\n"
     )
     with Process([folder], tmp_path / "index", port=0) as server, server.events() as stream:
         assert next(stream)

@@ -27,7 +27,7 @@ import {
   valueOf,
   without,
 } from "../lib/marks";
-import { runs } from "./runs";
+import { placeOfRun } from "./runs";
 import { mayWrite, mergedShared, role, shared, sharedByOthers, sharedNow, user } from "./team/people";
 import { asApiError } from "./browser/login";
 import { inTurn } from "./turns";
@@ -147,7 +147,7 @@ export const nameOf = (item: RunItem): string =>
 /** The number of a run's colour, 1 to 10: the chosen one, else by its place among the runs. */
 export function colourOf(id: string): number {
   const chosen = runMark(id).colour;
-  return chosen > 0 ? chosen : (Math.max(0, runs.value?.findIndex((one) => one.id === id) ?? 0) % 10) + 1;
+  return chosen > 0 ? chosen : (Math.max(0, placeOfRun(id)) % 10) + 1;
 }
 
 /** All marks on samples, the newest first, with their run if it is open. */

@@ -1,6 +1,6 @@
 /** The runs of the server: one list for the page. */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
 import type { NoteView, RunItem } from "../api/types.gen";
 import type { Place } from "../lib/address/address";
@@ -11,6 +11,16 @@ export const notes = signal<readonly NoteView[]>([]);
 export const program = signal("");
 export const runsError = signal<ApiError | null>(null);
 
+/** The runs by their ids, and their places in the list. */
+const places = computed(() => new Map((runs.value ?? []).map((item, i) => [item.id, i])));
+
+/** News about runs that the list does not show yet. */
+const news = new Map<string, RunItem>();
+let showing: ReturnType<typeof setTimeout> | undefined;
+const SHOW_MS = 50;
+/** A long list takes longer to draw, and changes less often. */
+const SHOW_MS_A_RUN = 0.1;
+
 /** The time of the last news about each run, by the clock of the page: `changed_s` counts from there. */
 const updatedAt = new Map<string, number>();
 
@@ -18,6 +28,7 @@ export async function loadRuns(): Promise<void> {
   try {
     const reply = await getRuns();
     for (const one of reply.runs) updatedAt.set(one.id, performance.now());
+    news.clear();
     runs.value = reply.runs;
     notes.value = reply.notes;
     program.value = reply.program;
@@ -27,14 +38,28 @@ export async function loadRuns(): Promise<void> {
   }
 }
 
-/** Store the server's news about a run. */
+/** Store the server's news about a run. News about several runs show together. */
 export function updateRun(item: RunItem): void {
   updatedAt.set(item.id, performance.now());
-  const all = runs.peek();
-  if (all === null) return;
-  const isKnown = all.some((one) => one.id === item.id);
-  runs.value = isKnown ? all.map((one) => (one.id === item.id ? item : one)) : [...all, item];
+  news.set(item.id, item);
+  showing ??= setTimeout(showNews, SHOW_MS + SHOW_MS_A_RUN * (runs.peek()?.length ?? 0));
 }
+
+function showNews(): void {
+  showing = undefined;
+  const all = runs.peek();
+  if (all === null || news.size === 0) return;
+  const next = [...all];
+  for (const [id, item] of news) next[places.peek().get(id) ?? next.length] = item;
+  news.clear();
+  runs.value = next;
+}
+
+/** The place of a run in the list, from 0; -1 if it is not open. */
+export const placeOfRun = (id: string): number => places.value.get(id) ?? -1;
+
+/** The run with this id, if it is open. */
+export const runOf = (id: string | null | undefined): RunItem | undefined => runs.value?.[placeOfRun(id ?? "")];
 
 /** Seconds since the files of a run changed; null if unknown. */
 export function changedS(item: RunItem): number | null {

@@ -48,24 +48,30 @@ def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
     return [_now(run, (_current(run) or _looked(run, of_files=time.monotonic() < until)).item) for run in runs]
 
 
-def look_on(runs: Sequence[OpenRun]) -> int:
-    """Look at the files of described runs that nobody has looked at, for a while. Returns how many there were."""
-    unseen = [run for run in runs if (kept := _current(run)) is not None and kept.looked_s == NEVER_S]
-    _look(unseen)
-    return len(unseen)
+def look_on(runs: Sequence[OpenRun]) -> tuple[list[OpenRun], bool]:
+    """Look at the files of described runs that nobody has looked at, for a while.
+
+    Returns the runs in which that found problems, and whether other runs are left.
+    """
+    unseen = {run: kept for run in runs if (kept := _current(run)) is not None and kept.looked_s == NEVER_S}
+    seen = _look(list(unseen))
+    return [run for run in seen if _kept[run].item.problems != unseen[run].item.problems], len(seen) < len(unseen)
 
 
-def _look(runs: Sequence[OpenRun]) -> None:
-    until = time.monotonic() + LOOK_S
+def _look(runs: Sequence[OpenRun]) -> list[OpenRun]:
+    """Look at the files of the first of some runs, for a while. Returns these."""
+    until, seen = time.monotonic() + LOOK_S, []
     for run in runs:
         if time.monotonic() > until:
             break
         _looked(run)
+        seen.append(run)
+    return seen
 
 
-def run_item(run: OpenRun) -> wire.RunItem:
-    """A run in the list."""
-    return _now(run, _looked(run).item)
+def run_item(run: OpenRun, *, of_files: bool = True) -> wire.RunItem:
+    """A run in the list. Without `of_files`, `look_on` looks at its files."""
+    return _now(run, (_looked(run) if of_files else _current(run) or _looked(run, of_files=False)).item)
 
 
 def _current(run: OpenRun) -> RunDescription | None:

@@ -8,7 +8,7 @@ import { preview } from "../../lib/sample/preview";
 import { colourOf, nameOf, ofSample, put } from "../../state/marks";
 import { removeShared } from "../../state/team/sharing";
 import { isAdmin, mayWrite, user } from "../../state/team/people";
-import { runs } from "../../state/runs";
+import { runOf } from "../../state/runs";
 import { asApiError } from "../../state/browser/login";
 import { announce } from "../../ui/overlay/announce";
 import { Icon } from "../../ui/controls/Icon";
@@ -25,7 +25,7 @@ interface Props {
 
 export function BookmarkRow({ item, owner, now, hasRun }: Props) {
   const session = useSession();
-  const open = runs.value?.find((one) => one.id === owner?.run && owner.run !== "");
+  const open = runOf(owner?.run);
   const mark = item.sample_mark;
   if (mark === null) return null;
   const sample = now?.sample ?? null;

@@ -4,7 +4,7 @@ import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, figure } from "../../lib/numbers/numbers";
 import { areMarksLoaded, loadMarks, marksError, nameOf, sampleMarks, storageProblem } from "../../state/marks";
-import { runs } from "../../state/runs";
+import { runOf } from "../../state/runs";
 import { Segments } from "../../ui/controls/Segments";
 import { Failure, State } from "../../ui/layout/EmptyState";
 import { openExport } from "../export";
@@ -26,7 +26,7 @@ export function BookmarksPage() {
     () => [...new Set(marks.flatMap(({ owner }) => (owner === null || owner.run === "" ? [] : [owner.run])))],
     [marks],
   );
-  const version = open.map((id) => runs.value?.find((one) => one.id === id)?.version ?? "").join(" ");
+  const version = open.map((id) => runOf(id)?.version ?? "").join(" ");
 
   useEffect(() => {
     let isCurrent = true;

@@ -10,7 +10,7 @@ import { scopeOf } from "../../lib/address/address";
 import { count, exact, figure, finite, score } from "../../lib/numbers/numbers";
 import { cellColour, placeIn } from "../../lib/colour/scales";
 import { nameOf } from "../../state/marks";
-import { runs } from "../../state/runs";
+import { runOf, runs } from "../../state/runs";
 import { asApiError } from "../../state/browser/login";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import folded from "./folded.module.css";
@@ -255,6 +255,6 @@ function OtherRuns({ prompt }: { prompt: string }) {
 }
 
 function titleOf(id: string): string {
-  const item = (runs.value ?? []).find((one) => one.id === id);
+  const item = runOf(id);
   return item === undefined ? id : nameOf(item);
 }

@@ -6,7 +6,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
-import { notes, placeOf, program, runs } from "../../state/runs";
+import { notes, placeOf, program, runOf, runs } from "../../state/runs";
 import { Text } from "../../ui/text/Text";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { useLoaded } from "../../ui/hooks/useLoaded";
@@ -58,13 +58,11 @@ export function RunsPage() {
   const metric = choice === null ? null : metricColumn(choice, metrics);
   const columns = [...sortable(keys.slice(0, telling), differing), ...(metric === null ? [] : [metric])];
   const text = wanted.value;
-  const hidden = all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id);
-  const hiddenIds = hidden.join("\n");
+  const hidden = new Set(all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id));
+  const hiddenIds = [...hidden].join("\n");
   const indexed = all.filter(({ progress }) => progress.phase !== "scalars").length;
   const shown = useMemo(() => {
-    const matches = matchingRuns(all, text).filter(
-      ({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id),
-    );
+    const matches = matchingRuns(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.has(id));
     return sorted(
       matches,
       columns.find(({ key }) => key === sort?.key),
@@ -73,8 +71,7 @@ export function RunsPage() {
     // Rows keep their places while runs grow; after another run is indexed, all are sorted again.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
-  const byId = new Map(all.map((item) => [item.id, item]));
-  const items = shown.flatMap((id) => byId.get(id) ?? []);
+  const items = shown.flatMap((id) => runOf(id) ?? []);
   const openFirst = (): void => {
     const [first] = items;
     if (first !== undefined) session.place.go(placeOf(first));
@@ -128,9 +125,9 @@ export function RunsPage() {
           />
         )}
         {all.length > 1 && <Order columns={columns} sort={sort} choose={(next) => choose({ sort: next })} />}
-        {hidden.length > 0 && (
+        {hidden.size > 0 && (
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
-            {count(hidden.length, "hidden run")}
+            {count(hidden.size, "hidden run")}
           </button>
         )}
       </div>

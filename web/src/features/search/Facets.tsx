@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { binned } from "../../lib/numbers/bins";
 import { count, figure } from "../../lib/numbers/numbers";
 import { colourOf, nameOf } from "../../state/marks";
-import { runs } from "../../state/runs";
+import { runOf } from "../../state/runs";
 import type { Results } from "../../state/search";
 import { Text } from "../../ui/text/Text";
 import style from "./Facets.module.css";
@@ -51,7 +51,7 @@ function Bars({ split, steps, results, run }: BarsProps) {
   const session = useSession();
   const list = useRef<HTMLOListElement>(null);
   const [stop, setStop] = useState(-1);
-  const whole = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
+  const whole = runOf(run)?.splits.find(({ name }) => name === split);
   const { step_min: low, step_max: high } = results.request;
   const numbers = [...steps.keys()];
   const bins = binned(
@@ -121,7 +121,7 @@ function ByRun({ results }: { results: Results }) {
       </h2>
       <ol class={style["runs"]}>
         {result.slice(0, RUNS).map(([id, number]) => {
-          const of = runs.value?.find((one) => one.id === id);
+          const of = runOf(id);
           const target = {
             page: "search" as const,
             run: id,

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { SnippetView } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { colourOf, nameOf } from "../../state/marks";
-import { runs } from "../../state/runs";
+import { runOf } from "../../state/runs";
 import { returnPoint } from "../../state/search";
 import { Text } from "../../ui/text/Text";
 import style from "./Search.module.css";
@@ -53,7 +53,7 @@ export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: 
 
 /** The run of the hit, if the search covers several. */
 export function OfRun({ id }: { id: string }) {
-  const item = runs.value?.find((one) => one.id === id);
+  const item = runOf(id);
   return (
     <span class={style["of"]}>
       <i style={{ background: `var(--run-${colourOf(id)})` }} />

@@ -4,7 +4,7 @@ import { computed, signal, untracked } from "@preact/signals";
 import { getSteps } from "../../api";
 import type { RunItem, StepsReply } from "../../api/types.gen";
 import { choicesOf } from "../../lib/address/splits";
-import { runs } from "../runs";
+import { runOf } from "../runs";
 import { isVisible } from "../browser/visibility";
 import { Store } from "../store";
 
@@ -22,7 +22,7 @@ export class OverlaysStore extends Store {
 
   /** The overlaid runs that are open, in the order of choice. */
   readonly runs = computed<readonly RunItem[]>(() =>
-    this.session.place.now.value.over.flatMap((id) => runs.value?.find((one) => one.id === id) ?? []),
+    this.session.place.now.value.over.flatMap((id) => runOf(id) ?? []),
   );
 
   readonly all = computed<readonly Overlay[]>(() =>

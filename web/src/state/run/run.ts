@@ -3,13 +3,11 @@
 import { computed } from "@preact/signals";
 import type { RunItem, SplitItem } from "../../api/types.gen";
 import { choicesOf } from "../../lib/address/splits";
-import { runs } from "../runs";
+import { runOf } from "../runs";
 import { Store } from "../store";
 
 export class RunStore extends Store {
-  readonly now = computed<RunItem | null>(
-    () => runs.value?.find((one) => one.id === this.session.place.now.value.run) ?? null,
-  );
+  readonly now = computed<RunItem | null>(() => runOf(this.session.place.now.value.run) ?? null);
 
   /** The splits of the run to choose from, including all evaluations together. */
   readonly splitChoices = computed<readonly SplitItem[]>(() => choicesOf(this.now.value?.splits ?? []));

@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import type { RunItem } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { colourOf, nameOf, runMark } from "../../../state/marks";
-import { runs, samplesOf } from "../../../state/runs";
+import { runOf, runs, samplesOf } from "../../../state/runs";
 import { Icon } from "../../../ui/controls/Icon";
 import { Popover } from "../../../ui/overlay/Popover";
 import { useVirtual } from "../../../ui/hooks/useVirtual";
@@ -46,7 +46,7 @@ export function RunPicker() {
 
 function Picker({ close }: { close: () => void }) {
   const [edited, edit] = useState<string | null>(null);
-  const item = runs.value?.find((one) => one.id === edited);
+  const item = runOf(edited);
   if (item !== undefined) return <RunEditor item={item} done={() => edit(null)} />;
   return <RunList close={close} edit={edit} />;
 }

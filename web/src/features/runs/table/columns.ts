@@ -237,6 +237,8 @@ export function sorted(
   return [...present, ...valued.filter((one) => one.value === null)].map(({ item }) => item);
 }
 
+const byNumbers = new Intl.Collator(undefined, { numeric: true });
+
 /** Numbers before words in either direction: a key may have a number in one run and a word in another. */
 function compared(a: number | string, b: number | string, isDescending: boolean): number {
   const way = isDescending ? -1 : 1;
@@ -245,7 +247,7 @@ function compared(a: number | string, b: number | string, isDescending: boolean)
     return isOther === isOtherB ? way * (a - b) : Number(isOther) - Number(isOtherB);
   }
   if (typeof a === "number" || typeof b === "number") return typeof a === "number" ? -1 : 1;
-  return way * a.localeCompare(b, undefined, { numeric: true });
+  return way * byNumbers.compare(a, b);
 }
 
 /** The effect of a press on a heading: one direction, the other one, the order of discovery. */
