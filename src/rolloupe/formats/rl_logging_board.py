@@ -138,6 +138,10 @@ class RLLoggingBoard(JsonlFormat):
         """See `JsonlFormat`."""
         return key in ARRAYS or key not in _KNOWN
 
+    def needs_length(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return key not in ARRAYS
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):

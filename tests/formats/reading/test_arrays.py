@@ -132,6 +132,30 @@ def test_an_array_of_numbers_is_cut_and_loses_no_bit(values: list[float]) -> Non
     assert list(record) == ["a", "logprobs", "reward"]
 
 
+@given(st.lists(lines(), max_size=3))
+def test_an_array_whose_length_is_needed_has_that_of_a_line_decoded_whole(some: list[bytes]) -> None:
+    cutter = Cutter(parse, any_key, any_key)
+    for line in some:
+        assert lengths(cutter.parse, line) == lengths(parse, line)
+
+
+def lengths(read: Any, line: bytes) -> str:
+    """The lengths of the lists and arrays of a line by key, and its other values; or why it has none."""
+    try:
+        record = read(line)
+    except Unusable as error:
+        return str(error)
+    return repr({key: value if (length := tokens.length(value)) is None else length for key, value in record.items()})
+
+
+def test_an_array_whose_length_is_needed_is_checked_but_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Unusable, match="not JSON"):
+        Cutter(parse, any_key, any_key).parse(b'{"a": [1, 2.5.1, 4]}')
+    cutter = Cutter(parse, any_key, "a".__eq__)
+    monkeypatch.setattr(cutter, "_read", lambda _: pytest.fail("it is read"))
+    assert cutter.parse(b'{"a": [1, 2.5, null]}')["a"].shape == (3,)
+
+
 def test_an_array_of_one_value_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cutter, read = Cutter(parse, any_key), list[int]()
     plain = cutter._read

@@ -26,6 +26,10 @@ class NamedRows(RecordFormat):
         """See `RecordFormat`."""
         return is_aside(key)
 
+    def needs_length(self, key: str) -> bool:  # noqa: ARG002
+        """See `RecordFormat`."""
+        return True
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
         if not may_be_sample(record):

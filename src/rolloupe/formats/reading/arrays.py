@@ -45,7 +45,10 @@ _FAILURES = (ValueError, TypeError, RuntimeError)
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
+_check = msgspec.json.Decoder(msgspec.Raw).decode
+"""Checks JSON and makes nothing of it."""
 _COMMA = b", "
+_QUOTE = ord('"')
 
 
 class Word(NamedTuple):
@@ -80,12 +83,18 @@ class Cut(NamedTuple):
 
 class Cutter:
     """Decodes the lines of one scan: `parse` decodes a whole line, `may_cut` selects the keys whose lists become
-    arrays.
+    arrays, and `is_length` those whose arrays need the right length alone: most are checked but not read, and NaN.
     """
 
-    def __init__(self, parse: Callable[[bytes], dict[str, Any]], may_cut: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        parse: Callable[[bytes], dict[str, Any]],
+        may_cut: Callable[[str], bool],
+        is_length: Callable[[str], bool] = lambda _key: False,
+    ) -> None:
         self._parse = parse
         self._may_cut = may_cut
+        self._is_length = is_length
         self._left: set[str] = set()
         """Keys met elsewhere than in the line itself: they are not tried again."""
         self._wordy: set[str] = set()
@@ -143,6 +152,8 @@ class Cutter:
             first = line[cut.start : line.find(_COMMA, cut.start)] + b"]"
             one = self._values(first, Cut(cut.key, 0, len(first)))
             return np.repeat(one, count) if isinstance(one, np.ndarray) else one and one * count
+        if self._is_length(cut.key) and (count := _length(memoryview(line)[cut.start : cut.stop])):
+            return np.broadcast_to(np.nan, count)
         if cut.key not in self._wordy:  # looking for words takes a tenth as long as reading
             with contextlib.suppress(*_FAILURES):
                 return self._read(memoryview(line)[cut.start : cut.stop])
@@ -177,6 +188,18 @@ def _repetitions(line: bytes, cut: Cut) -> int:
     if left or not line.startswith(unit, comma) or not line.startswith(unit, cut.stop - 1 - len(unit)):
         return 0
     return 1 + further if line[comma : cut.stop - 1] == unit * further else 0
+
+
+def _length(data: memoryview) -> int:
+    """The length of a flat array of numbers; 0 in case of doubt. It is checked, which takes less than reading it."""
+    characters = np.frombuffer(data, np.uint8)
+    if (characters == _QUOTE).any():
+        return 0
+    try:
+        _check(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return 0
+    return 1 + int(np.count_nonzero(characters == _COMMA[0]))
 
 
 def _reader() -> Callable[[bytes | memoryview], Floats]:

@@ -306,7 +306,8 @@ class JsonlFormat(RecordFormat):
                 return
             reported_to = start
             is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields
-            read = Cutter(parse, self.may_cut).parse if is_cut else parse
+            needs_length = (lambda _key: False) if run.reading.group_by else self.needs_length
+            read = Cutter(parse, self.may_cut, needs_length).parse if is_cut else parse
             items = partial(self._items, run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:

@@ -91,6 +91,13 @@ class RecordFormat(Format):
         """
         return False
 
+    def needs_length(self, key: str) -> bool:  # noqa: ARG002
+        """Return whether `rows` asks a list that may be cut for nothing but its length.
+
+        Under such keys, a scan may supply an array of NaN of that length.
+        """
+        return False
+
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """Add to a sample what other files of its run say about it; nothing by default."""
 

@@ -73,6 +73,10 @@ class OpenInstruct(JsonlFormat):
         """See `RecordFormat`."""
         return key in self.series_keys
 
+    def needs_length(self, key: str) -> bool:
+        """See `RecordFormat`."""
+        return key == "logprobs"
+
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: with the texts of its ids."""
         prompt, response = ids_of(record.get(PROMPT)), ids_of(record.get(RESPONSE))

@@ -7,7 +7,9 @@ becomes its UTF-8 bytes in hex between two `~`: injective, and safe regardless o
 
 import hashlib
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from itertools import repeat
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from rolloupe.columns import ALIASES, COLUMNS, KNOWN
 from rolloupe.derive import METRICS, PREFIX
@@ -139,6 +141,12 @@ def sql_type(column: str) -> str:
     if column.startswith(DERIVED_COLUMNS):
         return "VARCHAR" if METRICS[column.removeprefix(DERIVED_COLUMNS)].kind == "tag" else "DOUBLE"
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
+
+
+def values_of(rows: Sequence[SampleRow], names: Sequence[str]) -> dict[str, Sequence[Any]]:
+    """The values of several fields of some rows, by name."""
+    values = zip(*map(attrgetter(*names), rows), strict=True) if rows else repeat(())
+    return dict(zip(names, values, strict=False))
 
 
 def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:

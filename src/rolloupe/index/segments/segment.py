@@ -26,7 +26,7 @@ from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.fingerprint import FileState, Fingerprint
-from rolloupe.index.segments.columns import metric_column, names_of, tag_column
+from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
 from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
@@ -202,20 +202,19 @@ def prompt_hash_of(prompt: str, group: str) -> int:
 
 def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
     """Build the scalar table of some rows of one source."""
-    columns: dict[str, pa.Array] = {}
-    for one in COLUMNS:
-        values = [source] * len(rows) if one.name == "source" else [getattr(row, one.name) for row in rows]
-        columns[one.column] = pa.array(_bounded(values, one.type), ARROW_TYPES[one.type])
-    return _with_names(pa.table(columns), rows)
+    values = values_of(rows, [one.name for one in COLUMNS if one.name != "source"]) | {"source": [source] * len(rows)}
+    return _with_names(pa.table({one.column: _array(values[one.name], one.type) for one in COLUMNS}), rows)
 
 
-def _bounded(values: list[Any], type: ColumnType) -> list[Any]:
-    """Replace integers that do not fit: a count by none, a launch by the largest number."""
-    largest = LARGEST.get(type)
-    if largest is None or all(value is None or -largest <= value <= largest for value in values):
-        return values
-    beyond = largest if type == "short" else None
-    return [value if value is None or -largest <= value <= largest else beyond for value in values]
+def _array(values: Sequence[Any], type: ColumnType) -> pa.Array:
+    """A column. Integers that do not fit are replaced: a count by none, a launch by the largest number."""
+    try:
+        return pa.array(values, ARROW_TYPES[type])
+    except (OverflowError, pa.ArrowInvalid):
+        largest = LARGEST[type]
+        beyond = largest if type == "short" else None
+        bounded = [value if value is None or -largest <= value <= largest else beyond for value in values]
+        return pa.array(bounded, ARROW_TYPES[type])
 
 
 def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from rolloupe.columns import CHARTED
-from rolloupe.index.segments.columns import names_of
+from rolloupe.index.segments.columns import names_of, values_of
 from rolloupe.index.segments.extreme_tokens import Extremes, extremes_of
 from rolloupe.model import SampleRow, SeriesFacts
 
@@ -111,7 +111,7 @@ class StepStats(Struct, array_like=True, gc=False):
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
     """Moments of the finite values among `values`."""
-    numbers = values if isinstance(values, np.ndarray) else [float("nan") if v is None else v for v in values]
+    numbers = values if isinstance(values, np.ndarray) else [value for value in values if value is not None]
     array = np.asarray(numbers, dtype=np.float64)
     finite = array[np.isfinite(array)]
     if not len(finite):
@@ -145,7 +145,7 @@ def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list
     rows = [row for row in members if row.launch in (0, launch)]
     discarded = dict(Counter(row.discarded for row in rows if row.discarded))
     trained = [row for row in rows if not row.discarded] if discarded else rows
-    columns = {name: moments_of(getattr(row, name) for row in trained) for name in CHARTED}
+    columns = {name: moments_of(values) for name, values in values_of(trained, CHARTED).items()}
     metrics = {name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]}
     groups = len({row.group for row in rows})
     keep = {name: moments for name, moments in columns.items() if moments.count}
