@@ -88,7 +88,7 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
 
 def forgetting(asked: Callable[[], object]) -> object:
     """Ask as if no list had been made."""
-    listing.kept = AnswerCache(listing.KEPT_BYTES, lambda one: one.nbytes)
+    listing.listings = AnswerCache(listing.KEPT_BYTES, lambda one: one.nbytes)
     return asked()
 
 

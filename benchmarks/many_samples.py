@@ -136,11 +136,14 @@ def measured(work: Path, rounds: int) -> Times:
         run.wait()
         run.snapshot()
         times["open the index"] = (time.process_time() - cpu) * 1000, (time.perf_counter() - clock) * 1000
-        run.wait_all()
         steps = iter(range(STEP + files // 2, STEP + files))
         page = SampleQuery(splits=("train",), sort="reward", limit=100)
         narrow = SampleQuery(limit=100, where=(Condition("response_tokens", ">", 3900),))
         by_reward = SampleQuery(sort="reward", descending=True, limit=100)
+        in_the_middle = SampleQuery(limit=100, offset=query.samples(run, SampleQuery(limit=1)).total // 2)
+
+        def whole_step(step: int) -> SampleQuery:
+            return SampleQuery(splits=("train",), step_min=step, step_max=step, limit=100)
 
         def a_step() -> object:
             step = next(steps)
@@ -152,8 +155,10 @@ def measured(work: Path, rounds: int) -> Times:
 
         times["page of a step"] = timed(a_step, rounds)
         times["step to sample"] = timed(lambda: sample_of_step(run, next(steps)), rounds)
+        times["groups of a step"] = timed(lambda: query.groups_page(run, whole_step(next(steps))), rounds)
         times["filter, whole run"] = timed(lambda: forgetting(lambda: query.samples(run, narrow)), rounds)
         times["first page by reward"] = timed(lambda: forgetting(lambda: query.samples(run, by_reward)), rounds)
+        times["middle of the run"] = timed(lambda: query.samples(run, in_the_middle), rounds)
         times["curve"] = timed(lambda: query.series(run, "reward", "train"), rounds)
         times["snapshot"] = timed(snapshot, rounds)
         times["poll"] = timed(lambda: [state_of_source(one) for one in run.format.sources(run.info)], rounds)
