@@ -17,6 +17,8 @@ from tests.server.support import relax_run
 from tests.state.postgres_server import Postgres, postgres
 
 NUMBERS = itertools.count()
+LONG_NAME = "".join(chr(0x4E00 + n * n % 19_937) for n in range(4000))
+"""Too long for an index of PostgreSQL, however it is compressed."""
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +172,14 @@ def test_hostile_names_and_texts_are_values(state: State, run: OpenRun) -> None:
     assert (item.name, item.value.note) == ("train/0/%s?/1", "%s ? \x00 \ufffd '; --")
     with pytest.raises(BadQuery):
         person.write(note("x", name="train/0/\x00/1"), run)
+
+
+@pytest.mark.parametrize("change", [{"name": LONG_NAME}, {"owner": "a\0b"}])
+def test_what_the_database_cannot_hold_is_refused_and_no_trouble(
+    state: State, run: OpenRun, change: dict[str, str]
+) -> None:
+    of = change.get("owner", "")
+    asked = Change(kind="layout", name=change.get("name", "page"), value={"a": 1}, seen=0)
+    with pytest.raises(BadQuery, match="PostgreSQL cannot keep this"):
+        state.write(asked, None if of else run, of)
+    assert not state.trouble and not state.write(note("as ever"), run).is_conflict

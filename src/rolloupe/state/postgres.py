@@ -70,12 +70,18 @@ class PostgresState:
         return list(rows.fetchall()) if rows.description else []
 
     def read(self, work: Callable[[], T]) -> T:
-        """Read one state of the database, one thread at a time. Raises `NotWritable` if it does not answer."""
+        """Read one state of the database, one thread at a time.
+
+        Raises `NotWritable` if it does not answer, `BadQuery` for what it cannot hold.
+        """
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ"
         return self._in_transaction(work, begin, retries=(self._psycopg.errors.SerializationFailure,))
 
     def change(self, work: Callable[[], T]) -> T:
-        """Change the database in one transaction, while nobody else does. Raises `NotWritable` if nothing changed."""
+        """Change the database in one transaction, while nobody else does.
+
+        Raises `NotWritable` or, for what the database cannot hold, `BadQuery`; nothing changed then.
+        """
         return self._in_transaction(work, "BEGIN", "LOCK TABLE items IN SHARE ROW EXCLUSIVE MODE")
 
     def changed_elsewhere(self) -> bool:
@@ -93,6 +99,8 @@ class PostgresState:
         with self._lock:
             try:
                 return self._tried(work, begin)
+            except (self._psycopg.DataError, self._psycopg.errors.ProgramLimitExceeded) as error:
+                raise BadQuery(f"PostgreSQL cannot keep this, use a shorter name: {_first_line(error)}") from None
             except (self._psycopg.OperationalError, self._psycopg.InterfaceError, *retries) as error:
                 if isinstance(error, self._psycopg.errors.LockNotAvailable):
                     raise NotWritable("another server holds the database: try again in a moment") from None
@@ -114,8 +122,7 @@ class PostgresState:
         return found
 
     def _unusable(self, error: Exception) -> NotWritable:
-        reason = str(error).strip().splitlines()
-        self.trouble = f"the database does not answer: {reason[0] if reason else type(error).__name__}"
+        self.trouble = f"the database does not answer: {_first_line(error)}"
         return NotWritable(self.trouble)
 
     def _connect(self) -> None:
@@ -150,6 +157,10 @@ class PostgresState:
                 self.execute(statement)
         self.execute("DELETE FROM rolloupe_state")
         self.execute("INSERT INTO rolloupe_state VALUES (?)", (len(SCHEMAS),))
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 @contextmanager
