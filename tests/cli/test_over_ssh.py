@@ -16,6 +16,7 @@ import click
 import pytest
 
 from rolloupe.cli import main, over_ssh
+from rolloupe.server.process import browser
 from tests import sshd
 from tests.cli.support import command, rolloupe
 from tests.thoroughness import slow_unless
@@ -181,3 +182,49 @@ def test_two_machines_are_refused() -> None:
 
 def test_the_help_needs_no_machine() -> None:
     assert rolloupe("ls", "far:/a", "--help").code == 0
+
+
+HOSTILE_SSH = """#!/bin/sh
+cat {answer}
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a hostile machine answers, whatever it is asked."""
+    answer = tmp_path / "answer"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ssh").write_text(HOSTILE_SSH.format(answer=answer))
+    (tmp_path / "bin" / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return answer
+
+
+def test_a_hostile_machine_opens_one_page_and_names_no_address(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(browser, "open_page", opened.append)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(over_ssh, "PIECE_BYTES", 1000)
+    evil = b"Rolloupe is at http://evil.example/#token=x\n"
+    hostile.write_bytes(evil + b"\xff\x1b]0;\x07" + b"long" * 10_000 + b"\nready\n" + b"ready\n" * 100 + evil)
+    told = rolloupe("view", "far:/runs")
+    assert told.code == 0 and len(opened) == 1 and "127.0.0.1" in opened[0]
+    assert told.out.count("\n") == 1 and ADDRESS.match(told.out)
+    assert told.err.count("far: Rolloupe is at http://evil.example") == 2 and "\x1b" not in told.err
+
+
+def test_what_a_hostile_machine_answers_cannot_steer_the_terminal(hostile: Path) -> None:
+    hostile.write_bytes(b"one\r\n\x1b]0;owned\x07\x1b[2J\xc2\x9b31m \xe2\x80\xae\xff\n")
+    terminal, end = os.openpty()
+    subprocess.run(command("ls", "far:/runs"), stdout=end, stderr=end, check=True, timeout=60)
+    os.close(end)
+    with contextlib.closing(os.fdopen(terminal, "rb", buffering=0)) as shown:
+        text = shown.read(10_000).decode().replace("\r\n", "\n")
+    assert text == "one\n\u241b]0;owned\u2407\u241b[2J<U+009B>31m <U+202E>\ufffd\n"
+    piped = subprocess.run(command("ls", "far:/runs"), capture_output=True, check=True, timeout=60)
+    assert piped.stdout == hostile.read_bytes(), "a file or another program gets every byte as it is"
+
+
+@pytest.mark.parametrize("word", ["-Fx@host:/x", "-oProxyCommand=x@host:/x", "-x:/x", "-@host:/x"])
+def test_no_host_is_an_option_of_ssh(word: str) -> None:
+    assert taken("ls", "--", word) is None

@@ -13,17 +13,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, NamedTuple, TextIO
 from urllib.parse import quote
 
 import click
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.over_ssh import PORT_TAKEN, READY
+from rolloupe.text.visible import visible
 
-PATH = re.compile(r"(?P<host>(?:[\w.+-]+@)?[A-Za-z0-9_][\w.-]*):(?!//)(?P<path>.*)", re.ASCII | re.DOTALL)
-"""As `scp` writes it. A drive of Windows has one letter, an address has two slashes."""
+PATH = re.compile(r"(?P<host>(?:[\w.+][\w.+-]*@)?[A-Za-z0-9_][\w.-]*):(?!//)(?P<path>.*)", re.ASCII | re.DOTALL)
+"""As `scp` writes it. A drive of Windows has one letter, an address has two slashes, an option of `ssh` a hyphen."""
 
 COMMAND = "ROLLOUPE_REMOTE_COMMAND"
 """The environment variable that names Rolloupe on the other machine, where it is not found by itself."""
@@ -47,6 +48,9 @@ FAR_PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections."""
 
 PORTS_TRIED = 5
+PIECE_BYTES = 64 * 1024
+"""The most that is read of a line at once: the other machine may never end it."""
+
 ENDING_S = 3.0
 """Time for the viewer on the other machine to end."""
 
@@ -126,9 +130,36 @@ def line_of(words: Sequence[str]) -> str:
 
 
 def _answered(far: FarCommand, words: Sequence[str], *, has_terminal: bool) -> int:
-    """Run a command whose output comes here as it is."""
+    """Run a command whose output comes here as it is; to a terminal, without control characters."""
     line = ["ssh", "-t" if has_terminal else "-T", far.host, line_of(words)]
-    return _checked(far.host, _started(line, stdin=None if has_terminal else subprocess.DEVNULL).wait())
+    if has_terminal:
+        return _checked(far.host, _started(line).wait())
+    targets = {name: stream for name in ("stdout", "stderr") if (stream := getattr(sys, name)).isatty()}
+    ssh = _started(line, stdin=subprocess.DEVNULL, **dict.fromkeys(targets, subprocess.PIPE))
+    copies = [
+        threading.Thread(target=_show, args=(getattr(ssh, name), target), daemon=True)
+        for name, target in targets.items()
+    ]
+    for copy in copies:
+        copy.start()
+    for copy in copies:
+        copy.join()
+    return _checked(far.host, ssh.wait())
+
+
+def _show(source: IO[bytes], target: TextIO) -> None:
+    """Copy what the other machine writes to a terminal."""
+    for piece in _pieces(source):
+        with contextlib.suppress(OSError):
+            target.buffer.write(visible(piece).encode(target.encoding, "backslashreplace"))
+            target.flush()
+
+
+def _pieces(source: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of another machine, long ones in pieces."""
+    with source:
+        while piece := source.readline(PIECE_BYTES):
+            yield piece.replace(b"\r\n", b"\n").decode("utf-8", "replace")
 
 
 def _viewed(far: FarCommand) -> int:
@@ -148,9 +179,7 @@ def _viewed(far: FarCommand) -> int:
     words[1:1] = ["--over-ssh", "--no-browser", "--port", str(far_port), *([] if token else ["--no-token"])]
     forward = ["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"]
     forward += ["-L", f"127.0.0.1:{local_port}:127.0.0.1:{far_port}"]
-    ssh = _started(
-        ["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    ssh = _started(["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     ended = threading.Event()
 
     def end(*_: object) -> None:
@@ -162,12 +191,14 @@ def _viewed(far: FarCommand) -> int:
     assert ssh.stdin is not None
     assert ssh.stdout is not None
     with contextlib.suppress(OSError):  # SSH has ended, and said why
-        ssh.stdin.write(f"{token}\n")
+        ssh.stdin.write(f"{token}\n".encode())
         ssh.stdin.flush()
-    for line in ssh.stdout:
-        if line.strip() != READY:
-            tell(line.rstrip("\n"))
+    is_ready = False
+    for line in _pieces(ssh.stdout):
+        if is_ready or line.strip() != READY:
+            say(f"{far.host}: {line.rstrip()}")  # it may look like an address of this program
             continue
+        is_ready = True
         prefix = str(far.values.get("base_path") or "").strip("/")
         address = f"http://127.0.0.1:{local_port}/{prefix and prefix + '/'}"
         address += f"#token={quote(token, safe='')}" if token else ""
@@ -176,10 +207,12 @@ def _viewed(far: FarCommand) -> int:
         if not far.values.get("no_browser"):
             open_page(address)
     code = ssh.wait()
+    with contextlib.suppress(OSError):
+        ssh.stdin.close()
     return 0 if ended.is_set() else _checked(far.host, code)
 
 
-def _let_go(ssh: "subprocess.Popen[str]") -> None:
+def _let_go(ssh: "subprocess.Popen[bytes]") -> None:
     """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
     with contextlib.suppress(OSError, ValueError):
         ssh.stdin.close()  # type: ignore[union-attr]
@@ -188,7 +221,7 @@ def _let_go(ssh: "subprocess.Popen[str]") -> None:
     timer.start()
 
 
-def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[Any]":
+def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
     sys.stdout.flush()
     try:
         return subprocess.Popen(line, **streams)
