@@ -1,6 +1,6 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
-from rolloupe.index.execution import LITTLE_WORK, Executor
+from rolloupe.index.execution import LITTLE_WORK, NO_WORK, Executor
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
@@ -11,6 +11,7 @@ from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_t
 
 __all__ = [
     "LITTLE_WORK",
+    "NO_WORK",
     "Executor",
     "Extreme",
     "Library",

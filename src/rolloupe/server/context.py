@@ -25,6 +25,9 @@ from rolloupe.state import State
 QUERY_THREADS = 4
 """DuckDB uses several cores for each query; more queries at once would only slow each other down."""
 
+QUICK_THREADS = 2
+"""For what takes milliseconds and must not wait behind queries: state, the list of runs, small samples."""
+
 LARGE_BYTES = 2**20
 """Larger records are read one at a time: several at once would delay quick requests."""
 
@@ -93,13 +96,18 @@ class Context:
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
-        self.replies = Replies(self.cache, self.in_thread, self._read, is_loopback=settings.is_loopback)
+        self.replies = Replies(
+            self.cache, self.in_thread, self.in_quick_thread, self._read, is_loopback=settings.is_loopback
+        )
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
         self.updates: Lru[tuple[str, ...], StepInputs] = Lru(1, STEP_BYTES)
-        self.hub = Hub(self.library, self.whole_state, self.in_thread, MAX_CLIENTS * 10 if settings.team else None)
+        self.hub = Hub(
+            self.library, self.whole_state, self.in_quick_thread, MAX_CLIENTS * 10 if settings.team else None
+        )
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
+        self._quick_threads = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
         self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._step_thread = ThreadPoolExecutor(1, thread_name_prefix="step")
         self._size_thread = ThreadPoolExecutor(1, thread_name_prefix="record size")
@@ -134,7 +142,7 @@ class Context:
 
     async def whole_state(self) -> State:
         """Return the state, opened on first access: for the server itself, not for answers."""
-        return await self.in_thread(self._opened_state) if self._state is None else self._state
+        return await self.in_quick_thread(self._opened_state) if self._state is None else self._state
 
     def gauges(self) -> dict[str, float]:
         """Return how full the server is, by the names of figures."""
@@ -168,6 +176,10 @@ class Context:
         """Do blocking work in one of a few threads. Raises `Stopping` if the server stops meanwhile."""
         return await self._in(self._threads, work)
 
+    async def in_quick_thread(self, work: Callable[[], T]) -> T:
+        """Do work that takes milliseconds, in a thread that no query keeps busy. Raises as `in_thread`."""
+        return await self._in(self._quick_threads, work)
+
     async def in_step_thread(self, work: Callable[[], T]) -> T:
         """Do work that reads the samples of a step: one such work at a time. Raises `Stopping` as `in_thread` does."""
         return await self._in(self._step_thread, work)
@@ -175,7 +187,7 @@ class Context:
     async def _read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
         """Read a record: in the record thread, unless it is busy and the record small. Raises like `in_thread`."""
         if self._reading and await self._in(self._size_thread, size_bytes) <= LARGE_BYTES:
-            return await self.in_thread(work)
+            return await self.in_quick_thread(work)
         return await self._in(self._reading_thread, work, self._reading)
 
     async def _in(
@@ -243,6 +255,7 @@ class Context:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._quick_threads.shutdown(wait=False, cancel_futures=True)
         self._file_threads.shutdown(wait=False, cancel_futures=True)
         self._reading_thread.shutdown(wait=False, cancel_futures=True)
         self._size_thread.shutdown(wait=False, cancel_futures=True)

@@ -5,6 +5,7 @@ run's version, so a cached reply is never wrong, only unused. `clear` frees memo
 cache of replies, and without it every source would need a new scan.
 """
 
+import asyncio
 import gzip
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from starlette.responses import Response
 
 from rolloupe import wire
 from rolloupe.lru import Lru
+from rolloupe.server.shares import share
 from rolloupe.wire import encoding
 
 JSON = "application/json"
@@ -31,6 +33,9 @@ PLAIN_BYTES_LOOPBACK = 64 * 1024
 
 ENTRY_BYTES = 512
 """Memory of a cached reply in addition to its body."""
+
+GZIP = "gzip"
+UNKEPT = {"cache-control": "no-store", "vary": "accept-encoding"}
 
 
 T = TypeVar("T")
@@ -49,6 +54,7 @@ class Reply(NamedTuple):
 
     body: bytes
     media_type: str
+    is_gzip: bool = False
 
 
 class CacheFigures(NamedTuple):
@@ -108,11 +114,17 @@ ReadRecord = Callable[[Callable[[], Reply], Callable[[], int]], Awaitable[Reply]
 class Replies:
     """Makes replies. A route passes a version and a function that makes its record.
 
-    The rest is done here: a 304 if the client has it, the cache, a thread, encoding, compression.
+    The rest is done here: a 304 if the client has it, the cache, a thread, encoding, compression. Several who wait for
+    the same answer wait for the same work.
     """
 
-    def __init__(self, cache: ReplyCache, in_thread: InThread, read: ReadRecord, *, is_loopback: bool) -> None:
-        self._cache, self._in_thread, self._read, self._is_loopback = cache, in_thread, read, is_loopback
+    def __init__(
+        self, cache: ReplyCache, in_thread: InThread, in_quick_thread: InThread, read: ReadRecord, *, is_loopback: bool
+    ) -> None:
+        self._cache, self._in_thread, self._in_quick_thread = cache, in_thread, in_quick_thread
+        self._read, self._is_loopback = read, is_loopback
+        self._begun: dict[tuple[str, ...], asyncio.Task[Reply]] = {}
+        self._asked: dict[tuple[str, ...], asyncio.Task[Reply]] = {}
 
     async def answer(
         self,
@@ -135,40 +147,91 @@ class Replies:
         caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
         if holds(request.headers, tag):
             return Response(status_code=304, headers=caching)
-        return await self.send(request, await self._cached((version, *place), make, size_bytes, in_thread), caching)
+        return sent(await self._cached(request, (version, *place), make, size_bytes, in_thread), caching)
 
     async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
         """Reply to a question: `key` contains it, with the body of a POST, and the versions of the runs."""
-        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
-        return await self.send(request, await self._cached(key, make), headers)
+        return sent(await self._cached(request, key, make), UNKEPT)
 
     async def _cached(
         self,
+        request: Request,
         key: tuple[str, ...],
         make: Callable[[], Made],
         size_bytes: Callable[[], int] | None = None,
         in_thread: InThread | None = None,
     ) -> Reply:
+        key = (*key, GZIP if accepts_gzip(request.headers) else "")
         reply = self._cache.get(key)
-        if reply is None:
-            make_reply = lambda: encoded(make())  # noqa: E731
-            run = in_thread or self._in_thread
-            reply = await (run(make_reply) if size_bytes is None else self._read(make_reply, size_bytes))
+        if reply is not None:
+            return reply
+        made = self._sealing(request, make)
+        if in_thread is not None:  # work that ends when its own client leaves
+            reply = await in_thread(made)
             self._cache.put(key, reply)
-        return reply
+            return reply
+        async with share():
+            return self._cache.get(key) or await self._made_once(key, made, size_bytes)
 
-    async def send(self, request: Request, reply: Reply, headers: dict[str, str]) -> Response:
-        """Reply with a body, compressed if that helps."""
-        body = reply.body
-        if wants_gzip(request.headers, len(body), is_loopback=self._is_loopback):
-            body = await self._in_thread(lambda: compressed(reply.body))
-            headers = {**headers, "content-encoding": "gzip"}
-        return Response(body, headers=headers, media_type=reply.media_type)
+    async def _made_once(
+        self, key: tuple[str, ...], made: Callable[[], Reply], size_bytes: Callable[[], int] | None
+    ) -> Reply:
+        task = self._begun.get(key)
+        if task is None:
 
-    async def fresh(self, request: Request, make: Callable[[], Made]) -> Response:
-        """Reply with a record that is only valid now."""
-        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
-        return await self.send(request, await self._in_thread(lambda: encoded(make())), headers)
+            async def make() -> Reply:
+                try:
+                    reply = await (self._in_thread(made) if size_bytes is None else self._read(made, size_bytes))
+                    self._cache.put(key, reply)
+                    return reply
+                finally:
+                    del self._begun[key]
+
+            task = self._begun[key] = asyncio.create_task(make())
+        return await asyncio.shield(task)  # others wait for it as well
+
+    def _sealing(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:
+        """What makes a reply in a thread: encoded, and compressed if that helps."""
+        headers, is_loopback = request.headers, self._is_loopback
+
+        def sealed() -> Reply:
+            reply = encoded(make())
+            if not wants_gzip(headers, len(reply.body), is_loopback=is_loopback):
+                return reply
+            return Reply(compressed(reply.body), reply.media_type, is_gzip=True)
+
+        return sealed
+
+    async def fresh(self, request: Request, make: Callable[[], Made], *, is_quick: bool = False) -> Response:
+        """Reply with a record that is only valid now. What is quick does not wait behind queries."""
+        made = self._sealing(request, make)
+        if is_quick:
+            return sent(await self._in_quick_thread(made), UNKEPT)
+        async with share():
+            return sent(await self._in_thread(made), UNKEPT)
+
+    async def fresh_for_all(self, request: Request, who: tuple[str, ...], make: Callable[[], Made]) -> Response:
+        """Reply as `fresh`, quickly: one record for all of `who` that ask before it is begun."""
+        key = (request.scope["path"], *who, GZIP if accepts_gzip(request.headers) else "")
+        task = self._asked.get(key)
+        if task is None:
+            made = self._sealing(request, make)
+
+            def begun() -> Reply:
+                del self._asked[key]  # whoever asks from now on may know of something newer
+                return made()
+
+            async def make_once() -> Reply:
+                return await self._in_quick_thread(begun)
+
+            task = self._asked[key] = asyncio.create_task(make_once())
+        return sent(await asyncio.shield(task), UNKEPT)
+
+
+def sent(reply: Reply, headers: dict[str, str]) -> Response:
+    """Return the response with a reply."""
+    encoding_ = {"content-encoding": GZIP} if reply.is_gzip else {}
+    return Response(reply.body, headers={**headers, **encoding_}, media_type=reply.media_type)
 
 
 def encoded(record: Made) -> Reply:
@@ -208,8 +271,12 @@ def holds(headers: Headers, tag: str) -> bool:
 
 def wants_gzip(headers: Headers, size: int, *, is_loopback: bool) -> bool:
     """True if a body of this size should be compressed for this client."""
-    accepts = any(_accepts_gzip(item) for item in headers.get("accept-encoding", "").split(","))
-    return accepts and size > (PLAIN_BYTES_LOOPBACK if is_loopback else PLAIN_BYTES)
+    return size > (PLAIN_BYTES_LOOPBACK if is_loopback else PLAIN_BYTES) and accepts_gzip(headers)
+
+
+def accepts_gzip(headers: Headers) -> bool:
+    """True if a client reads compressed answers."""
+    return any(_accepts_gzip(item) for item in headers.get("accept-encoding", "").split(","))
 
 
 def _accepts_gzip(item: str) -> bool:

@@ -62,6 +62,11 @@ class VisibleRuns:
 Runs: TypeAlias = Library | VisibleRuns
 
 
+def who_sees_alike(person: "Person | None") -> tuple[str, ...]:
+    """Stands for all people who see the same runs as this one: each alone, if there are rules."""
+    return (person.name,) if person is not None and person.access.now.has_rules else ()
+
+
 def may_see(person: "Person", run: OpenRun, *, is_fresh: bool = False) -> bool:
     """True if a person may see a run: every place where it lies, by its name and behind links."""
     if not person.access.now.has_rules:

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -167,6 +168,17 @@ def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
         await stream.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(scene())
+
+
+def test_lists_in_quick_succession_look_once_at_the_files(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_items.run_items(library.runs)
+    look = mock.Mock(wraps=run_items._looked)
+    monkeypatch.setattr(run_items, "_looked", look)
+    run_items.run_items(library.runs)
+    assert not look.called
+    monkeypatch.setattr(run_items, "AGAIN_S", 0.0)
+    run_items.run_items(library.runs)
+    assert look.called
 
 
 def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

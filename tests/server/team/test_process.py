@@ -7,9 +7,12 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rolloupe.index import NO_WORK
+from rolloupe.server.team import serve
 from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.server_process import TeamProcess, request
@@ -176,3 +179,14 @@ def test_options_that_do_not_go_together_are_explained(
     with TeamProcess(runs.folder, tmp_path, **options) as server:
         code, errors = server.ended()
     assert code != 0 and said in errors and "Traceback" not in errors
+
+
+def test_the_server_leaves_the_index_to_workers(monkeypatch: pytest.MonkeyPatch, runs: Runs) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(serve, "opening", lambda _, **options: given.update(options))
+    monkeypatch.setattr(serve, "run", lambda *_: None)
+    monkeypatch.setattr(serve, "allow_many_files", lambda: None)
+    serve.serve_team(
+        [runs.folder], listen="127.0.0.1:0", users_from="header:X-Forwarded-User", trusted_proxies=["127.0.0.1"]
+    )
+    assert given["own_work"] == NO_WORK

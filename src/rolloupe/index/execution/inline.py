@@ -20,6 +20,8 @@ class OwnWork(NamedTuple):
 SMALL_RUNS = OwnWork()
 LITTLE_WORK = OwnWork(2 * 2**20, 0, 0)
 """For a process that draws as well: work in it would delay each key and take memory."""
+NO_WORK = OwnWork(0, 0, 0)
+"""For a server of many runs and people: a little of each run is much, and everybody would wait for it."""
 
 
 class InlineExecutor:

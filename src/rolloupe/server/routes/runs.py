@@ -12,7 +12,8 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
 from rolloupe.server import params, replies
-from rolloupe.server.context import context_of
+from rolloupe.server.context import PERSON, context_of
+from rolloupe.server.visible_runs import who_sees_alike
 from rolloupe.wire import number
 from rolloupe.wire.views import run_items
 
@@ -41,7 +42,7 @@ async def runs(request: Request) -> Response:
             found = run_items.run_items(library.runs)
         return wire.RunsReply(runs=found, notes=notes, program=PROGRAM)
 
-    reply = await context.replies.fresh(request, make)
+    reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
     context.hub.look_on()
     return reply
 

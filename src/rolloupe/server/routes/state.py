@@ -35,7 +35,9 @@ async def state(request: Request) -> Response:
     context = context_of(request)
     library, store = await context.runs(request), await context.state(request)
     since = params.integer(request.query_params, "since", 0, low=0)
-    return await context.replies.fresh(request, lambda: state_reply(library, store, since, request.scope.get(PERSON)))
+    return await context.replies.fresh(
+        request, lambda: state_reply(library, store, since, request.scope.get(PERSON)), is_quick=True
+    )
 
 
 async def change(request: Request) -> Response:
@@ -50,7 +52,7 @@ async def change(request: Request) -> Response:
     if person is not None:
         check_may(person, store, library, state_change)
     run = library.run(state_change.run) if state_change.run and state_change.kind != "setting" else None
-    written = await context.in_thread(lambda: write(store, run, state_change))
+    written = await context.in_quick_thread(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
         body = encoding.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))

@@ -3,6 +3,7 @@
 An answer has a bounded size, so the number of requests under way bounds the memory that one person takes.
 """
 
+import asyncio
 import time
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -10,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rolloupe.lru import Lru
 from rolloupe.server.context import PERSON
 from rolloupe.server.security.refusal import refuse
+from rolloupe.server.shares import set_share
 
 EVENTS = "/api/events"
 BURST_S = 6.0
@@ -18,6 +20,9 @@ BURST_S = 6.0
 UNDER_WAY = 32
 STREAMS = 20
 """Open streams of events: one for each browser and window of a person, with room for those that are gone unnoticed."""
+
+QUESTIONS = 2
+"""Questions that take a while, such as filters and charts, at a time: further ones of the same person wait."""
 
 MAX_PEOPLE = 10_000
 
@@ -30,6 +35,7 @@ class Use:
         self._counted_s = time.monotonic()
         self.open = [0, 0]
         """Requests under way, and streams of events."""
+        self.questions = asyncio.Semaphore(QUESTIONS)
 
     def wait_s(self, rate: float) -> float:
         """Count a request; return the seconds until there is room for it, 0 for now."""
@@ -65,6 +71,7 @@ class Bounds:
             await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
         else:
             use.open[is_stream] += 1
+            set_share(use.questions)
             try:
                 await self.app(scope, receive, send)
             finally:

@@ -84,7 +84,16 @@ def serve_team(
     allow_many_files()
     announce(place, source, access)
     with place.socket:
-        library = opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir)
+        from rolloupe.index import NO_WORK
+
+        library = opening(
+            paths,
+            index_dir=index_dir,
+            reading=reading,
+            budget_bytes=budget_bytes,
+            state_dir=state_dir,
+            own_work=NO_WORK,
+        )
         run(library, settings, place.socket)
 
 

@@ -19,6 +19,9 @@ LOOK_S = 0.05
 """A list looks again at files of unchanged runs for so long, at those first that were looked at longest ago."""
 
 
+AGAIN_S = 1.0
+"""But not at those that a list looked at in this time."""
+
 FIRST_S = 1.0
 """A list looks at the files of new runs for so long. `look_on` looks at those of the others."""
 
@@ -62,7 +65,8 @@ def _look(runs: Sequence[OpenRun]) -> list[OpenRun]:
     """Look at the files of the first of some runs, for a while. Returns these."""
     until, seen = time.monotonic() + LOOK_S, []
     for run in runs:
-        if time.monotonic() > until:
+        kept = _kept.get(run)
+        if time.monotonic() > until or (kept is not None and time.monotonic() - kept.looked_s < AGAIN_S):
             break
         _looked(run)
         seen.append(run)
