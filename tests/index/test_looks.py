@@ -23,7 +23,7 @@ class Polled:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.train = relax_run(root, steps=FILES, samples=1)
-        self.now_s, self.files, self.lists = 1000.0, 0, 0
+        self.now_s, self.files, self.lists, self.listed = 1000.0, 0, 0, 0
         monkeypatch.setattr(looks, "MANY", FILES)
         monkeypatch.setattr(looks, "LATEST", LATEST)
         monkeypatch.setattr(sources, "time", SimpleNamespace(monotonic=lambda: self.now_s, time=lambda: self.now_s))
@@ -37,7 +37,9 @@ class Polled:
 
         def listed(run: RunInfo) -> list[Source]:
             self.lists += 1
-            return list_(run)
+            found = list_(run)
+            self.listed = len(found)
+            return found
 
         monkeypatch.setattr(form, "sources", listed)
         for _ in range(2):  # the second one is due when the times of the folders have settled
@@ -103,6 +105,28 @@ def grow(polled: Polled, step: int) -> str:
 def test_the_newest_files_are_looked_at_by_every_poll(polled: Polled) -> None:
     name = grow(polled, FILES - LATEST)
     assert polled.look(0.0).changed == {name}
+
+
+def test_of_a_folder_that_changed_only_new_files_are_listed(polled: Polled) -> None:
+    for step in (98, 99):
+        (polled.train / f"{step}.jsonl").write_bytes(lines([row(step, 0)]))
+        assert polled.look(0.01).changed == {f"train/{step}.jsonl"}
+        assert (polled.lists, polled.listed, polled.files) == (1, 1, step - 98 + FILES + 1)
+    assert polled.look(looks.SETTLE_S) == (set(), set())
+    assert (polled.lists, polled.listed) == (1, 0)
+    (polled.train / "98.jsonl").unlink()
+    assert polled.look(0.01).lost == {"train/98.jsonl"}
+    (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
+    assert polled.look(0.01).changed == {"train/98.jsonl"}
+    assert polled.look(looks.WHOLE_S) == (set(), set())
+    assert polled.looked(0.01)[0] == 0, "folders are trusted still"
+
+
+def test_a_plain_file_takes_the_place_of_a_compressed_one(polled: Polled) -> None:
+    for name in ("99.jsonl.gz", "99.jsonl"):
+        (polled.train / name).write_bytes(b"")
+        polled.look(0.01)
+        assert [one for one in polled.sources.all() if "99" in one] == [f"train/{name}"]
 
 
 @pytest.mark.parametrize("step", range(0, FILES - LATEST, 7))

@@ -114,6 +114,9 @@ class Format(ABC):
 
     splittable: ClassVar[bool] = False
     """True if `scan` may begin at any byte (JSON lines); False if it must scan the whole file."""
+    sources_by_name: ClassVar[bool] = False
+    """True if each source without `depends` follows from the name of its own file: of a large folder that changed, the
+    index has new files listed alone."""
     endings: ClassVar[tuple[str, ...]] = ()
     """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
     takes_single_files: ClassVar[bool] = False

@@ -71,6 +71,7 @@ class Relax(JsonlFormat):
     """Rollout results of Relax."""
 
     name = "relax"
+    sources_by_name = True
     title = "Relax"
     endings = (SUFFIX,)
     recognises = (

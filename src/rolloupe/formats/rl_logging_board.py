@@ -51,6 +51,7 @@ class RLLoggingBoard(JsonlFormat):
     """Token-level JSON lines for RLLoggingBoard."""
 
     name = "rl_logging_board"
+    sources_by_name = True
     title = "RLLoggingBoard"
     recognises = (
         "A folder with `.jsonl` files whose rows hold `prompt`, `response`, `reward` and `step`, and either nothing "

@@ -23,7 +23,7 @@ from rolloupe.demo import RUNS
 from rolloupe.errors import NotRecognised, SourceChanged
 from rolloupe.formats.base import Format
 from rolloupe.formats.discovery import discover
-from rolloupe.formats.reading.files import JSONL
+from rolloupe.formats.reading.files import JSONL, listing_once
 from rolloupe.formats.registry import by_name
 from rolloupe.model import Annotation, Locator, Problem, Reading, RunInfo, Sample, SampleRow, Scanned, Source
 
@@ -131,6 +131,15 @@ class FormatContract:
         names = [one.name for one in first]
         assert len(set(names)) == len(names) and all(Path(one.path).is_file() for one in first)
 
+    def test_new_files_may_be_listed_alone(self, tmp_path: Path) -> None:
+        """With `sources_by_name`, a listing that lacks all other files has the same source for each file."""
+        run = self.run_at(tmp_path)
+        every = self.reader.sources(run) if self.reader.sources_by_name else []
+        for source in every:
+            others = {one.path for one in every if one != source}
+            with listing_once(is_hidden=partial(_is_among, others)):
+                assert source.depends or source in self.reader.sources(run)
+
     def test_scans_are_pure(self, tmp_path: Path) -> None:
         """Two scans yield the same, rows have ids and places of their own, and there are no problems."""
         run = self.run_at(tmp_path)
@@ -232,6 +241,10 @@ class FormatContract:
 
     def _lines(self, run: RunInfo) -> list[Source]:
         return [source for source in self.reader.sources(run) if source.path.endswith(JSONL)]
+
+
+def _is_among(paths: set[str], folder: str, name: str) -> bool:
+    return os.path.join(folder, name) in paths
 
 
 def _scan(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:

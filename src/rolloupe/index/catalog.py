@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from rolloupe.formats import compression_of
 from rolloupe.index import manifest
+from rolloupe.index.assembly import Assembly
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
 from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
-from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
+from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 from rolloupe.storage import atomic
@@ -88,11 +89,16 @@ class Catalog:
         self._epoch = secrets.token_hex(4)
         self._count = 0
         self._snapshot: Snapshot | None = None
+        self._assembly = Assembly()
         self._superseded: dict[PartKey, dict[Path, Segment]] = {}
         """The other segments on disk of each part, by path."""
         self._rivals: dict[PartKey, list[Segment]] = {}
         """Those that were there at the start: the source decides which of them holds."""
         self._published: set[str] = set()
+        self._unpublished: set[PartKey] = set()
+        """The parts that have another segment since the manifest was read or written."""
+        self.losses = 0
+        """Counts how often parts may have lost their segments."""
         self._is_outdated = False
         """True if the manifest has an entry of a segment that was written again."""
         self._tidied_s = float("-inf")
@@ -120,6 +126,7 @@ class Catalog:
                 self._segments[key], other = sorted((current, segment), key=_precedence, reverse=True)
                 self._superseded.setdefault(key, {})[other.path] = other
                 self._rivals.setdefault(key, []).append(other)
+        self._unpublished = set(self._segments)
         self.touch()
 
     def publish(self) -> None:
@@ -127,13 +134,17 @@ class Catalog:
 
         Raises `OSError`.
         """
-        new = {s.path.stem: s.meta for s in self._segments.values() if s.path.stem not in self._published}
+        segments = [self._segments[key] for key in self._unpublished & self._segments.keys()]
+        new = {s.path.stem: s.meta for s in segments if s.path.stem not in self._published}
         if new and (self._is_outdated or len(new) >= max(MANY, len(self._segments) // 10)):
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
             entries = {name: msgspec.msgpack.encode(meta) for name, meta in new.items()}
             manifest.publish(self.folder, entries, existing)
             self._published |= new.keys()
             self._is_outdated = False
+            new = {}
+        if not new:
+            self._unpublished.clear()
 
     def tidy(self) -> None:
         """Delete the files of segments that others have superseded for a while. One process does so at a time."""
@@ -178,6 +189,7 @@ class Catalog:
         if path.stem in self._published:
             self._published.remove(path.stem)
             self._is_outdated = True
+        self._unpublished.add(key)
         self.touch()
         return path, path.with_suffix(".meta")
 
@@ -227,6 +239,7 @@ class Catalog:
 
     def drop(self, keys: Iterable[PartKey], *, remove: bool = False) -> None:
         """Drop parts; `remove` deletes their files too."""
+        self.losses += 1
         with self._lock:
             segments = [self._segments.pop(key, None) for key in keys]
             for key in keys:
@@ -243,6 +256,7 @@ class Catalog:
 
         The files stay for a while: another viewer may still read them, or know a newer source.
         """
+        self.losses += 1
         with self._lock:
             for key in keys:
                 old = self._segments.pop(key)
@@ -254,18 +268,22 @@ class Catalog:
                     best = max(rivals, key=_precedence)
                     rivals.remove(best)
                     self._segments[key] = others.pop(best.path, best)
+                    self._unpublished.add(key)
         self.touch()
 
-    def stale(self, now: Mapping[str, SourceState]) -> tuple[list[PartKey], list[PartKey]]:
+    def stale(
+        self, now: Mapping[str, SourceState], names: Collection[str] | None = None
+    ) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer has the scanned bytes.
 
-        `now` maps names to sources.
+        `now` maps names to sources; only parts of `names` are looked at, if it is given.
         """
-        orphans = [key for key in self._segments if key[0] not in now]
-        changed = [key for key in self._segments if key[0] in now and not self._is_current(key, now[key[0]])]
+        asked = [key for key in self._segments if names is None or key[0] in names]
+        orphans = [key for key in asked if key[0] not in now]
+        changed = [key for key in asked if key[0] in now and not self._is_current(key, now[key[0]])]
         replaced = {key[0] for key in changed if not self._segments[key].meta.fingerprint.is_of(now[key[0]].state)}
         # fingerprints cover few blocks of each part: if one part is of another file, all count as replaced
-        others = [key for key in self._segments if key[0] in replaced]
+        others = [key for key in asked if key[0] in replaced]
         return orphans, list(dict.fromkeys([*changed, *others]))
 
     def _is_current(self, key: PartKey, place: SourceState) -> bool:
@@ -349,7 +367,9 @@ class Catalog:
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         views = [_piece_of(tail, self._segments[key].meta) for key, tail in self._tails.items() if tail.table]
         duplicates = any(s.meta.duplicates for s in segments) or bool(views)
-        return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)
+        return self._assembly.snapshot(
+            self.version, self._segments, views, tuple(problems), counted, duplicates=duplicates
+        )
 
 
 def _metas(folder: Path) -> Iterator[str]:

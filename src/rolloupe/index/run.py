@@ -366,7 +366,8 @@ class OpenRun:
             self._take_changes()
         finally:
             self._looked_s = time.monotonic()
-            self._look_took_s = self._looked_s - began
+            if not (self._sources.looks_at_some and self._sources.looked_at_all):  # which is rare then
+                self._look_took_s = self._looked_s - began
 
     def _take_changes(self) -> None:
         if self._rebuild.is_set():
@@ -385,7 +386,8 @@ class OpenRun:
         self._idle = not (changed or lost or retried)
         if changed and not self.format.has_samples:  # no segment will tell
             self.catalog.touch()
-        if changed and self._had_lost:  # sources that were gone for a moment, as on a network folder, are still indexed
+        is_read_again = bool(changed) and self._had_lost
+        if is_read_again:  # sources that were gone for a moment, as on a network folder, are still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
         self._look_at_trouble()
@@ -394,20 +396,20 @@ class OpenRun:
         self._look_at_times()
         if self._idle and not is_first:
             return
-        self._drop_stale()
+        self._drop_stale(None if is_first or is_read_again else changed | lost)
         for key in self.catalog.drop_tails(self._sources.all()):
             self._schedule.scanned(key, 0)
         self._update("scalars")
         self._on_change(self)
 
-    def _drop_stale(self) -> None:
-        """Drop the segments whose source is gone, or no longer has the scanned bytes."""
-        orphans, stale = self.catalog.stale(self._sources.all())
+    def _drop_stale(self, names: set[str] | None = None) -> None:
+        """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
+        orphans, stale = self.catalog.stale(self._sources.all(), names)
         if orphans:
             self.catalog.drop(orphans)
         while stale:  # an older one may be of the source as it is now
             self.catalog.set_aside(stale)
-            _, stale = self.catalog.stale(self._sources.all())
+            _, stale = self.catalog.stale(self._sources.all(), names)
 
     def _take_back_failures(self, changed: Collection[str]) -> bool:
         """Forget the failures of parts to try again: their source changed, or enough time has passed."""
@@ -659,5 +661,6 @@ class OpenRun:
 
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()
-        total, done = self._own.size_bytes(), self.catalog.indexed_bytes(self._own.has)
-        self._progress = IndexProgress(total if phase != "scalars" else min(done, total), total, phase)
+        total = self._own.size_bytes()
+        done = min(total, self.catalog.indexed_bytes(self._own.has)) if phase == "scalars" else total
+        self._progress = IndexProgress(done, total, phase)

@@ -6,10 +6,11 @@ from itertools import count
 from msgspec.structs import replace
 
 from rolloupe.index.catalog import Catalog, PartKey, Tail
+from rolloupe.index.fingerprint import FileState
 from rolloupe.index.segments.grid import GRID_BYTES, grid_span, has_open_grid, parts_of, reaches, span_of
 from rolloupe.index.segments.segment import has_other_texts
 from rolloupe.index.snapshot import Segment
-from rolloupe.index.sources import Sources, SourceState
+from rolloupe.index.sources import Sources, SourceState, newest_first
 
 TAIL_BYTES = 2 * 2**20
 """A longer tail moves to disk, too."""
@@ -26,30 +27,43 @@ class Schedule:
         self._sources = sources
         self._splittable = splittable
         self._seen: dict[PartKey, int] = {}
+        self._done: dict[str, FileState] = {}
+        """The sources of which nothing is due while they are in this state."""
+        self._done_for = -1
 
     def pending(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
         """Yield the parts to scan, newest step first."""
-        for place in self._sources.newest_first():
+        if self._done_for != self._catalog.losses:
+            self._done, self._done_for = {}, self._catalog.losses
+        places = self._sources.all().items()
+        for place in newest_first(place for name, place in places if self._done.get(name) != place.state):
+            is_done = True
             for part in self._parts(place):
-                if not leave_out((place.source.name, part)) and self._is_due(place, part):
+                key = place.source.name, part
+                is_due = self._is_due(place, part)
+                is_done &= not is_due and self._catalog.tail(key) is None
+                if is_due and not leave_out(key):
                     yield place, part
+            if is_done:
+                self._done[place.source.name] = place.state
 
     def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
         """Yield the parts with known numbers whose texts may be in another file now, newest step first.
 
         While the source or that file grows, its parts wait: otherwise every poll would scan them again.
         """
-        for place in self._sources.newest_first():
+        for place in newest_first(place for place in self._sources.all().values() if self._has_other_texts(place)):
             if not self._sources.is_quiet(place):
-                continue
-            first = self._catalog.segment((place.source.name, 0))
-            if not (place.source.texts_from or (first is not None and first.meta.texts_from)):
                 continue
             for part in self._parts(place):
                 key = (place.source.name, part)
                 segment = self._catalog.segment(key)
                 if segment is not None and has_other_texts(place.source, segment.meta) and not leave_out(key):
                     yield place, part
+
+    def _has_other_texts(self, place: SourceState) -> bool:
+        first = self._catalog.segment((place.source.name, 0))
+        return bool(place.source.texts_from or (first is not None and first.meta.texts_from))
 
     def as_due(self, place: SourceState, part: int) -> SourceState:
         """The place to scan a part from next: without other files' texts, as long as its numbers are unknown."""
@@ -60,6 +74,7 @@ class Schedule:
     def scanned(self, key: PartKey, size_bytes: int) -> None:
         """Note the size of a file at the scan of a part."""
         self._seen[key] = size_bytes
+        self._done.pop(key[0], None)
 
     def settles(self, place: SourceState, part: int, segment: Segment, tail: Tail | None) -> bool:
         """Tell whether to scan a part as a whole: its file is quiet, its tail is long, or it is complete."""

@@ -1,25 +1,20 @@
 """The index of a run at one moment, as queries see it: pieces on disk and in memory, and sums over them."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pyarrow as pa
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rolloupe.columns import ANNOTATED
-from rolloupe.derive import token_metrics
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
-from rolloupe.index.segments.derived_values import NO_TOKENS, DerivedMeta, TokenMark, may_have_tokens
+from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
 from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesStats, StepStats
+from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.model import Problem
-
-Summed = TypeVar("Summed", Moments, SeriesStats)
 
 StepKey = tuple[str, int]
 """Split and step."""
@@ -162,7 +157,7 @@ class Snapshot(NamedTuple):
     def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The sample metrics and tags of annotations that queries join; further names show in the sample alone."""
         pieces = (*self.annotations, *self.scores)
-        metrics, tags = _union(piece.metrics for piece in pieces), _union(piece.tags for piece in pieces)
+        metrics, tags = union(piece.metrics for piece in pieces), union(piece.tags for piece in pieces)
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]
 
 
@@ -179,103 +174,6 @@ def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Ex
     return most_extreme(low, highest=False), most_extreme(high, highest=True)
 
 
-def snapshot_of(
-    version: str,
-    segments: tuple[Segment, ...],
-    tails: Sequence[Piece],
-    problems: tuple[Problem, ...],
-    problem_count: int,
-    *,
-    duplicates: bool,
-) -> Snapshot:
-    """Make a snapshot of segments and tails."""
-    pieces = _with_superseded([*map(_on_disk, segments), *tails])
-    by_step: dict[StepKey, list[Piece]] = defaultdict(list)
-    for piece in pieces:
-        for stats in piece.step_stats:
-            by_step[stats.split, stats.step].append(piece)
-    annotations = tuple(piece for piece in pieces if piece.annotates)
-    scores = tuple(piece for piece in annotations if piece.scores)
-    return Snapshot(
-        version=version,
-        segments=segments,
-        pieces={key: tuple(members) for key, members in by_step.items()},
-        annotations=tuple(piece for piece in annotations if not piece.scores),
-        scores=scores,
-        steps=_summed(pieces, sum(piece.stop for piece in annotations)),
-        metrics=_union(piece.metrics for piece in pieces),
-        tags=_union(piece.tags for piece in pieces),
-        duplicates=duplicates,
-        tails=len(tails),
-        problems=problems,
-        problem_count=problem_count,
-    )
-
-
-def _on_disk(segment: Segment) -> Piece:
-    meta, path, pack, first, derived, step_stats = segment
-    names = derived.names if derived else ()
-    mark = derived.tokens if derived else None
-    if mark is None and not may_have_tokens(meta):  # nothing remains to be done
-        names, mark = ((*names, *token_metrics()) if names else ()), NO_TOKENS
-    return Piece(
-        meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,
-        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, names, tokens=mark, scores=meta.scores,
-    )  # fmt: skip
-
-
-def _with_superseded(pieces: list[Piece]) -> list[Piece]:
-    """The pieces; those with rows of older launches list the steps."""
-    newest: dict[StepKey, int] = {}
-    for stats in (stats for piece in pieces for stats in piece.step_stats if stats.launch):
-        key = (stats.split, stats.step)
-        newest[key] = max(newest.get(key, 0), stats.launch)
-    if all(launch < 2 for launch in newest.values()):
-        return pieces
-    return [piece._replace(superseded=_superseded(piece, newest)) for piece in pieces]
-
-
-def _superseded(piece: Piece, newest: Mapping[StepKey, int]) -> tuple[Superseded, ...]:
-    return tuple(
-        Superseded(stats.split, stats.step, launch)
-        for stats in piece.step_stats
-        if (launch := newest.get((stats.split, stats.step), 0)) and (stats.superseded or stats.launch < launch)
-    )
-
-
-def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+def union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """All names, each once, in the order of their first appearance."""
     return tuple(dict.fromkeys(name for names in lists for name in names))
-
-
-def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, StepStats]:
-    """Sum statistics by (split, step). `groups` becomes -1 if several pieces share a step: distinct counts do not add.
-
-    Every step adds `stamp`, since the step of an annotation is unknown.
-    """
-    total: dict[StepKey, StepStats] = {}
-    for stats in (stats for piece in pieces for stats in piece.step_stats):
-        key = (stats.split, stats.step)
-        total[key] = _added(total[key], stats) if key in total else stats
-    if stamp:
-        total = {key: replace(stats, stamp=(stats.stamp + stamp) % STAMPS) for key, stats in total.items()}
-    return total
-
-
-def _added(a: StepStats, b: StepStats) -> StepStats:
-    """The sum of both; if their launches differ, the newer one alone."""
-    if a.launch and b.launch and a.launch != b.launch:
-        older, newer = sorted((a, b), key=lambda one: one.launch)
-        superseded = older.rows + older.superseded + newer.superseded
-        return replace(newer, superseded=superseded, stamp=(older.stamp + newer.stamp) % STAMPS)
-    columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
-    series, derived = _merged(a.series, b.series), _merged(a.derived, b.derived)
-    stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
-    discarded = dict(Counter(a.discarded) + Counter(b.discarded))
-    superseded = a.superseded + b.superseded
-    return StepStats(
-        a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, superseded, derived
-    )
-
-
-def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:
-    return {**a, **b, **{name: a[name].merge(b[name]) for name in a if name in b}}

@@ -43,7 +43,7 @@ class Sources:
         self._format = form
         self._scores = scores
         self._places: Mapping[str, SourceState] = {}
-        self._looks = Looks()
+        self._looks = Looks(by_name=form.sources_by_name)
         self.looked_at_all = True
         """False if the last poll looked at the files that change, and at some others."""
         self._newest_ns: int | None = None
@@ -57,24 +57,29 @@ class Sources:
 
     def look(self) -> Seen:
         """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
-        now, names = time.monotonic(), set[str]()
-        self.looked_at_all = self._looks.is_whole_due(now)
-        if self.looked_at_all:
+        now = time.monotonic()
+        found = None if self._looks.is_whole_due(now) else self._look_at_some(now)
+        self.looked_at_all = found is None
+        if found is None:
             with self._looks.whole(now):
                 found = _states(self._format.sources(self._run))
             self._looks.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
-        else:
-            names = self._looks.some(now)
-            found = _states(self._places[name].source for name in names if name in self._places)
         if self._first_look_s is None:
             self._places = found  # whoever keeps the scores finds the run by its places
         found |= _states(self._scores())
         before = {} if self._first_look_s is None else self._places
-        asked = before if self.looked_at_all else names.union(self._scored) & before.keys()
+        asked = before if self.looked_at_all else self._scored & before.keys()
         seen = Seen({n for n, p in found.items() if before.get(n) != p}, set(asked) - set(found))
         if seen.changed or seen.lost or self._first_look_s is None:
             self._take(seen, found if self.looked_at_all else {**before, **found})
         return seen
+
+    def _look_at_some(self, now_s: float) -> dict[str, SourceState] | None:
+        """The states of some sources, and of those that are new; None if a look at all must tell."""
+        names = [name for name in self._looks.some(now_s) if name in self._places]
+        found = _states(self._places[name].source for name in names)
+        new = self._looks.new(now_s, lambda: self._format.sources(self._run))
+        return None if new is None or len(found) < len(names) else found | _states(new.values())
 
     def _take(self, seen: Seen, places: Mapping[str, SourceState]) -> None:
         now = time.monotonic()
@@ -82,7 +87,9 @@ class Sources:
         written = {name for name in seen.changed if not places[name].source.scores}
         if written:
             self.rhythm.saw_gap(self.changed_s() or 0.0)
-            self.rhythm.saw_writes(place.state.mtime_ns / 1e9 for place in _of_run(places))
+            before = [] if self._newest_ns is None else [self._newest_ns]
+            times = [ns for name in written if (ns := places[name].state.mtime_ns) >= min(before, default=ns)]
+            self.rhythm.saw_writes(ns / 1e9 for ns in (*before, *times))
         if self.has_looked:
             self._looks.saw_changes(written)
         self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
@@ -93,6 +100,11 @@ class Sources:
             self._first_look_s = now
 
     @property
+    def looks_at_some(self) -> bool:
+        """True if most polls look at some files alone."""
+        return self._looks.may_skip
+
+    @property
     def has_looked(self) -> bool:
         """True after the first poll."""
         return self._first_look_s is not None
@@ -100,10 +112,6 @@ class Sources:
     def all(self) -> Mapping[str, SourceState]:
         """All sources, as of the last poll."""
         return self._places
-
-    def newest_first(self) -> list[SourceState]:
-        """All sources in the order of indexing."""
-        return sorted(self._places.values(), key=lambda place: place.age, reverse=True)
 
     def get(self, name: str) -> Source | None:
         """The source with this name."""
@@ -164,6 +172,11 @@ class Sources:
                 length = None
             cached = self._lengths[place.source.name] = (place.state, length)
         return cached[1]
+
+
+def newest_first(places: Iterable[SourceState]) -> list[SourceState]:
+    """Sources in the order of indexing."""
+    return sorted(places, key=lambda place: place.age, reverse=True)
 
 
 def _states(sources: Iterable[Source]) -> dict[str, SourceState]:

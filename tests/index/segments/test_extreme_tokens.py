@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.index.assembly import Assembly
 from rolloupe.index.segments.extreme_tokens import MAX_TOKENS, Extreme, most_extreme
 from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, step_stats_of
-from rolloupe.index.snapshot import Piece, extreme_tokens, snapshot_of
+from rolloupe.index.snapshot import Piece, extreme_tokens
 from rolloupe.model import SampleRow, SeriesFacts
 
 values = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0])
@@ -54,8 +55,8 @@ def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -
     rows = [row(step, n, {name: facts(*one) for name, one in found.items()}) for n, (step, found) in enumerate(drawn)]
     edges = [0, *sorted(cuts), len(rows)]
     parts = [piece("f", rows[a:b]) for a, b in pairwise(edges)]
-    apart = snapshot_of("", (), parts, (), 0, duplicates=False)
-    whole = snapshot_of("", (), [piece("f", rows)], (), 0, duplicates=False)
+    apart = Assembly().snapshot("", {}, parts)
+    whole = Assembly().snapshot("", {}, [piece("f", rows)])
     assert apart.steps.keys() == whole.steps.keys()
     for key, stats in whole.steps.items():
         other = apart.steps[key].series
@@ -71,7 +72,7 @@ def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -
 @given(samples)
 def test_the_extremes_are_the_lowest_and_highest_tokens_of_samples(drawn: list) -> None:  # type: ignore[type-arg]
     rows = [row(1, n, {name: facts(*one) for name, one in found.items()}) for n, (_, found) in enumerate(drawn)]
-    snapshot = snapshot_of("", (), [piece("f", rows)], (), 0, duplicates=False)
+    snapshot = Assembly().snapshot("", {}, [piece("f", rows)])
     for name in {name for one in rows for name in one.series}:
         low, high = extreme_tokens(snapshot, ("train", 1), name)
         held = [(one, one.series[name]) for one in rows if name in one.series]
@@ -96,5 +97,5 @@ def test_a_segment_holds_so_many_series_and_no_more() -> None:
 
 def test_infinite_sums_do_no_harm(tmp_path: Path) -> None:
     one = SeriesFacts(2, math.inf, math.inf, 1.0, 0, 1e308, 1)
-    snapshot = snapshot_of("", (), [piece("f", [row(1, n, {"a": one})]) for n in range(2)], (), 0, duplicates=False)
+    snapshot = Assembly().snapshot("", {}, [piece("f", [row(1, n, {"a": one})]) for n in range(2)])
     assert snapshot.steps["train", 1].series["a"].moments.max == 1e308

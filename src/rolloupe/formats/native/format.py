@@ -83,6 +83,7 @@ class Native(JsonlFormat):
     """Runs that `rolloupe.Recorder` wrote."""
 
     name = "native"
+    sources_by_name = True
     title = "Rolloupe"
     recognises = f'A folder with a file `{MARKER}` that holds `"layout": "rolloupe"`.'
     layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or anything inside it."

@@ -71,8 +71,8 @@ class FolderView:
 class _Known:
     """What is known within `listing_once`."""
 
-    def __init__(self, on_list: Callable[[str], object]) -> None:
-        self.on_list = on_list
+    def __init__(self, on_list: Callable[[str], object], is_hidden: Callable[[str, str], bool]) -> None:
+        self.on_list, self.is_hidden = on_list, is_hidden
         self.views: dict[tuple[str, str], FolderView] = {}
         self.folders: set[str] = set()
         self.made: dict[Hashable, object] = {}
@@ -86,13 +86,20 @@ def links_of(run: RunInfo) -> str:
     return run.link_root or run.root
 
 
+def _none(_folder: str, _name: str) -> bool:
+    return False
+
+
 @contextmanager
-def listing_once(on_list: Callable[[str], object] = str) -> Iterator[None]:
+def listing_once(
+    on_list: Callable[[str], object] = str, is_hidden: Callable[[str, str], bool] = _none
+) -> Iterator[None]:
     """List each folder once within this context, however many formats list it; and make once what `once` makes.
 
-    Calls `on_list` with each folder before it is listed.
+    Calls `on_list` with each folder before it is listed. Listings lack the names for which `is_hidden` returns True
+    with the folder.
     """
-    token = _known.set(_known.get() or _Known(on_list))
+    token = _known.set(_known.get() or _Known(on_list, is_hidden))
     try:
         yield
     finally:
@@ -126,7 +133,7 @@ def view_of(folder: str, link_root: str) -> FolderView:
         if beside is not None and name not in beside.names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
         known.on_list(folder)
-        known.views[key] = FolderView(_entries(folder, link_root))
+        known.views[key] = FolderView(_entries(folder, link_root, known.is_hidden))
         known.folders.add(folder)
     return known.views[key]
 
@@ -152,10 +159,10 @@ def _view_or_nothing(folder: str, link_root: str) -> FolderView:
         return FolderView([])
 
 
-def _entries(folder: str, link_root: str) -> list[FolderEntry]:
+def _entries(folder: str, link_root: str, is_hidden: Callable[[str, str], bool] = _none) -> list[FolderEntry]:
     found = []
     with folder_entries(Location(folder, link_root)) as listing:
-        for entry in listing:
+        for entry in (one for one in listing if not is_hidden(folder, one.name)):
             path = os.path.join(folder, entry.name)
             refused = _refusal(entry, path, link_root)
             is_folder = not refused and entry.is_dir()
