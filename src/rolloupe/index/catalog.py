@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from rolloupe.formats import compression_of
+from rolloupe.garbage import uncollected
 from rolloupe.index import manifest
 from rolloupe.index.assembly import Assembly
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
@@ -353,7 +354,8 @@ class Catalog:
         """The current catalog; made once for each version."""
         with self._lock:
             if self._snapshot is None:
-                self._snapshot = self._make()
+                with uncollected():
+                    self._snapshot = self._make()
             return self._snapshot
 
     def _make(self) -> Snapshot:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from rolloupe.errors import words_of
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
+from rolloupe.garbage import uncollected
 from rolloupe.index import fingerprint
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import Catalog, PartKey
@@ -363,7 +364,8 @@ class OpenRun:
         """Poll the sources, and drop segments and tails that no longer match them."""
         began = time.monotonic()
         try:
-            self._take_changes()
+            with uncollected():
+                self._take_changes()
         finally:
             self._looked_s = time.monotonic()
             if not (self._sources.looks_at_some and self._sources.looked_at_all):  # which is rare then
@@ -613,7 +615,8 @@ class OpenRun:
         """Take over the segments that are there, and in the store that the index is shared in."""
         if self._mirror is not None:
             self._mirror.fetch_numbers(self.catalog.discarded)
-        self.catalog.read(self.info.format)
+        with uncollected():
+            self.catalog.read(self.info.format)
 
     def _fetch_rest(self) -> None:
         """Fetch what others have written behind the numbers; if new records wait, they come first."""

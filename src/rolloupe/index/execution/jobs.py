@@ -1,9 +1,7 @@
 """The jobs on segments, as records that can travel to another process or machine, and the code that performs them."""
 
-import contextlib
-import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +10,7 @@ from msgspec import Struct
 from rolloupe.derive import PREFIX
 from rolloupe.errors import SourceChanged, words_of
 from rolloupe.formats.registry import by_name
+from rolloupe.garbage import uncollected
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
@@ -75,7 +74,7 @@ class JobReply(Struct, kw_only=True):
 
 def perform(job: Job) -> JobReply:
     """Perform a job in this process."""
-    with _uncollected():
+    with uncollected():
         return _performed(job)
 
 
@@ -85,18 +84,6 @@ def announce(job: Job) -> None:
         return
     start, stop = grid_span(job.part) if isinstance(job, ScanJob) else (job.meta.start, job.meta.stop)
     fetch_soon(job.source.location, start - 1, stop)
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause the garbage collector, which would visit the rows of a part again and again: they hold no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _performed(job: Job) -> JobReply:
