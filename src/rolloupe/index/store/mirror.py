@@ -7,6 +7,7 @@ to the store keeps what is new to themselves. Without the store, the copy serves
 import contextlib
 import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import TypeVar
 from rolloupe.index.segments.text_budget import BUDGETED, Budget, Text
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.index.store.objects import SharedFile, SharedManifest, SharedRun
-from rolloupe.storage import address_of, atomic
+from rolloupe.storage import address_of
 
 AT_ONCE = 16
 """The number of objects that are fetched or sent at once."""
@@ -34,6 +35,8 @@ RETRY_S = 30.0
 REFUSED_S = 600.0
 """The time until a store that refused to be written to is asked again."""
 
+_SAFE = re.compile(r"[0-9a-f]{2}/[\w-][\w.-]{0,200}\w", re.ASCII)
+
 T = TypeVar("T")
 
 
@@ -47,7 +50,7 @@ class Mirror:
         self._may_write = True
         self._fetch_s = self._send_s = float("-inf")
         """When to look next."""
-        self._lost: set[str] = set()
+        self._lost: dict[str, SharedFile] = {}
         """The files whose objects are gone or damaged."""
         self._same: dict[str, tuple[int, int]] = {}
         """The state of those local files that the store has."""
@@ -105,8 +108,12 @@ class Mirror:
         return self.trouble if self._may_write else f"these credentials may not write to {place}"
 
     def _send_new(self, discarded: Collection[str], go_on: Callable[[], bool]) -> bool:
-        outdated = {name for name in self._shared.manifest().files if _stem(name) in discarded}
-        self._shared.publish({}, outdated | self._lost)
+        outdated = {
+            name
+            for name, file in self._shared.manifest().files.items()
+            if _stem(name) in discarded or not _is_safe(name) or self._lost.get(name) == file
+        }
+        self._shared.publish({}, outdated)
         self._lost.clear()
         whole = True
         for batch in _batches(filter(self._is_new, self._local())):  # what others send meanwhile is not sent
@@ -137,11 +144,11 @@ class Mirror:
         self._at_once(lambda name: self._fetch_one(name, manifest.files[name]), names)
 
     def _fetch_one(self, name: str, file: SharedFile) -> None:
-        data, path = self._shared.get(file), self._folder / name
-        if data is None:
-            self._lost.add(name)
+        path = self._folder / name
+        if not self._shared.fetch(file, path):
+            self._lost[name] = file
             return
-        atomic.write(path, data)
+        self._lost.pop(name, None)
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 
     def _at_once(self, work: Callable[[str], T], names: list[str]) -> list[T | None]:
@@ -192,11 +199,20 @@ class Mirror:
         began = time.monotonic()
         try:
             yield
-            self.trouble = ""
+            self.trouble = self._damage()
         except OSError as error:
             place = address_of(self._shared.place)
             self.trouble = f"the shared index at {place} cannot be used now: {error.strerror or error}"
             self._fetch_s = self._send_s = max(began + RETRY_S, self._next_s(began))
+
+    def _damage(self) -> str:
+        """What is wrong with the shared index itself: its files are made again from those of the run."""
+        place = address_of(self._shared.place)
+        if self._shared.is_damaged:
+            return f"the manifest of the shared index at {place} is damaged"
+        files = self._shared.known.files
+        damaged = sum(not _is_safe(name) or self._lost.get(name) == file for name, file in files.items())
+        return f"{damaged} files of the shared index at {place} are damaged or gone" if damaged else ""
 
     @staticmethod
     def _next_s(began_s: float) -> float:
@@ -214,8 +230,8 @@ def _stem(name: str) -> str:
 
 
 def _is_safe(name: str) -> bool:
-    below, _, file = name.partition("/")
-    return len(below) == 2 and below.isalnum() and bool(file) and not file.startswith(".") and "/" not in file
+    """Tell whether a name is one of an index, which leads nowhere else on any system."""
+    return _SAFE.fullmatch(name) is not None
 
 
 def _batches(names: Iterable[str]) -> Iterator[list[str]]:

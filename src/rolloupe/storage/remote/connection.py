@@ -6,10 +6,11 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from rolloupe.storage import notices
+from rolloupe.storage.address import address_of
 from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT, EXTRA, ReplacedObject, Throttled, failure
 
 FIRST_WAIT_S = 0.5
@@ -131,8 +132,11 @@ class ObstoreConnection:
         """See `Connection`."""
         self._patiently(key, lambda: self._obstore.put(self._store, key, iter(chunks())))
 
-    def get(self, key: str, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
-        """Return an object whole, and its version; None if that is the known one. Raises OSError."""
+    def get(self, key: str, most_bytes: int, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
+        """Return an object whole, and its version; None if that is the known one.
+
+        Raises OSError, also for an object of more than so many bytes.
+        """
         options: Any = {"if_none_match": known["e_tag"]} if known and "e_tag" in known else {}
 
         def call() -> tuple[bytes, ObjectVersion] | None:
@@ -140,9 +144,22 @@ class ObstoreConnection:
                 result = self._obstore.get(self._store, key, options=options)
             except self._obstore.exceptions.NotModifiedError:
                 return None
+            if (size := result.meta["size"]) > most_bytes:
+                reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
+                raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
             return bytes(result.bytes()), _version_of(result.meta)
 
         return self._patiently(key, call)
+
+    def stream(self, key: str, size: int) -> Iterator[bytes]:
+        """Yield the bytes of an object in pieces. Raises OSError, and `ReplacedObject` for one of another size."""
+        result = self._patiently(key, lambda: self._obstore.get(self._store, key))
+        if result.meta["size"] != size:
+            raise ReplacedObject(self._path(key))
+        try:
+            yield from map(bytes, result.stream())
+        except Exception as error:
+            raise failure(error, self._scheme, self._bucket, self._path(key)) from None
 
     def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
         """Put an object in place of this version of it, or of none; None if there is another by now. Raises OSError."""
