@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -101,6 +103,43 @@ def test_samples_without_the_measure_are_counted(short_grpo: Path, tmp_path: Pat
     done = rolloupe("export", "html", short_grpo, "-o", tmp_path / "r.html", "--step", "0", "--worst", "40")
     assert "16 of 352 samples" in done.out
     assert done.out.endswith("The other 336 samples have no max_kl, so they are not among the worst.\n")
+
+
+def test_nothing_is_written_where_no_sample_has_the_measure(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe("export", "html", demo_runs / "trl", "-o", tmp_path / "r.html", "--worst", "5")
+    assert done.code == 1 and "no sample has max_kl" in done.err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_report_for_standard_output(demo_runs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    few = ("export", "html", demo_runs / "trl", "--record", "0", "--no-findings", "-o")
+    done = rolloupe(*few, "-")
+    target.write_text(done.out)
+    assert len(ids_of(target)) == 2
+    assert done.err.startswith("2 of 2 samples, 0 tokens, ")
+
+
+def test_a_report_changes_neither_devices_nor_links(demo_runs: Path, tmp_path: Path) -> None:
+    few = ("export", "html", demo_runs / "trl", "--record", "0", "--no-findings", "-o")
+    os.mkfifo(tmp_path / "pipe")
+    reader = threading.Thread(target=(tmp_path / "pipe").read_bytes, daemon=True)
+    reader.start()
+    assert rolloupe(*few, tmp_path / "pipe").code == 0
+    reader.join(10)
+    assert (tmp_path / "pipe").is_fifo() and not reader.is_alive()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    assert rolloupe(*few, tmp_path / "link").code == 0
+    assert (tmp_path / "link").is_symlink() and len(ids_of(tmp_path / "there")) == 2
+
+
+def test_an_address_is_no_place_to_write_to(demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = demo_runs / "trl"
+    for words in (("export", "html", run, "-o", "s3://b/r"), ("convert", run, "s3://b/r", "--to", "relax")):
+        done = rolloupe(*words)
+        assert done.code == 3 and "s3://b/r is in an object store" in done.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) -> None:

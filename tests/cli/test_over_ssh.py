@@ -78,11 +78,27 @@ def test_its_exit_code_comes_here(tmp_path: Path, far: dict[str, str]) -> None:
     assert b"no 'such' $run does not exist" in done.stderr
 
 
-@pytest.mark.slow
 def test_where_rolloupe_is_missing(tmp_path: Path, far: dict[str, str]) -> None:
     without = {**far, "ROLLOUPE_REMOTE_COMMAND": "no-such-command"}
     done = subprocess.run(command("ls", f"far:{tmp_path}"), env=without, capture_output=True, check=False)
-    assert done.returncode == 127
+    assert done.returncode == 3
+    assert b"far has no command `rolloupe`. Next: install it there, or set ROLLOUPE_REMOTE_COMMAND" in done.stderr
+
+
+def test_a_report_comes_here(run: Path, tmp_path: Path, far: dict[str, str]) -> None:
+    words = command("export", "html", f"far:{run}", "--no-findings", "-o", tmp_path / "r.html")
+    done = subprocess.run(words, env=far, capture_output=True, text=True, check=True, timeout=60)
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert done.stdout == "" and " samples, " in done.stderr
+
+
+def test_conversions_stay_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for places in (("far:x", "out"), ("x", "far:out"), ("far:x", "near:y")):
+        done = rolloupe("convert", *places, "--to", "relax")
+        assert done.code == 2 and "machine" in done.err
+    both = taken("convert", "far:x", "far:y", "--to", "relax")
+    assert both is not None and both.words == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +106,9 @@ def test_where_rolloupe_is_missing(tmp_path: Path, far: dict[str, str]) -> None:
 )
 def test_the_page_of_a_run_there(run: Path, far: dict[str, str], ending: signal.Signals) -> None:
     viewer = subprocess.Popen(
-        command("view", f"far:{run}"), env=far, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command("view", f"behind:{run}"), env=far, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     try:
         assert viewer.stdout is not None
         found = ADDRESS.match(viewer.stdout.readline())
@@ -109,7 +126,8 @@ def test_the_page_of_a_run_there(run: Path, far: dict[str, str], ending: signal.
         wait_until(lambda: not viewers())
     finally:
         viewer.kill()
-        viewer.communicate()
+        said = viewer.communicate()[1]
+    assert said == "It runs on behind, which reads the runs where they are.\n" or ending is signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -121,7 +139,8 @@ def test_a_lost_connection_ends_the_viewer_there(run: Path, far: dict[str, str])
         (client,) = processes("ExitOnForwardFailure=yes")
         os.kill(client, signal.SIGKILL)
         wait_until(lambda: not viewers())
-        assert viewer.wait(timeout=30) != 0
+        assert viewer.wait(timeout=30) == 3
+        assert b"the connection to far was lost" in viewer.communicate()[1]
     finally:
         viewer.kill()
         viewer.communicate()
@@ -153,6 +172,17 @@ def test_what_names_another_machine(word: str) -> None:
 )
 def test_what_does_not(word: str) -> None:
     assert over_ssh.PATH.fullmatch(word) is None
+
+
+def test_an_address_with_one_slash_is_no_machine() -> None:
+    assert taken("ls", "s3:/bucket/run") is None
+
+
+def test_a_machine_needs_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(over_ssh, "run", lambda far: seen.append(f"{far.name} {far.host}"))
+    assert rolloupe("gpu-box:runs").code == 0
+    assert seen == ["view gpu-box"]
 
 
 def test_a_path_that_exists_here_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,13 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     assert (run.checkpoints[0].step, run.checkpoints[0].extra) == (7, {"rng": [1, 2]})
 
 
+def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(rolloupe.UnreadablePath, match=r"with upload='s3://bucket/run'"):
+        rolloupe.Recorder("s3://bucket/run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_arrays_are_copied_before_the_call_returns(tmp_path: Path) -> None:
     buffer, ids, prompt = np.arange(4, dtype=np.float32), [1, 2, 3, 4], [{"role": "user", "content": "one"}]
     with recorder(tmp_path / "run") as record:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.export.report import (
     MEASURES,
     TITLES,
@@ -65,6 +66,11 @@ def write(
     samples = _samples(run, reader, wanted, measure, advanced)
     if worst is not None and by in MEASURES:
         samples = iter(worst_of(samples, by, worst))
+    if worst is not None:
+        first = next(samples, None)
+        if first is None:
+            raise NotFound(f"no sample has {by}, so nothing was written; `by` takes another measure, such as reward")
+        samples = chain([first], samples)
     about = Report(
         title=title or run.info.name,
         about=scope,

@@ -12,7 +12,7 @@ from rolloupe.api.lazy import LazyModule
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, WorstTokenRows, shown
 from rolloupe.errors import BadQuery
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
-from rolloupe.storage import address_of
+from rolloupe.storage import address_of, own_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -771,7 +771,7 @@ class Run:
             aside = {name: one.why for name, one in self.findings_aside().items()}
             insight = insight_of(self._ready(derived=True), query.splits, aside)
         return reports.write(
-            run, self._reader(), Path(target), query, title=title, worst=worst, by=by,
+            run, self._reader(), own_place(target), query, title=title, worst=worst, by=by,
             tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced, insight=insight,
         )  # fmt: skip
 

@@ -41,7 +41,8 @@ class Command(click.Command):
             from rolloupe.cli import over_ssh
 
             ctx.meta[ELSEWHERE] = over_ssh.far_command(self, ctx, args)
-            args = [] if ctx.meta[ELSEWHERE] else args
+            if ctx.meta[ELSEWHERE]:
+                return []
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -125,8 +126,8 @@ class ReaderGone(Exception):
 
 
 def _is_path(word: str) -> bool:
-    """True for an existing path, and for a word that can only be a path."""
-    return os.sep in word or os.path.lexists(word)
+    """True for an existing path, and for a word that can only be a path, here or on another machine."""
+    return os.sep in word or ":" in word or os.path.lexists(word)
 
 
 def _no_command(word: str, rest: Sequence[str], names: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ import click
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.over_ssh import PORT_TAKEN, READY
+from rolloupe.storage import is_remote, own_place, place_of
 from rolloupe.text.visible import visible
 
 PATH = re.compile(r"(?P<host>(?:[\w.+][\w.+-]*@)?[A-Za-z0-9_][\w.-]*):(?!//)(?P<path>.*)", re.ASCII | re.DOTALL)
@@ -29,21 +30,16 @@ PATH = re.compile(r"(?P<host>(?:[\w.+][\w.+-]*@)?[A-Za-z0-9_][\w.-]*):(?!//)(?P<
 COMMAND = "ROLLOUPE_REMOTE_COMMAND"
 """The environment variable that names Rolloupe on the other machine, where it is not found by itself."""
 
-MISSING = (
-    "Rolloupe is not installed there. Next: install it there, or set ROLLOUPE_REMOTE_COMMAND here to the command that "
-    "starts it there, such as venv/bin/rolloupe"
-)
-FIND = f"""
+FIND = """
 PATH="$HOME/.local/bin:$PATH"
 if command -v rolloupe >/dev/null 2>&1; then exec rolloupe "$@"; fi
 if python3 -c "import rolloupe" 2>/dev/null; then exec python3 -m rolloupe "$@"; fi
 if command -v uvx >/dev/null 2>&1; then exec uvx --from "rolloupe[tui]" rolloupe "$@"; fi
-echo {shlex.quote(MISSING)} >&2
 exit 127
 """
 """Starts Rolloupe on the other machine; the shell of SSH has none of what a login sets up."""
 
-SSH_FAILED = 255
+SSH_FAILED, NOT_FOUND = 255, 127
 FAR_PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections."""
 
@@ -63,6 +59,8 @@ class FarCommand(NamedTuple):
     """A command to run on another machine."""
 
     host: str
+    name: str
+    """As people write it: `view`, `export html`."""
     command: click.Command
     words: list[str]
     values: Mapping[str, Any]
@@ -74,25 +72,35 @@ def far_command(command: click.Command, ctx: click.Context, args: Sequence[str])
     if not any(PATH.fullmatch(word.partition("=")[2] if word.startswith("--") else word) for word in args):
         return None
     values, _, _ = command.make_parser(ctx).parse_args(list(args))
-    words = [*(values.get("data_dirs") or ()), *(values.get("paths") or values.get("words") or ())]
+    both = [one for one in (values.get("source"), values.get("target")) if isinstance(one, str)]
+    words = [*(values.get("data_dirs") or ()), *(values.get("paths") or values.get("words") or both)]
     asks_for_help = (option := command.get_help_option(ctx)) is not None and option.name in values
     if not words or asks_for_help or (first := _far(words[0])) is None:
+        if both and not asks_for_help and _far(both[-1]):
+            raise click.UsageError(f"{both[-1]} is on another machine: name a DST of this one.", ctx)
         return None
     host = first["host"]
     here = [found["path"] or "." if (found := _far(word)) and found["host"] == host else word for word in words]
     if other := next((word for word in words[1:] if "/" in word and (one := _far(word)) and one["host"] != host), None):
         raise click.UsageError(f"{words[0]} and {other} are on two machines; start a command for each.", ctx)
-    return FarCommand(host, command, here, values)
+    if any((one := _far(word)) is None or one["host"] != host for word in both):
+        raise click.UsageError(f"SRC and DST must be on one machine: name a DST on {host}, and copy it.", ctx)
+    group = ctx.parent.command.name if ctx.parent and ctx.parent.parent else ""
+    return FarCommand(host, f"{group} {command.name}".strip(), command, here, values)
 
 
 def _far(word: str) -> "re.Match[str] | None":
     """Take a word apart that names a place on another machine. A path that exists here is one of this machine."""
     found = PATH.fullmatch(word)
-    return None if found is None or (len(found["host"]) == 1 and os.name == "nt") or os.path.lexists(word) else found
+    if found is None or is_remote(place_of(word)) or os.path.lexists(word):
+        return None
+    return None if len(found["host"]) == 1 and os.name == "nt" else found
 
 
 def run(far: FarCommand) -> int:
     """Run the command and return its exit code. Raises `UnreadablePath` where SSH itself fails."""
+    if "output" in far.values:
+        return _saved(far, str(far.values["output"]))
     if far.command.name != "view":
         return _answered(far, written(far), has_terminal=far.command.name == "tui")
     if far.values.get("in_terminal"):
@@ -108,7 +116,7 @@ def run(far: FarCommand) -> int:
 
 def written(far: FarCommand) -> list[str]:
     """Write the command line for the other machine: its name, its options and its words."""
-    words = [far.command.name or ""]
+    words = far.name.split()
     for option in far.command.params:
         value = far.values.get(option.name or "")
         if not isinstance(option, click.Option) or value in (None, ()) or option.name in OWN | LOCAL:
@@ -130,12 +138,17 @@ def line_of(words: Sequence[str]) -> str:
 
 
 def _answered(far: FarCommand, words: Sequence[str], *, has_terminal: bool) -> int:
-    """Run a command whose output comes here as it is; to a terminal, without control characters."""
-    line = ["ssh", "-t" if has_terminal else "-T", far.host, line_of(words)]
+    """Run a command whose output comes here as it is."""
     if has_terminal:
-        return _checked(far.host, _started(line).wait())
-    targets = {name: stream for name in ("stdout", "stderr") if (stream := getattr(sys, name)).isatty()}
-    ssh = _started(line, stdin=subprocess.DEVNULL, **dict.fromkeys(targets, subprocess.PIPE))
+        return _checked(far.host, _started(["ssh", "-t", far.host, line_of(words)]).wait())
+    return _printed(far, words, ("stdout", "stderr"))
+
+
+def _printed(far: FarCommand, words: Sequence[str], names: Sequence[str], **streams: Any) -> int:
+    """Run a command and copy what it writes; to a terminal, without control characters."""
+    targets = {name: stream for name in names if (stream := getattr(sys, name)).isatty()}
+    streams |= dict.fromkeys(targets, subprocess.PIPE)
+    ssh = _started(["ssh", "-T", far.host, line_of(words)], stdin=subprocess.DEVNULL, **streams)
     copies = [
         threading.Thread(target=_show, args=(getattr(ssh, name), target), daemon=True)
         for name, target in targets.items()
@@ -162,6 +175,19 @@ def _pieces(source: IO[bytes]) -> Iterator[str]:
             yield piece.replace(b"\r\n", b"\n").decode("utf-8", "replace")
 
 
+def _saved(far: FarCommand, output: str) -> int:
+    """Run a command that writes a file, which comes here."""
+    from rolloupe.storage.atomic import replacing
+
+    if output.endswith("/"):
+        raise BadQuery(f"a folder of files does not come over SSH: name a file, or write it there: ssh {far.host}")
+    far = far._replace(values={**far.values, "output": "-"})
+    with replacing(own_place(output)) as file:
+        if code := _printed(far, written(far), ("stderr",), stdout=file):
+            raise click.exceptions.Exit(code)
+    return 0
+
+
 def _viewed(far: FarCommand) -> int:
     """Show the page until interrupted: the viewer runs there, and a port of this machine leads to it."""
     from rolloupe.server.process.browser import open_page
@@ -179,12 +205,13 @@ def _viewed(far: FarCommand) -> int:
     words[1:1] = ["--over-ssh", "--no-browser", "--port", str(far_port), *([] if token else ["--no-token"])]
     forward = ["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"]
     forward += ["-L", f"127.0.0.1:{local_port}:127.0.0.1:{far_port}"]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for SSH and those that it starts: the viewer's end ends them
     ssh = _started(["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    ended = threading.Event()
+    shown, ended = threading.Event(), threading.Event()
 
     def end(*_: object) -> None:
         ended.set()
-        _let_go(ssh)
+        _let_go(ssh, ENDING_S if shown.is_set() else 0)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
@@ -193,12 +220,11 @@ def _viewed(far: FarCommand) -> int:
     with contextlib.suppress(OSError):  # SSH has ended, and said why
         ssh.stdin.write(f"{token}\n".encode())
         ssh.stdin.flush()
-    is_ready = False
     for line in _pieces(ssh.stdout):
-        if is_ready or line.strip() != READY:
+        if shown.is_set() or line.strip() != READY:
             say(f"{far.host}: {line.rstrip()}")  # it may look like an address of this program
             continue
-        is_ready = True
+        shown.set()
         prefix = str(far.values.get("base_path") or "").strip("/")
         address = f"http://127.0.0.1:{local_port}/{prefix and prefix + '/'}"
         address += f"#token={quote(token, safe='')}" if token else ""
@@ -209,14 +235,18 @@ def _viewed(far: FarCommand) -> int:
     code = ssh.wait()
     with contextlib.suppress(OSError):
         ssh.stdin.close()
-    return 0 if ended.is_set() else _checked(far.host, code)
+    if ended.is_set():
+        return 0
+    if shown.is_set() and (code < 0 or code == SSH_FAILED):
+        raise UnreadablePath(f"the connection to {far.host} was lost. Next: start it again")
+    return _checked(far.host, code)
 
 
-def _let_go(ssh: "subprocess.Popen[bytes]") -> None:
+def _let_go(ssh: "subprocess.Popen[bytes]", patience_s: float) -> None:
     """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
     with contextlib.suppress(OSError, ValueError):
         ssh.stdin.close()  # type: ignore[union-attr]
-    timer = threading.Timer(ENDING_S, ssh.terminate)
+    timer = threading.Timer(patience_s, ssh.terminate)
     timer.daemon = True
     timer.start()
 
@@ -232,4 +262,9 @@ def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
 def _checked(host: str, code: int) -> int:
     if code == SSH_FAILED:
         raise UnreadablePath(f"SSH to {host} failed. Next: try  ssh {host} true")
+    if code == NOT_FOUND:
+        raise UnreadablePath(
+            f"{host} has no command `rolloupe`. Next: install it there, or set {COMMAND} here to what starts it there, "
+            "such as venv/bin/rolloupe"
+        )
     return code

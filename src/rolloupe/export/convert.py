@@ -22,7 +22,7 @@ from rolloupe.record.failures import RecorderWarning
 from rolloupe.record.writers.base import Keeper, ReportKeeper, Writer
 from rolloupe.record.writers.registry import check as check_layout
 from rolloupe.record.writers.registry import writer_of
-from rolloupe.storage import is_below
+from rolloupe.storage import is_below, own_place
 
 Steps = tuple[int | None, int | None]
 
@@ -196,7 +196,7 @@ def convert(
 
 def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
     """Raise `NotWritable` for a folder that must not be written to."""
-    place = target.resolve()
+    place = own_place(target).resolve()
     for source in (path.resolve() for path in sources):
         if is_below(str(place), str(source)) or is_below(str(source), str(place)):
             raise NotWritable(f"{target} holds, or is part of, what is read at {source}: name a folder apart from it")

@@ -1,6 +1,6 @@
 """The one place that opens files of a run, on disks and in object stores: no room above opens one by itself."""
 
-from rolloupe.storage.address import address_of, both_places, is_remote, place_of
+from rolloupe.storage.address import address_of, both_places, is_remote, own_place, place_of
 from rolloupe.storage.local import is_below, printable
 from rolloupe.storage.places import (
     REMOTE_DEVICE,
@@ -39,6 +39,7 @@ __all__ = [
     "is_remote",
     "open_file",
     "open_state",
+    "own_place",
     "path_state",
     "place_of",
     "printable",

@@ -8,6 +8,8 @@ import os
 import re
 from pathlib import Path
 
+from rolloupe.errors import NotWritable
+
 SCHEMES = ("s3", "gs", "az", "https", "http", "hf")
 
 _ROOTS = tuple(f"/{scheme}:/" for scheme in SCHEMES)
@@ -29,6 +31,13 @@ def place_of(path: str | Path) -> Path:
         return Path(path)
     scheme = _OTHER_NAMES.get(match["scheme"], match["scheme"])
     return Path(f"/{scheme}:/{match['rest'].strip('/')}")
+
+
+def own_place(path: str | Path) -> Path:
+    """Return a path to write to on this machine. Raises `NotWritable` for an address."""
+    if is_remote(place_of(path)):
+        raise NotWritable(f"{address_of(path)} is in an object store: name a file or a folder of this machine")
+    return Path(path)
 
 
 def address_of(path: str | Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe.storage import notices
-from rolloupe.storage.remote import connection
+from rolloupe.storage.remote import aws, connection
 from tests.cli.support import rolloupe as command
 from tests.storage.remote.s3 import Bucket, request
 
@@ -86,6 +86,7 @@ def test_no_bucket_and_nothing_there(bucket: Bucket) -> None:
             "is in another region. Next: set AWS_REGION to eu-west-1",
         ),
         (500, error("InternalError"), "s3://refused failed: "),
+        (400, "Missing AccessKeyId", "no credentials were found. Next: set AWS_PROFILE"),
     ],
 )
 def test_what_a_store_refuses(monkeypatch: pytest.MonkeyPatch, status: int, body: str, said: str) -> None:
@@ -110,6 +111,23 @@ def test_a_store_that_asks_for_fewer_requests_gets_them(monkeypatch: pytest.Monk
         assert done.err.endswith(
             "s3://always-throttled asks for fewer requests, and still did after waiting. Next: try again later\n"
         )
+
+
+def test_an_endpoint_without_a_scheme() -> None:
+    pytest.importorskip("obstore")
+    said = failed("ls", "s3://some/runs", "--endpoint", "127.0.0.1:9")
+    assert "--endpoint is a URL. Next: write https://127.0.0.1:9, or http://127.0.0.1:9" in said
+
+
+def test_the_endpoint_of_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    assert aws.endpoint() == ""
+    (tmp_path / "config").write_text("[default]\nendpoint_url = http://minio:9000\n")
+    assert aws.endpoint() == "http://minio:9000"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://other:9000")
+    assert aws.endpoint() == "http://other:9000"
 
 
 @pytest.mark.usefixtures("bucket")

@@ -1,6 +1,11 @@
 """`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
 
-from pathlib import Path
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +14,9 @@ from rolloupe.cli import options, progress
 from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import complain, tell
+from rolloupe.cli.terminal import complain
+from rolloupe.cli.terminal import tell as printed
+from rolloupe.storage import own_place
 
 if TYPE_CHECKING:
     from rolloupe.query import SampleQuery
@@ -35,7 +42,7 @@ def export() -> None:
 @options.paths
 @click.option(
     "-o", "--output", required=True, metavar="FILE",
-    help="The file to write; a name that ends in / is a folder, which large reports need.",
+    help="The file to write; a name that ends in / is a folder, which large reports need; - is standard output.",
 )  # fmt: skip
 @options.one_run
 @click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
@@ -92,8 +99,10 @@ def html(
     Above the list is what `rolloupe findings`, `parts` and `lint` say of all steps of the split, with links to those of
     their samples that the file holds. --no-findings leaves it out, and does not wait for the index of texts.
 
-    With --json, the object has run, files, samples, tokens and size_bytes.
+    With --json, the object has run, files, samples, tokens and size_bytes. With -o -, it goes to standard error, as
+    does every message.
     """
+    tell = complain if output == "-" else printed
     conditions = [where] if where else []
     if rank is not None:
         conditions.append(f"rank = {rank}")
@@ -103,10 +112,9 @@ def html(
         conditions.append("env = '" + env.replace("'", "''") + "'")
     low, high = steps or (None, None)
     limit = None if all_records or worst is not None or record is not None else LIMIT
-    target = Path(output)
     if output.endswith("/"):
-        target.mkdir(parents=True, exist_ok=True)
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
+        own_place(output).mkdir(parents=True, exist_ok=True)
+    with _written_to(output) as target, options.opened(options.place_of(**place), run_id=run_id) as runs:
         run = options.only(runs, run_id)
         if run is None:
             return NOTHING
@@ -138,13 +146,26 @@ def html(
             )
         )  # fmt: skip
         return OK
-    size_mb = done.size_bytes / 1e6
-    tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB: {done.files[0]}")
+    size_mb, to = done.size_bytes / 1e6, "" if output == "-" else f": {done.files[0]}"
+    tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB{to}")
     if worst is not None and done.samples < min(worst, total):
         tell(f"The other {total - done.samples:,} samples have no {by}, so they are not among the worst.")
     if limit is not None and done.samples < total:
         tell(f"These are the first {LIMIT}. Next: --all-records writes all, --worst 100 the worst.")
     return OK
+
+
+@contextmanager
+def _written_to(output: str) -> Iterator[str]:
+    """Give the place to write to; what is for standard output goes there at the end."""
+    if output != "-":
+        yield output
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield (place := os.path.join(folder, "report.html"))
+        if os.path.exists(place):
+            with open(place, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 def _query(

@@ -10,10 +10,11 @@ import hashlib
 import html
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -150,12 +151,19 @@ def write_report(
             raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
         path = target / _name(number) if is_folder else target
         own = replace(_holding(about, count, len(part)), next_file="" if is_last else _name(number + 1))
-        with atomic.replacing(path) as file:
+        with _opened(path) as file:
             size_bytes += sum(map(file.write, _document(own, (record for record, _ in part))))
         files.append(path)
         count += len(part)
         token_count += sum(of_sample for _, of_sample in part)
     return WrittenReport(files, count, token_count, size_bytes)
+
+
+def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file that is complete once it has its name; a link leads on, and a device or a pipe keeps its place."""
+    if path.exists() and not path.is_file():
+        return path.open("wb")
+    return atomic.replacing(path.resolve() if path.is_symlink() else path)
 
 
 def report_pieces(

@@ -16,7 +16,7 @@ from rolloupe.record.files.code import code_diff
 from rolloupe.record.files.encoding import COMPACT, encoded
 from rolloupe.record.files.launches import Launch, alone
 from rolloupe.record.values.plain import jsonable, settings
-from rolloupe.storage import atomic
+from rolloupe.storage import atomic, is_remote, place_of
 
 MARKER = "rolloupe.json"
 CONFIG = "config.json"
@@ -41,6 +41,8 @@ class Folder:
             self.path = Path(path).expanduser().absolute()
         except (RuntimeError, TypeError, ValueError) as error:
             raise UnreadablePath(f"cannot record at {str(path)!r}: {error}") from None
+        if is_remote(place_of(Path(path))):
+            raise UnreadablePath(f"cannot record at {path}: record to a folder, with upload={str(path)!r}")
         self._is_foreign = False
         """True if the folder already held another tool's configuration, which stays as it is."""
 

@@ -36,6 +36,12 @@ def config(known: dict[str, Any], *, anonymous: bool) -> dict[str, Any]:
     return found
 
 
+def endpoint() -> str:
+    """Return the address of another store that a variable or the profile names; empty for Amazon's own."""
+    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    return next(filter(None, map(os.environ.get, names)), "") or _profile().get("endpoint_url", "")
+
+
 def _profile() -> dict[str, str]:
     """The settings of the chosen profile, from both files of the AWS command line."""
     name = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"

@@ -225,10 +225,13 @@ def _store(scheme: str, bucket: str) -> Any:
     from obstore import store
 
     endpoint = os.environ.get(ENDPOINT, "")
+    if endpoint and not endpoint.startswith(("http://", "https://")):
+        raise OSError(errno.EINVAL, f"--endpoint is a URL. Next: write https://{endpoint}, or http://{endpoint}")
     anonymous = bool(os.environ.get(ANONYMOUS))
+    plain = endpoint or (os.environ.get("AZURE_ENDPOINT", "") if scheme == "az" else "")
     common: dict[str, Any] = {
         "client_options": {
-            "allow_http": scheme == "http" or endpoint.startswith("http://") or _is_plain(scheme),
+            "allow_http": scheme == "http" or plain.startswith("http://"),
             "connect_timeout": "5s",
             "timeout": "120s",
         },
@@ -246,6 +249,8 @@ def _store(scheme: str, bucket: str) -> Any:
     if scheme == "s3":
         from rolloupe.storage.remote import aws
 
+        endpoint = endpoint or aws.endpoint()
+        common["client_options"]["allow_http"] = endpoint.startswith("http://")
         config |= {"endpoint": endpoint} if endpoint else {}
         config = aws.config(config, anonymous=anonymous)
         return store.S3Store(bucket, config=config, **aws.provider(anonymous=anonymous), **common)
@@ -256,12 +261,6 @@ def _store(scheme: str, bucket: str) -> Any:
         config |= {"endpoint": endpoint} if endpoint else {}
         return store.AzureStore(bucket, config=config, **common)
     return store.HTTPStore.from_url(f"{scheme}://{bucket}", **common)
-
-
-def _is_plain(scheme: str) -> bool:
-    """Whether the provider's own variable names an endpoint without TLS, as of a server on this machine."""
-    names = {"s3": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"), "az": ("AZURE_ENDPOINT",)}
-    return any(os.environ.get(name, "").startswith("http://") for name in names.get(scheme, ()))
 
 
 def _connected(scheme: str, bucket: str) -> Connection:

@@ -33,7 +33,7 @@ _CREDENTIALS = {
 }
 _NO_CREDENTIALS = re.compile(
     r"169\.254\.|/latest/(?:api/token|meta-data)|metadata\.google\.internal|metadata/identity"
-    r"|[Cc]redential(?:s|Provider)?\b.{0,40}not (?:found|loaded)|Missing(?:Credentials|Account|AccessKey)"
+    r"|[Cc]redential(?:s|Provider)?\b.{0,40}not (?:found|loaded)|Missing ?(?:Credentials|Account|(?:Secret)?AccessKey)"
     r"|Account must be specified|azure cli|Token request"
 )
 _EXPIRED = re.compile(r"ExpiredToken|TokenRefreshRequired|token.{0,30}expired|InvalidAccessKeyId|SignatureDoesNotMatch")
