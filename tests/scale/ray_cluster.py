@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,14 @@ class RayCluster:
 
     def kill_node(self) -> None:
         """Kill the second node with all its processes, and start another in its place."""
-        self._nodes.remove_node(self._second, allow_graceful=False)
+        with self.one_node(allow_graceful=False):
+            pass
+
+    @contextlib.contextmanager
+    def one_node(self, *, allow_graceful: bool = True) -> Iterator[None]:
+        """Do without the second node."""
+        self._nodes.remove_node(self._second, allow_graceful=allow_graceful)
+        yield
         self._second = self._nodes.add_node(num_cpus=1)
 
     def close(self) -> None:
@@ -117,16 +124,23 @@ class Tasks:
         return [done.returncode, done.stdout, done.stderr]
 
     def rates(self, run: str, folder: str, rounds: str) -> list[list[float]]:
-        """Index a run here and on the cluster, in turn; returns the seconds of both, for each round."""
-        index_dir, found = Path(folder) / "rates", []
+        """Index a run by two processes, on the cluster, and on its first node alone, in turn.
+
+        Returns the seconds of each, for each round.
+        """
+        index_dir = Path(folder) / "rates"
+
+        def took_s(*, on_cluster: bool) -> float:
+            forget(index_dir)
+            began = time.monotonic()
+            indexed(Path(run), index_dir, on_cluster=on_cluster)
+            return time.monotonic() - began
+
+        found = []
         for _ in range(int(rounds)):
-            pair = []
-            for on_cluster in (False, True):
-                forget(index_dir)
-                began = time.monotonic()
-                indexed(Path(run), index_dir, on_cluster=on_cluster)
-                pair.append(time.monotonic() - began)
-            found.append(pair)
+            both = [took_s(on_cluster=False), took_s(on_cluster=True)]
+            with self._cluster.one_node():
+                found.append([*both, took_s(on_cluster=True)])
         return found
 
     def _differing(self, run: Path, folder: Path) -> list[str]:
