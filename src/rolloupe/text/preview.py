@@ -30,8 +30,9 @@ def preview(text: str, limit: int = 240) -> str:
     # The end of a window cuts at most one marker: with more room than that, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:
         text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
-    plain = _plain(text[start : start + 2 * limit])
-    if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + 2 * limit:
+    window = limit + 2 * _LONGEST_MARKER
+    plain = _plain(text[start : start + window])
+    if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + window:
         plain = _plain(text[start : start + limit * WINDOW])
     return clean(plain if len(plain) <= limit else f"{plain[:limit].rstrip()}…")
 
@@ -49,13 +50,14 @@ def _last_question(text: str) -> int:
 def _plain(window: str) -> str:
     if "<" in window or "[" in window:
         window = _MARKER.sub(" ", window)
-    if not window.isprintable():
-        window = _CONTROL.sub(" ", window)
-    return one_line(window)
+    return _single_spaced(window) if window.isprintable() else " ".join(_CONTROL.sub(" ", window).split())
 
 
 def one_line(text: str) -> str:
     """Return a text with each run of white space as one blank, and none at its ends."""
-    if text.isprintable() and "  " not in text:  # all its white space is single blanks
-        return text.strip(" ")
-    return " ".join(text.split())
+    return _single_spaced(text) if text.isprintable() else " ".join(text.split())
+
+
+def _single_spaced(text: str) -> str:
+    """`one_line` of a text whose only white space is blanks."""
+    return " ".join(text.split()) if "  " in text else text.strip(" ")

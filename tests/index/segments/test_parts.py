@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe import text
 from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
 from rolloupe.index.segments.columns import metric_column
-from rolloupe.index.segments.segment import table_of
+from rolloupe.index.segments.segment import Prompts, prompt_hash_of, table_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 
@@ -55,15 +56,34 @@ def test_an_id_reads_back_as_what_it_was_written_from(split: str, step: int, gro
         assert SampleKey.parse(str(key)) == key
 
 
-@pytest.mark.parametrize("text", ["", "train/1/2", "train/x/2/3", "train/1/2/3~x"])
-def test_what_is_no_id_is_refused(text: str) -> None:
+@pytest.mark.parametrize("word", ["", "train/1/2", "train/x/2/3", "train/1/2/3~x"])
+def test_what_is_no_id_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        SampleKey.parse(text)
+        SampleKey.parse(word)
 
 
 def test_numbers_beyond_a_column_are_absent_from_it() -> None:
     row = SampleRow(split="s", step=1, group="g", index="i", ordinal=0, start=0, length=1, response_tokens=10**30)
     assert table_of([row], "f")["response_tokens"].to_pylist() == [None]
+
+
+def test_a_prompt_of_the_next_sample_is_looked_at_once_unless_the_group_is_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    preview = text.preview
+
+    def looking(prompt: str, limit: int) -> str:
+        seen.append(prompt)
+        return preview(prompt, limit)
+
+    monkeypatch.setattr(text, "preview", looking)
+    prompts = Prompts()
+    found = [prompts.kept(prompt, group) for prompt, group in [("p  q", "a"), ("p  q", "b"), (" ", "a"), (" ", "b")]]
+    assert found == [(preview(prompt), prompt_hash_of(prompt, "")) for prompt in ("p  q", "p  q")] + [
+        ("", prompt_hash_of(" ", group)) for group in "ab"
+    ]
+    assert seen == ["p  q", " ", " "]
 
 
 def test_growth_is_told_from_replacement(tmp_path: Path) -> None:

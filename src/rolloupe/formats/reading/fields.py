@@ -45,6 +45,9 @@ MAX_STEP = 2**53
 
 MAX_INT64 = 2**63 - 1
 
+_NUMBER = (int, float)
+_NAME = (str, int, float)
+
 _STEP = re.compile(
     r"(?:^|[^a-zA-Z])(?:step|steps|iter|iteration|rollout|update|epoch)[_\-.=]?(?P<step>[0-9]+)", re.IGNORECASE
 )
@@ -91,7 +94,7 @@ def number(value: object) -> float | None:
     """Read a number as a float; true and false are 1 and 0, an integer beyond a float is an infinity."""
     if type(value) is float:
         return value
-    if not isinstance(value, int | float):
+    if value is None or not isinstance(value, _NUMBER):
         return None
     try:
         return float(value)
@@ -123,9 +126,11 @@ def integer(value: object) -> int | None:
 
 def is_too_large(value: object) -> bool:
     """Return whether a value is a whole number beyond `MAX_STEP`, stored as a number or as digits."""
+    if type(value) is int:
+        return not -MAX_STEP <= value <= MAX_STEP
     if isinstance(value, str):
         return len(value) > 15 and _DIGITS.fullmatch(value) is not None and abs(int(value[:40])) > MAX_STEP
-    return isinstance(value, int | float) and MAX_STEP < abs(value) != math.inf
+    return isinstance(value, _NUMBER) and MAX_STEP < abs(value) != math.inf
 
 
 def count(value: object) -> int | None:
@@ -137,7 +142,7 @@ def count(value: object) -> int | None:
 def name(value: object) -> str | None:
     """Read a framework's name for something: a text or an integer. A long one becomes its hash."""
     if type(value) is not str and type(value) is not int:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
+        if value is None or isinstance(value, bool) or not isinstance(value, _NAME):
             return None
         value = int(value) if isinstance(value, float) and value.is_integer() else value
     found = str(value)

@@ -108,7 +108,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
         count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
         if not count:
             if length or damage_of(file):
-                yield _line(position, length, _joined(begun, b"", length), ended=False)
+                yield _line(position, length, begun, b"", ended=False)
             return
         read_to += count
         at = 0
@@ -128,7 +128,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
                 return
             length += end - at
             line_count += 1
-            yield _line(position, length, _joined(begun, view[at:end], length), ended=True)
+            yield _line(position, length, begun, view[at:end])
             position += length + 1
             if position >= stop:
                 return
@@ -167,15 +167,11 @@ def _leading_blanks(window: NDArray[np.uint8]) -> int:
     return first if solid[first] else len(window)
 
 
-def _line(start: int, length: int, data: bytes | None, *, ended: bool) -> Line:
-    return Line(start, length, data, ended, TOO_LONG if data is None else "")
-
-
-def _joined(begun: list[bytes], last: bytes | memoryview, length: int) -> bytes | None:
-    """The pieces of a line joined; None if they are too long."""
+def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview, *, ended: bool = True) -> Line:
+    """The pieces of a line joined, unless they are too long."""
     if length > MAX_LINE_BYTES:
-        return None
-    return b"".join([*begun, last]) if begun else bytes(last)
+        return Line(start, length, None, ended, TOO_LONG)
+    return Line(start, length, b"".join([*begun, last]) if begun else bytes(last), ended)
 
 
 def _line_start(file: BinaryIO, start: int, stop: int) -> int:
@@ -263,6 +259,10 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+def _is_blank(line: Line) -> bool:
+    return line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)
+
+
 def strip_bom(data: bytes, start: int) -> bytes:
     """Drop a byte order mark, valid only at the start of a file."""
     return data.removeprefix(BOM) if start == 0 else data
@@ -311,7 +311,7 @@ class JsonlFormat(RecordFormat):
             items = partial(self._items, run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
-                    yield from self._items_of_line(source, line, items, None, [])
+                    yield from () if _is_blank(line) else items(line)
                     continue
                 gaps = [gap for gap in gaps_of(file) if reported_to <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
@@ -331,7 +331,7 @@ class JsonlFormat(RecordFormat):
         """Yield the results of a line: nothing for a blank one; for a line cut by damage, the damage."""
         cut = None if line.ended else damage
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
-        if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
+        if not _is_blank(line):
             for item in items(line):
                 if not (torn and isinstance(item, Problem)):
                     yield item

@@ -7,7 +7,7 @@ becomes its UTF-8 bytes in hex between two `~`: injective, and safe regardless o
 
 import hashlib
 from collections.abc import Collection, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ MAX_METRICS = 512
 """The maximum number of sample metrics in a segment; further ones show in the sample alone, as a problem reports."""
 MAX_TAGS = 128
 MAX_NAME_BYTES = 200
+_NAMED = ("metrics", "tags")
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-/ ")
 
@@ -151,7 +152,6 @@ def values_of(rows: Sequence[SampleRow], names: Sequence[str]) -> dict[str, Sequ
 
 def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:
     """The metric and tag names of some rows in order of appearance, and the number of names that did not fit."""
-    metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
-    tags = list(dict.fromkeys(name for row in rows for name in row.tags))
+    metrics, tags = (list(dict.fromkeys(chain.from_iterable(map(attrgetter(kind), rows)))) for kind in _NAMED)
     left_out = max(0, len(metrics) - MAX_METRICS) + max(0, len(tags) - MAX_TAGS)
     return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out

@@ -147,7 +147,7 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     rows: list[SampleRow] = []
     annotations: list[Annotation] = []
     problems: list[Problem] = []
-    end, unfinished = start, False
+    end, unfinished, prompts = start, False, Prompts()
     try:
         for item in _records(run, source, start, stop):
             if isinstance(item, Problem):
@@ -156,7 +156,7 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
                 end = end if item.transient else max(end, item.stop or end)
                 continue
             if isinstance(item, SampleRow):
-                rows.append(shorten(item))
+                rows.append(shorten(item, prompts))
             else:
                 annotations.append(item)
             end = max(end, item.start + item.length)
@@ -175,27 +175,40 @@ def _records(run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Sc
         yield from by_name(run.format).scan(run, source, start, stop)
 
 
-def shorten(row: SampleRow) -> SampleRow:
+class Prompts:
+    """What the index keeps of prompts. The samples of a group, which mostly follow each other, share one."""
+
+    def __init__(self) -> None:
+        self._last, self._kept = "", ("", 0)
+
+    def kept(self, prompt: str, group: str) -> tuple[str, int]:
+        """The preview of a prompt, and its hash."""
+        if prompt != self._last or not prompt or prompt.isspace():
+            self._kept = text.preview(prompt, PREVIEW_CHARS), prompt_hash_of(prompt, group)
+            self._last = prompt
+        return self._kept
+
+
+def shorten(row: SampleRow, prompts: Prompts) -> SampleRow:
     """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole.
 
     A part of a source holds megabytes of text, which must not all be in memory together.
     """
     prompt, response = row.prompt, row.response
-    ends = " ".join(part for one in (prompt, response) for part in (one[:40], one[-40:]))
+    ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
     facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
-    row.prompt = text.preview(prompt, PREVIEW_CHARS)
+    row.prompt, row.prompt_hash = prompts.kept(prompt, row.group)
     row.response = text.one_line(response[:PREVIEW_CHARS])
     row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
     row.response_chars = len(response)
     row.messages = None
-    row.prompt_hash = prompt_hash_of(prompt, row.group)
     row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
     return row
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:
     """Identify a prompt across steps, whatever its groups are called at each."""
-    name = prompt if prompt.strip() else f"\0{group}"
+    name = prompt if prompt and not prompt.isspace() else f"\0{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
