@@ -14,13 +14,13 @@ SCHEMES = ("s3", "gs", "az", "https", "http", "hf")
 
 _ROOTS = tuple(f"/{scheme}:/" for scheme in SCHEMES)
 _OTHER_NAMES = {"s3a": "s3", "gcs": "gs", "azure": "az"}
-_ADDRESS = re.compile(rf"(?P<scheme>{'|'.join((*SCHEMES, *_OTHER_NAMES))}):/+(?P<rest>.*)", re.DOTALL)
-"""Also with one slash: `pathlib` makes one of two."""
+_ADDRESS = re.compile(rf"(?P<scheme>{'|'.join((*SCHEMES, *_OTHER_NAMES))}):(?:/+(?P<rest>.*)|$)", re.DOTALL)
+"""Also with one slash or none: `pathlib` makes one of two, and none of two at the end."""
 
 
 def is_remote(path: str | Path) -> bool:
     """Tell whether a path is one of an object store or a web server."""
-    return os.fspath(path).startswith(_ROOTS)
+    return f"{os.fspath(path)}/".startswith(_ROOTS)
 
 
 def place_of(path: str | Path) -> Path:
@@ -30,7 +30,7 @@ def place_of(path: str | Path) -> Path:
     if match is None or os.path.lexists(text):
         return Path(path)
     scheme = _OTHER_NAMES.get(match["scheme"], match["scheme"])
-    return Path(f"/{scheme}:/{match['rest'].strip('/')}")
+    return Path(f"/{scheme}:/{(match['rest'] or '').strip('/')}")
 
 
 def own_place(path: str | Path) -> Path:
@@ -43,12 +43,14 @@ def own_place(path: str | Path) -> Path:
 def address_of(path: str | Path) -> str:
     """Return a path as people write it: of an object store, its address."""
     text = os.fspath(path)
-    if not text.startswith(_ROOTS):
+    if not is_remote(text):
         text = os.fspath(place_of(text))
-        if not text.startswith(_ROOTS):
+        if not is_remote(text):
             return text
-    scheme, _, rest = text[1:].partition(":/")
-    return f"{scheme}://{rest}"
+    scheme, bucket, key = parts_of(text)
+    if scheme in ("http", "https"):  # neither is read, and both are secret
+        bucket, key = re.sub(".*@", "***@", bucket), re.sub(r"\?.*", "?***", key, flags=re.DOTALL)
+    return f"{scheme}://{bucket}/{key}" if key else f"{scheme}://{bucket}"
 
 
 def both_places(path: str | Path) -> tuple[str, str]:
@@ -59,6 +61,6 @@ def both_places(path: str | Path) -> tuple[str, str]:
 
 def parts_of(path: str) -> tuple[str, str, str]:
     """Return the scheme of a remote path, the name of its bucket or host, and the key in it."""
-    scheme, _, rest = path[1:].partition(":/")
+    scheme, _, rest = f"{path}/"[1:].partition(":/")
     bucket, _, key = rest.partition("/")
-    return scheme, bucket, key
+    return scheme, bucket, key[:-1]

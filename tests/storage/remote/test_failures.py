@@ -2,15 +2,16 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from rolloupe.storage import notices
-from rolloupe.storage.remote import aws, connection
+from rolloupe.storage.remote import aws, connection, stores
 from tests.cli.support import rolloupe as command
 from tests.storage.remote.s3 import Bucket, request
 
@@ -19,7 +20,7 @@ LINE = b'{"prompt": "p", "response": "r", "reward": 1.0, "step": 1}\n'
 
 
 @contextmanager
-def answering(*replies: tuple[int, str]) -> Iterator[str]:
+def answering(*replies: tuple[int, str], headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
     """A server with these answers, of which the last is for all requests after it."""
     left = list(replies)
 
@@ -27,6 +28,8 @@ def answering(*replies: tuple[int, str]) -> Iterator[str]:
         def do_GET(self) -> None:
             code, body = left.pop(0) if len(left) > 1 else left[0]
             self.send_response(code)
+            for header in headers.items():
+                self.send_header(*header)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command != "HEAD":
@@ -85,19 +88,21 @@ def test_no_bucket_and_nothing_there(bucket: Bucket) -> None:
             error("AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>"),
             "is in another region. Next: set AWS_REGION to eu-west-1",
         ),
-        (500, error("InternalError"), "s3://refused failed: "),
         (400, "Missing AccessKeyId", "no credentials were found. Next: set AWS_PROFILE"),
+        (500, error("InternalError"), "s3://refused answers 500 Internal Server Error, InternalError. Next: try again"),
+        (403, error("RequestTimeTooSkewed"), "has another time than this machine. Next: set the clock of this machine"),
+        (200, "<Contents><Key>\N{NULL}</Key>", "sends a list that cannot be read ("),
     ],
 )
 def test_what_a_store_refuses(monkeypatch: pytest.MonkeyPatch, status: int, body: str, said: str) -> None:
-    monkeypatch.setattr(connection, "RETRIES", 0)
+    monkeypatch.setattr(stores, "RETRIES", 0)
     with answering((status, body)) as address:
         assert said in failed("ls", "s3://refused/runs", "--endpoint", address)
 
 
 @pytest.mark.usefixtures("bucket")
 def test_a_store_that_asks_for_fewer_requests_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "RETRIES", 0)
+    monkeypatch.setattr(stores, "RETRIES", 0)
     monkeypatch.setattr(connection, "PATIENCE_S", 60.0)
     with answering((503, error("SlowDown")), (503, error("SlowDown")), (404, error("NoSuchBucket"))) as address:
         done = command("ls", "s3://throttled/runs", "--endpoint", address)
@@ -131,9 +136,57 @@ def test_the_endpoint_of_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("bucket")
+def test_a_bucket_in_another_region_names_it() -> None:
+    with answering((301, error("PermanentRedirect")), headers={"x-amz-bucket-region": "eu-west-3"}) as address:
+        assert "Next: set AWS_REGION to eu-west-3" in failed("ls", "s3://elsewhere/runs", "--endpoint", address)
+
+
+@pytest.mark.usefixtures("bucket")
 def test_no_network() -> None:
     said = failed("ls", "s3://far-away/runs", "--endpoint", "http://127.0.0.1:9")
-    assert "s3://far-away cannot be reached. Next: check the network, the address and --endpoint" in said
+    assert "s3://far-away cannot be reached: nothing listens there. Next: check the address and --endpoint" in said
+    said = failed("ls", "s3://far-away-2/runs", "--endpoint", "http://no-such-host.invalid")
+    assert "cannot be reached: no machine has its name. Next: check the network, the address and --endpoint" in said
+    with answering((404, "")) as address:
+        said = failed("ls", address.replace("http", "https") + "/run.jsonl")
+    assert "cannot be reached: it does not speak TLS. Next: write http://" in said
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_store_that_is_silent_or_never_ends_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENCE_S", 0.05)
+    monkeypatch.setattr(connection, "MOST_S", 0.2)
+    page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>"
+    with answering((200, f"{page}</ListBucketResult>")) as address:
+        done = command("ls", "s3://endless/runs", "--endpoint", address)
+    said, failure = done.err.splitlines()
+    assert said == "s3://endless has not answered for 0 s: waiting"
+    assert "s3://endless did not end an answer within 0 s. Next: name a folder below, or a file" in failure
+
+
+@pytest.mark.usefixtures("bucket")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("s3://", "s3://: s3:// names no bucket. Next: write s3://BUCKET/PATH"),
+        ("s3://no bucket/run", "names no bucket. Next: write s3://BUCKET/PATH"),
+        ("https://me:secret@localhost/a", "https://***@localhost/a: holds a login, which would be shown. Next:"),
+        ("https://localhost/a?sig=secret", "https://localhost/a?***: has a query, which may hold a signature,"),
+    ],
+)
+def test_addresses_that_are_none_or_hold_a_secret(address: str, said: str) -> None:
+    assert said in (line := failed("ls", address)) and "secret" not in line
+
+
+@pytest.mark.usefixtures("bucket")
+def test_what_is_set_wrongly_is_said_without_its_contents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said = failed("ls", "s3://bucket/run", "--endpoint", "me:secret@nowhere")
+    assert "--endpoint is no address of a server. Next: write http://HOST:PORT" in said and "secret" not in said
+    (tmp_path / "key.json").write_text('{"type": "secret"}')
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+    monkeypatch.setenv("ROLLOUPE_ENDPOINT", "")
+    said = failed("ls", "gs://bucket/run")
+    assert "the credentials set here cannot be used. Next: check them" in said and "secret" not in said
 
 
 def test_no_credentials(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

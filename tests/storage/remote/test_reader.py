@@ -1,5 +1,6 @@
 """A remote file reads what its object holds, wherever somebody goes in it and whatever was announced."""
 
+import datetime as dt
 import io
 import random
 import threading
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from rolloupe.storage.remote import connection, reader, tree
 from rolloupe.storage.remote.connection import FolderListing, ObjectState
+from rolloupe.storage.remote.failures import ReplacedObject
 from tests.index.support import eventually
 
 SIZE = 3 * 2**20
@@ -139,3 +141,37 @@ def test_memory_is_bounded(fake: Fake) -> None:
         blocks = [*raw._ahead, *raw._kept]
         assert sum(block.stop - block.start for block in blocks) <= 2 * 2**18 + 2**17
     raw.close()
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_store_that_sends_other_bytes_than_it_lists(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, *, is_pinned: bool
+) -> None:
+    def replaced(key: str, start: int, stop: int, _: ObjectState) -> memoryview:
+        fake.asked.append((start, stop))
+        raise ReplacedObject(key)
+
+    monkeypatch.setattr(fake, "read", replaced)
+    raw: Any = reader.opened("/s3:/fake/a")
+    if is_pinned:
+        raw.state()
+    with raw, pytest.raises(OSError, match="the store sends other bytes than it lists"):
+        raw.read(1)
+    assert len(fake.asked) == 1
+
+
+def test_an_object_that_is_another_at_each_look_is_given_up(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replaced(key: str, start: int, stop: int, _: ObjectState) -> memoryview:
+        fake.asked.append((start, stop))
+        raise ReplacedObject(key)
+
+    monkeypatch.setattr(fake, "read", replaced)
+    monkeypatch.setattr(fake, "state", lambda _: ObjectState(SIZE, 0, f"tag {len(fake.asked)}"))
+    with reader.opened("/s3:/fake/a") as file, pytest.raises(ReplacedObject):
+        file.read(1)
+    assert len(fake.asked) == reader.TRIES
+
+
+def test_a_time_that_no_calendar_has_fits_a_file_system() -> None:
+    meta = {"size": 1, "last_modified": dt.datetime(9999, 12, 31, tzinfo=dt.UTC), "e_tag": '"a"'}
+    assert 0 < connection._state_of(meta).mtime_ns < 2**63

@@ -5,8 +5,14 @@ profile that signs in (SSO, another role, a command) boto3 does it, if it is ins
 """
 
 import configparser
+import http.client
 import os
+import re
+import urllib.error
+import urllib.request
 from typing import Any
+
+ASKING_S = 5.0
 
 _KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 _SIGNS_IN = ("sso_session", "sso_start_url", "role_arn", "credential_process")
@@ -40,6 +46,21 @@ def endpoint() -> str:
     """Return the address of another store that a variable or the profile names; empty for Amazon's own."""
     names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
     return next(filter(None, map(os.environ.get, names)), "") or _profile().get("endpoint_url", "")
+
+
+def region_of(bucket: str) -> str:
+    """Ask without credentials for the region of a bucket: redirects name it, obstore's errors do not. Or nothing."""
+    place = os.environ.get("ROLLOUPE_ENDPOINT") or endpoint() or "https://s3.amazonaws.com"
+    request = urllib.request.Request(f"{place.rstrip('/')}/{bucket}", method="HEAD")  # noqa: S310 - checked
+    try:
+        with urllib.request.urlopen(request, timeout=ASKING_S) as reply:  # noqa: S310 - checked
+            headers = reply.headers
+    except urllib.error.HTTPError as refusal:
+        headers = refusal.headers
+    except (OSError, http.client.HTTPException, ValueError):
+        return ""
+    match = re.fullmatch(r"[a-z0-9-]{1,40}", headers.get("x-amz-bucket-region", ""))
+    return match[0] if match else ""
 
 
 def _profile() -> dict[str, str]:

@@ -2,24 +2,33 @@
 
 import datetime as dt
 import errno
-import os
 import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from rolloupe.storage import notices
 from rolloupe.storage.address import address_of
-from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT, EXTRA, ReplacedObject, Throttled, failure
+from rolloupe.storage.places import Interrupted
+from rolloupe.storage.remote import stores
+from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, Throttled, failure, unusable
 
 FIRST_WAIT_S = 0.5
 MOST_WAIT_S = 16.0
 PATIENCE_S = 60.0
 """The longest wait for a store that asks for fewer requests."""
 
-RETRIES = 2
-"""Of obstore, for failures that go by."""
+SILENCE_S = 5.0
+"""After so long without an answer, a person hears of it."""
+MOST_S = 180.0
+"""How long one answer may go on: a list may name a next page for ever."""
+UPLOADED_AT_ONCE = 3
+"""How many parts of an object, so that each is sent within the time of a silent server."""
+
+LATEST_S = 2**33
+"""The latest time of an object, in the year 2242: a later one is taken for that."""
 
 _WEAK = 'W/"'
 """What stands around a tag. A proxy that compresses marks it as weak."""
@@ -84,7 +93,10 @@ class ObstoreConnection:
         except ImportError:
             raise OSError(errno.ENOPKG, EXTRA, f"/{scheme}:/{bucket}") from None
         self._obstore = obstore
-        self._store = self._patiently("", lambda: _store(scheme, bucket))
+        try:
+            self._store = stores.opened_store(scheme, bucket)
+        except Exception as error:
+            raise unusable(error, scheme, bucket) from None
 
     def list(self, key: str) -> FolderListing:
         """See `Connection`."""
@@ -130,7 +142,11 @@ class ObstoreConnection:
 
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
         """See `Connection`."""
-        self._patiently(key, lambda: self._obstore.put(self._store, key, iter(chunks())))
+        self._patiently(
+            key,
+            lambda: self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE),
+            is_long=True,
+        )
 
     def get(self, key: str, most_bytes: int, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
         """Return an object whole, and its version; None if that is the known one.
@@ -183,13 +199,13 @@ class ObstoreConnection:
     def _path(self, key: str) -> str:
         return f"/{self._scheme}:/{self._bucket}/{key}".rstrip("/")
 
-    def _patiently(self, key: str, call: Callable[[], T]) -> T:
+    def _patiently(self, key: str, call: Callable[[], T], *, is_long: bool = False) -> T:
         """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so."""
         wait_s, began = FIRST_WAIT_S, time.monotonic()
         place = f"{self._scheme}://{self._bucket}"
         while True:
             try:
-                result = call()
+                result = _answer(place, call, None if is_long else MOST_S)
             except Exception as error:
                 known = failure(error, self._scheme, self._bucket, self._path(key))
                 if not isinstance(known, Throttled):
@@ -205,62 +221,39 @@ class ObstoreConnection:
             wait_s = min(MOST_WAIT_S, 2 * wait_s)
 
 
+def _answer(place: str, call: Callable[[], T], most_s: float | None) -> T:
+    """Return the result of a call, and say so if it takes long. In a thread of its own, so that waiting can end."""
+
+    def fetch() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    answer = Future[T]()
+    threading.Thread(target=fetch, name="remote call", daemon=True).start()
+    if not wait((answer,), SILENCE_S).done:
+        notices.say(place, f"{place} has not answered for {SILENCE_S:.0f} s: waiting")
+        if not wait((answer,), most_s).done:
+            reason = f"{place} did not end an answer within {most_s:.0f} s. Next: name a folder below, or a file"
+            raise Interrupted(errno.ETIMEDOUT, reason)
+    return answer.result()
+
+
 def _version_of(meta: Any) -> ObjectVersion:
     return cast("ObjectVersion", {name: meta[name] for name in ("e_tag", "version") if meta.get(name)})
 
 
 def _state_of(meta: Any) -> ObjectState:
     modified = meta["last_modified"]
-    return ObjectState(meta["size"], int(modified.timestamp()) * 10**9 + modified.microsecond * 1000, _tag_of(meta))
+    seconds = min(max(0, int(modified.timestamp())), LATEST_S)
+    return ObjectState(meta["size"], seconds * 10**9 + modified.microsecond * 1000, _tag_of(meta))
 
 
 def _tag_of(meta: Any) -> str:
     """The tag of an object in quotes, which listings of Azure and Google leave out."""
     tag = str(meta.get("e_tag") or meta.get("version") or "")
     return f'"{tag}"' if tag and not tag.endswith('"') else tag
-
-
-def _store(scheme: str, bucket: str) -> Any:
-    """Open a bucket as its provider's tools do: credentials come from the environment, a login or the machine."""
-    from obstore import store
-
-    endpoint = os.environ.get(ENDPOINT, "")
-    if endpoint and not endpoint.startswith(("http://", "https://")):
-        raise OSError(errno.EINVAL, f"--endpoint is a URL. Next: write https://{endpoint}, or http://{endpoint}")
-    anonymous = bool(os.environ.get(ANONYMOUS))
-    plain = endpoint or (os.environ.get("AZURE_ENDPOINT", "") if scheme == "az" else "")
-    common: dict[str, Any] = {
-        "client_options": {
-            "allow_http": scheme == "http" or plain.startswith("http://"),
-            "connect_timeout": "5s",
-            "timeout": "120s",
-        },
-        "retry_config": {
-            "max_retries": RETRIES,
-            "retry_timeout": dt.timedelta(seconds=30),
-            "backoff": {
-                "init_backoff": dt.timedelta(milliseconds=100),
-                "max_backoff": dt.timedelta(seconds=2),
-                "base": 2,
-            },
-        },
-    }
-    config: Any = {"skip_signature": True} if anonymous else {}
-    if scheme == "s3":
-        from rolloupe.storage.remote import aws
-
-        endpoint = endpoint or aws.endpoint()
-        common["client_options"]["allow_http"] = endpoint.startswith("http://")
-        config |= {"endpoint": endpoint} if endpoint else {}
-        config = aws.config(config, anonymous=anonymous)
-        return store.S3Store(bucket, config=config, **aws.provider(anonymous=anonymous), **common)
-    if scheme == "gs":
-        config |= {"base_url": endpoint} if endpoint else {}
-        return store.GCSStore(bucket, config=config, **common)
-    if scheme == "az":
-        config |= {"endpoint": endpoint} if endpoint else {}
-        return store.AzureStore(bucket, config=config, **common)
-    return store.HTTPStore.from_url(f"{scheme}://{bucket}", **common)
 
 
 def _connected(scheme: str, bucket: str) -> Connection:

@@ -1,9 +1,11 @@
 """Failures of object stores, as errors of a file system with words that say what to do next."""
 
 import errno
+import json
 import re
 
 from rolloupe.storage.places import Interrupted
+from rolloupe.storage.remote import aws
 
 ANONYMOUS = "ROLLOUPE_ANONYMOUS"
 ENDPOINT = "ROLLOUPE_ENDPOINT"
@@ -17,6 +19,14 @@ class ReplacedObject(Interrupted):
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.ESTALE, "was replaced while it was read; it will be read again", path)
+
+
+class OtherBytes(Interrupted):
+    """Raised when a store sends something else than it lists, and lists the same again."""
+
+    def __init__(self, path: str) -> None:
+        reason = "the store sends other bytes than it lists. Next: check the server and what lies between"
+        super().__init__(errno.EIO, reason, path)
 
 
 class Throttled(Interrupted):
@@ -47,17 +57,34 @@ _THROTTLED = re.compile(
     r"SlowDown|status code: (?:429|503)|TooManyRequests|ServerBusy|RequestLimitExceeded|Throttling|rateLimitExceeded"
 )
 _FORBIDDEN = re.compile(r"status code: 40[13]|AccessDenied|AuthorizationFailure|PublicAccessNotPermitted")
-_UNREACHABLE = re.compile(r"error sending request|timed out|dns error|connection|Connection|error decoding")
+_CLOCK = re.compile(r"RequestTimeTooSkewed|RequestExpired")
+_UNREACHABLE = re.compile(r"error sending request|timed out|dns error|[Cc]onnection|error decoding|body error")
+_CAUSES = {
+    "InvalidCertificate": "this machine does not trust its certificate. Next: set SSL_CERT_FILE to a file with its "
+    "authority, or check the address",
+    "InvalidContentType|HandshakeFailure": "it does not speak TLS. Next: write http:// if it should not, or check the "
+    "address and --endpoint",
+    "dns error": "no machine has its name. Next: check the network, the address and --endpoint",
+    "ConnectionRefused": "nothing listens there. Next: check the address and --endpoint",
+    "TimedOut|Timeout": "no answer came in time. Next: check the network; then try again",
+    "IncompleteBody|UnexpectedEof": "its answers end too soon. Next: check the network and the server; then try again",
+}
+"""Why no answer came, by words in the details of obstore."""
+_NO_LISTING = re.compile(r"Got invalid list response: (?P<why>.*)|(?P<year>year \S+ is out of range)")
+_STATUS = re.compile(r"status code: (?P<status>[345]\d\d[A-Za-z -]*)")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_NOISE = re.compile(r"^Generic \w+ error: |\S+://\S+|\bin [\d.]+.?s\b")
+"""Addresses may hold a signature."""
 _NO_RANGES = re.compile(r"non-partial response|Range request not supported|RangeNotSupported|NotPartial")
-_ODD_KEY = re.compile(r"invalid path: (?P<why>.*)")
+_ODD_KEY = re.compile(r"invalid path: (?P<why>.*)", re.DOTALL)
 
 
 def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSError:
     """Return the error of a file system for one of obstore's."""
     if isinstance(error, OSError) and "Next:" in (error.strerror or ""):
         return error
-    text, kind = str(error).partition("\n\nDebug source")[0].replace("retry_timeout", ""), type(error).__name__
-    first = text.split("\n", 1)[0][:200]
+    text, _, details = str(error).partition("\n\nDebug source")
+    text, kind = text.replace("retry_timeout", ""), type(error).__name__
     where = f"{scheme}://{bucket}"
     if kind == "PreconditionError" or "status code: 416" in text:
         return ReplacedObject(path)
@@ -70,9 +97,9 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         return PermissionError(errno.EACCES, reason, path)
     if isinstance(error, FileNotFoundError) or kind in _MISSING:
         return FileNotFoundError(errno.ENOENT, "does not exist", path)
-    if _REGION.search(text):
+    if scheme == "s3" and _REGION.search(text):
         match = _RIGHT_REGION.search(text)
-        region = next(filter(None, match.groups()), "its region") if match else "its region"
+        region = next(filter(None, match.groups())) if match else aws.region_of(bucket) or "its region"
         return OSError(errno.EREMOTE, f"{where} is in another region. Next: set AWS_REGION to {region}", path)
     if _THROTTLED.search(text):
         return Throttled(
@@ -84,6 +111,10 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         return PermissionError(
             errno.EACCES, f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again", path
         )
+    if _CLOCK.search(text):
+        return PermissionError(
+            errno.EACCES, f"{where} has another time than this machine. Next: set the clock of this machine", path
+        )
     if isinstance(error, PermissionError) or kind in _REFUSALS or _FORBIDDEN.search(text):
         step = _CREDENTIALS.get(scheme, "name an address that needs no login")
         return PermissionError(errno.EACCES, f"{where} does not let these credentials read it. Next: {step}", path)
@@ -91,13 +122,36 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         return OSError(
             errno.ENOTSUP, "the server sends whole files only, no ranges of them. Next: download it, and open it", path
         )
-    if (match := _ODD_KEY.search(first)) is not None:
-        return OSError(errno.EILSEQ, f"a name there cannot be read ({match['why']}). Next: rename that object", path)
+    if (match := _ODD_KEY.search(text)) is not None:
+        why = json.dumps(match["why"], ensure_ascii=False)[1:-1].replace('\\"', '"')[:300]
+        return OSError(errno.EILSEQ, f"a name there cannot be read ({why}). Next: rename that object", path)
+    if (match := _NO_LISTING.search(text)) is not None:
+        why = match["why"] or match["year"]
+        reason = f"{where} sends a list that cannot be read ({why[:200]}). Next: check the address and --endpoint"
+        return Interrupted(errno.EIO, reason, path)
     if _UNREACHABLE.search(text):
-        return Interrupted(
-            errno.EHOSTUNREACH, f"{where} cannot be reached. Next: check the network, the address and --endpoint", path
-        )
-    return Interrupted(errno.EIO, f"{where} failed: {first}", path)
+        causes = (words for found, words in _CAUSES.items() if re.search(found, details or text))
+        why = next(causes, "the connection broke. Next: check the network, the address and --endpoint")
+        return Interrupted(errno.EHOSTUNREACH, f"{where} cannot be reached: {why}", path)
+    if (match := _STATUS.search(text)) is not None:
+        code = _CODE.search(text)
+        words = match["status"].strip() + (f", {code[1]}" if code else "")
+        step = ". Next: try again later" if words.startswith("5") else ""
+        return Interrupted(errno.EIO, f"{where} answers {words}{step}", path)
+    return Interrupted(errno.EIO, f"{where} failed: {_NOISE.sub('', text.split(chr(10), 1)[0])[:200]}", path)
+
+
+def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:
+    """Return the error for a place that cannot be asked at all. Obstore's words may have the contents of a file."""
+    path = f"/{scheme}:/{bucket}"
+    known = failure(error, scheme, bucket, path)
+    if known is error or (known.errno == errno.EACCES and scheme in _CREDENTIALS):
+        return known
+    if scheme not in _CREDENTIALS:
+        return OSError(errno.EINVAL, "is not the address of a web server. Next: check it", path)
+    return PermissionError(
+        errno.EACCES, f"the credentials set here cannot be used. Next: check them; or {_CREDENTIALS[scheme]}", path
+    )
 
 
 _MISSING = {"NotFoundError", "EntryNotFoundError", "RemoteEntryNotFoundError", "RevisionNotFoundError"}

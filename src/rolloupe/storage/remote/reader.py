@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rolloupe.lru import Lru
 from rolloupe.storage.remote import tree
 from rolloupe.storage.remote.connection import ObjectState
-from rolloupe.storage.remote.failures import ReplacedObject
+from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
 
 BLOCK_BYTES = 4 * 2**20
 """One request: smaller ones spend their time waiting, with larger ones the first bytes come late."""
@@ -25,6 +25,9 @@ AHEAD_BYTES = 3 * BLOCK_BYTES
 REQUESTS = 24
 FIRST_BYTES = 2**18
 """What is read at a place that nobody announced; four times as much with each next block in order."""
+
+TRIES = 3
+"""How often to open an object that is replaced before a byte of it was read."""
 
 KEPT_BYTES = 8 * 2**20
 NEAR_BYTES = 2**17
@@ -110,14 +113,15 @@ class _RemoteFile(io.RawIOBase):
         view = memoryview(into).cast("B")
         if self._at >= self._state.size or not len(view):
             return 0
-        try:
-            start, data = self._data_at(self._at, len(view))
-        except ReplacedObject:
-            if self._is_pinned:
-                raise
-            self._state = tree.object_state(self._path)  # nobody has seen anything of the other one
-            self._let_go()
-            return self.readinto(into)
+        for tries in range(TRIES, 0, -1):
+            try:
+                start, data = self._data_at(self._at, len(view))
+                break
+            except ReplacedObject:
+                if self._is_pinned or tries == 1:
+                    raise
+                self._state = tree.object_state(self._path)  # nobody has seen anything of the other one
+                self._let_go()
         piece = data[self._at - start : self._at - start + len(view)]
         view[: len(piece)] = piece
         self._at += len(piece)
@@ -227,6 +231,8 @@ class _RemoteFile(io.RawIOBase):
             return self._connection.read(self._key, start, stop, self._state)
         except (ReplacedObject, FileNotFoundError) as error:
             tree.forget(self._path)
+            if isinstance(error, ReplacedObject) and tree.object_state(self._path) == self._state:
+                raise OtherBytes(self._path) from None
             if self._is_pinned:
                 raise ReplacedObject(self._path) from None
             raise error from None

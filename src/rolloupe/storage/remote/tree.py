@@ -17,13 +17,14 @@ from typing import NamedTuple
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
 from rolloupe.storage.address import parts_of
-from rolloupe.storage.places import REMOTE_DEVICE
+from rolloupe.storage.places import REMOTE_DEVICE, Interrupted
+from rolloupe.storage.remote import stores
 from rolloupe.storage.remote.connection import Connection, FolderListing, ObjectState, connection
 
 FRESH_S = float(os.environ.get("ROLLOUPE_REMOTE_POLL_S", "2"))
 """How long a listing counts as the present state."""
 
-MAX_REST_S = 10.0
+MAX_REST_S = 60.0
 """A listing that takes t is good for at least t, up to this."""
 
 KEPT_LISTINGS = 50_000
@@ -77,6 +78,7 @@ def connection_of(path: str) -> tuple[Connection, str]:
     scheme, bucket, key = parts_of(path)
     if not bucket:
         raise FileNotFoundError(errno.ENOENT, f"{scheme}:// names no bucket. Next: write {scheme}://BUCKET/PATH", path)
+    stores.check(scheme, bucket, key)
     return connection(scheme, bucket), key
 
 
@@ -118,6 +120,8 @@ def path_state(path: str) -> os.stat_result:
                 entries(path)
                 return _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
         return stat_of(path, object_state(path))
+    except Interrupted:
+        raise  # asked again, a store that does not answer would take as long again
     except OSError as error:
         if _listings.get(above) is not None and name not in _listing(above).folders:
             raise
