@@ -1,14 +1,17 @@
 """Runs that begin while a library is open."""
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from rolloupe.formats import Discovery, discover
 from rolloupe.index import Library
 from rolloupe.index import library as library_module
 from rolloupe.index.library import ids_of
-from rolloupe.model import RunInfo
+from rolloupe.model import AS_FOUND, RunInfo
 from tests.index.support import eventually, lines, relax_run, row, row_count
 
 
@@ -89,3 +92,72 @@ def test_runs_of_one_place_have_ids_of_their_own_and_are_found_by_them(tmp_path:
     with Library([tmp_path], index_dir=tmp_path / "index") as library:
         assert [library.find(run.id) for run in library.runs] == library.runs and len(library.runs) == 2
         assert library.find("same") is None
+
+
+class Walk:
+    """Stands for a search that goes on until somebody lets it end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.goes_on, self.error = threading.Event(), ""
+        self._found = discover
+        monkeypatch.setattr(library_module, "discover", self)
+        monkeypatch.setattr(library_module, "discover_begun", self)
+        monkeypatch.setattr(library_module, "ADOPT_S", 0.02)
+
+    def __call__(self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None) -> Discovery:
+        found = self._found(paths, reading, within_s, on_find)
+        if on_find is not None:
+            self.goes_on.wait(30)
+        if self.error:
+            raise OSError(self.error)
+        return found
+
+
+def test_the_runs_that_are_found_first_do_not_wait_for_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c/run", "d/run"):
+        relax_run(tmp_path / "runs" / name, steps=1)
+    (tmp_path / "runs/e").mkdir()
+    walk = Walk(monkeypatch)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+        told: list[str] = []
+        library.subscribe(lambda kind, _: told.append(kind))
+        eventually(lambda: len(library.runs) == 4 and all(row_count(run) == 8 for run in library.runs))
+        assert library.is_searching and library.notes == []
+        before = library.runs
+        told.clear()
+        walk.goes_on.set()
+        eventually(lambda: not library.is_searching and library.notes != [])
+        assert "runs" in told and library.runs == before
+        assert [run.id for run in library.runs] == ["a", "b", "c-run", "d-run"] == list(library._runs)
+
+
+def test_runs_that_the_end_of_the_search_joins_to_others_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(tmp_path / "runs/a", steps=1)
+    relax_run(tmp_path / "runs/b", steps=1)
+    walk = Walk(monkeypatch)
+    all_found = walk._found
+    walk._found = lambda *how: all_found(*how)._replace(runs=all_found(*how[:3]).runs[1:])
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+        eventually(lambda: len(library.runs) == 2)
+        gone, stays = library.runs
+        walk.goes_on.set()
+        eventually(lambda: library.runs == [stays])
+        eventually(lambda: gone._ticket is not None and gone._ticket.over.is_set())
+
+
+def test_a_search_that_fails_leaves_what_it_found_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "runs/a", steps=1)
+    walk = Walk(monkeypatch)
+    walk.error = "the disk is gone"
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+        assert library.is_searching
+        walk.goes_on.set()
+        eventually(lambda: not library.is_searching and library.notes != [])
+        assert len(library.runs) == 1 and "the disk is gone" in library.notes[0].reason
+    walk.goes_on.set()
+    with pytest.raises(OSError, match="the disk is gone"):
+        Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=30)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rolloupe.formats.base import Format
-    from rolloupe.formats.discovery import Discovery, Note, discover, discover_begun, may_begin
+    from rolloupe.formats.discovery import Discovery, Note, discover, discover_begun, distinct, may_begin
     from rolloupe.formats.reading.field_map import checked_fields, read_fields
     from rolloupe.formats.reading.files import compression_of, listing_once
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
@@ -29,6 +29,7 @@ __all__ = [
     "describe",
     "discover",
     "discover_begun",
+    "distinct",
     "extent",
     "known_length",
     "listing_once",
@@ -40,7 +41,7 @@ __all__ = [
 _MODULES = {
     "base": ("Format",),
     "reference": ("describe",),
-    "discovery": ("Discovery", "Note", "discover", "discover_begun", "may_begin"),
+    "discovery": ("Discovery", "Note", "discover", "discover_begun", "distinct", "may_begin"),
     "reading.field_map": ("checked_fields", "read_fields"),
     "reading.files": ("compression_of", "listing_once"),
     "reading.stream": ("extent", "known_length", "open_binary"),

@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +18,12 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
-from rolloupe.formats.curve_files import ALONE, usual_tables
+from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, usual_tables
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
 from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
-from rolloupe.model import AS_FOUND, Location, Reading, RunInfo
+from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 from rolloupe.storage import address_of, is_file, is_folder, is_remote, path_state, place_of, printable, real_path
 
 MAX_DEPTH = 6
@@ -54,8 +54,15 @@ class Discovery(NamedTuple):
     notes: list[Note]
 
 
-def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
+def discover(
+    paths: Sequence[Path],
+    reading: Reading = AS_FOUND,
+    within_s: float | None = None,
+    on_find: Callable[[RunInfo], object] | None = None,
+) -> Discovery:
     """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
+
+    Calls `on_find` with runs as they are found, for those who do not wait: names may repeat, and parts be joined later.
 
     Raises `UnreadablePath` for a path that is missing or may not be read, or such a tokenizer, and `NotRecognised` if
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
@@ -63,7 +70,21 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     choice = TokenizerChoice(reading)
     metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
     formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
-    walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
+    tokenizers = dict[tuple[str, ...], TokenizerFile | None]()
+
+    of_several = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=True)
+
+    def whole(run: RunInfo, how: Reading) -> RunInfo:
+        if (key := (run.format, run.root, run.within)) not in tokenizers:
+            tokenizers[key] = choice.of(run)
+        links = _folder_of(run) if how.links_stay_in_run else run.link_root
+        return msgspec.structs.replace(run, reading=how, tokenizer=tokenizers[key], link_root=links)
+
+    def tell(run: RunInfo) -> None:
+        if on_find is not None and by_name(run.format).has_samples and run.format not in OF_TRACKERS:
+            on_find(whole(run, of_several))
+
+    walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s, on_find=tell)
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path) if is_forced else walk.run_around(_existing(path))
@@ -71,7 +92,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = _distinct(walk.without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
+    runs = distinct(walk.without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         names = " or ".join(one.name for one in formats)
@@ -79,10 +100,8 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float
     notes = [
         Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
     ]
-    reading = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=len(runs) > 1)
-    if reading.links_stay_in_run:
-        runs = [msgspec.structs.replace(run, link_root=_folder_of(run)) for run in runs]
-    runs = [msgspec.structs.replace(run, reading=reading, tokenizer=choice.of(run)) for run in runs]
+    how = of_several if len(runs) > 1 else msgspec.structs.replace(of_several, metrics_by_name=False)
+    runs = [whole(run, how) for run in runs]
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
 
@@ -91,12 +110,17 @@ def _folder_of(run: RunInfo) -> str:
     return os.path.commonpath([run.root, *(part.path for part in run.parts)])
 
 
-def discover_begun(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
+def discover_begun(
+    paths: Sequence[Path],
+    reading: Reading = AS_FOUND,
+    within_s: float | None = None,
+    on_find: Callable[[RunInfo], object] | None = None,
+) -> Discovery:
     """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
     try:
-        runs, others = discover(present, reading, within_s) if present else Discovery([], [])
+        runs, others = discover(present, reading, within_s, on_find) if present else Discovery([], [])
     except NotRecognised as error:
         runs, others = [], [Note(str(present[0]), str(error))]
     return Discovery(runs, notes + others)
@@ -158,11 +182,20 @@ def _answering(place: Path) -> Path:
 class _Walk:
     """One walk over the roots: collects runs and notes."""
 
-    def __init__(self, formats: Sequence[Format], *, forced: bool, follow: bool, within_s: float | None) -> None:
+    def __init__(
+        self,
+        formats: Sequence[Format],
+        *,
+        forced: bool,
+        follow: bool,
+        within_s: float | None,
+        on_find: Callable[[RunInfo], object] | None = None,
+    ) -> None:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
         self._formats = formats
         self._forced = forced
+        self._on_find = on_find
         self._follow = follow
         self.is_late = False
         """True as soon as the walk skipped something for lack of time."""
@@ -311,6 +344,8 @@ class _Walk:
                     self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
                 self._claimed.update(one.path for one in reader.tokenizers(run) if isinstance(one, Location))
                 self._whole.update(path for path in paths if is_folder(path))
+            if self._on_find is not None:
+                self._on_find(run)
 
     @contextlib.contextmanager
     def _trying(self, reader: Format, path: Path) -> Iterator[None]:
@@ -413,7 +448,7 @@ def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
     return msgspec.structs.replace(first, name=Path(folder).name, root=folder, parts=parts, reason=reason, link_root="")
 
 
-def _distinct(runs: list[RunInfo]) -> list[RunInfo]:
+def distinct(runs: list[RunInfo]) -> list[RunInfo]:
     """Prefix repeated names with as many parent folders as they need to differ."""
     counts = Counter(run.name for run in runs)
     names = [run.name for run in runs]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
+from concurrent import futures
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 import platformdirs
 
-from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
-from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, may_begin
+from rolloupe.errors import NotFound, RolloupeError, UnreadablePath, words_of
+from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, may_begin
 from rolloupe.formats.curve_files import check_named
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
@@ -43,6 +44,11 @@ LOOK_SHARE = 20
 COPY_BYTES = 20 * 10**9
 """The room for the copies of what is shared in a store, unless another is named."""
 
+ADOPT_S = 0.5
+"""The shortest interval at which runs are opened that the first search has found, while it goes on."""
+ADOPT_SHARE = 5
+"""After opening some that takes t, the next wait for at least this many t."""
+
 Callback = Callable[[str, OpenRun | None], None]
 
 
@@ -60,7 +66,8 @@ class Library:
     what this process does itself; `scores` lists the files with a person's own scores of a run. Raises
     `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit: with `waits`
     neither, as long as a run may begin there. With `only`, opens the run with this id and no other, and raises
-    `NotFound` where others are: curves that the reading names are its own.
+    `NotFound` where others are: curves that the reading names are its own. With `patience_s`, which needs `follow`,
+    opens after so long with the runs that were found, and with the others as they are.
     """
 
     def __init__(
@@ -73,6 +80,7 @@ class Library:
         processes: int | None = None,
         budget_bytes: int | None = None,
         look_s: float | None = None,
+        patience_s: float | None = None,
         own_work: OwnWork = SMALL_RUNS,
         waits: bool = False,
         only: str | None = None,
@@ -95,9 +103,11 @@ class Library:
         self._closed = threading.Event()
         find = discover_begun if waits and any(map(may_begin, self._paths)) else discover
         self._discover = find if only is None else partial(_only, only, find)
-        discovery = self._discover(self._paths, reading, look_s)
+        self._early: list[RunInfo] = []
+        self._search: futures.Future[Discovery] | None = None
+        discovery = self._first(patience_s if only is None else None, look_s)
         check_named(discovery.runs)
-        self.notes: list[Note] = discovery.notes
+        self.notes: list[Note] = []
         _make_folder(self.index_dir)
         self._executor: Executor = executor() if executor else ProcessExecutor(processes or core_count())
         self._own_work = own_work
@@ -105,10 +115,8 @@ class Library:
         self._turns = Turns()
         self._budget = Budget(self.index_dir, budget_bytes)
         self._runs: dict[str, OpenRun] = {}
-        for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
-            self._runs[run_id] = self._opened(run_id, info)
-        for run in self.runs:
-            run.start(follow=follow)
+        self._follow = follow
+        self._open(discovery)
         if follow:
             threading.Thread(target=self._watch, name="look for runs", daemon=True).start()
 
@@ -116,6 +124,52 @@ class Library:
     def runs(self) -> list[OpenRun]:
         """The open runs, as found; those that began later come last."""
         return list(self._runs.values())
+
+    @property
+    def is_searching(self) -> bool:
+        """True until the first search for runs has ended: some may not be open yet, and names may change."""
+        return self._search is not None and not self._closed.is_set()
+
+    def _first(self, patience_s: float | None, look_s: float | None) -> Discovery:
+        """What the first search finds, or has found after some time, while it goes on in a thread."""
+        how = self._reading
+        if patience_s is None or how.format or how.fields or how.metrics:  # those who named one wait for an error
+            return self._discover(self._paths, how, look_s)
+        search = futures.Future[Discovery]()
+
+        def look() -> None:
+            try:
+                search.set_result(self._discover(self._paths, how, None, self._early.append))
+            except BaseException as error:
+                search.set_exception(error)
+
+        threading.Thread(target=look, name="first search", daemon=True).start()
+        if futures.wait([search], patience_s).done:
+            return search.result()
+        self._search = search
+        return self._found_so_far()
+
+    def _found_so_far(self) -> Discovery:
+        return Discovery(distinct(list({_place(info): info for info in self._early}.values())), [])
+
+    def _open(self, discovery: Discovery) -> None:
+        """Open the runs that were found, and close all others; those that have written last are indexed first."""
+        before = {_place(run.info): run for run in self.runs}
+        runs, fresh = dict[str, OpenRun](), list[OpenRun]()
+        for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
+            run = before.get(_place(info))
+            if run is not None and run.info.parts == info.parts:
+                del before[_place(info)]
+                run.id, run.info = run_id, info  # another run may have the same name
+            else:
+                fresh.append(run := self._opened(run_id, info))
+            runs[run_id] = run
+        self._runs, self.notes = runs, discovery.notes
+        self._tell("runs", None)  # before any of them changes
+        for run in sorted(fresh, key=lambda run: _changed_s(run.info.root), reverse=True):
+            run.start(follow=self._follow)
+        for old in before.values():
+            old.close()
 
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
@@ -145,13 +199,34 @@ class Library:
         return Mirror(folder, SharedRun(place), self._budget)
 
     def _watch(self) -> None:
-        """Look for runs that begin while this is open."""
+        """Look for runs that begin while this is open, once those are open that were there before."""
+        if self._search is not None:
+            self._adopt(self._search)
         rest_s = self._rest_s
         while not self._closed.wait(rest_s):
             began = time.monotonic()
             with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self._look()
             rest_s = max(self._rest_s, LOOK_SHARE * (time.monotonic() - began))
+
+    def _adopt(self, search: "futures.Future[Discovery]") -> None:
+        """Open what the first search finds, and at its end what it found in all."""
+        rest_s, opened = ADOPT_S, len(self._runs)
+        while self._search is not None and not self._closed.is_set():
+            futures.wait([search], rest_s)
+            found, is_over = self._found_so_far(), search.done()
+            error = search.exception() if is_over else None
+            if error is not None:
+                found.notes.append(Note(", ".join(map(str, self._paths)), f"the search stopped: {words_of(error)}"))
+            elif is_over:
+                found = search.result()
+            elif len(found.runs) == opened:
+                continue
+            began, opened = time.monotonic(), len(found.runs)
+            if is_over:
+                self._search = None
+            self._open(found)
+            rest_s = max(ADOPT_S, ADOPT_SHARE * (time.monotonic() - began))
 
     @property
     def _rest_s(self) -> float:
@@ -358,6 +433,14 @@ def ids_of(runs: Sequence[RunInfo]) -> list[str]:
             run_id += "+"
         ids[run_id] = None
     return list(ids)
+
+
+def _changed_s(place: str) -> float:
+    """When a run's folder changed; 0 if nobody says so at once."""
+    try:
+        return 0.0 if is_remote(place) else os.stat(place).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _size(folder: Path) -> int:

@@ -48,6 +48,9 @@ reading."""
 
 PIECE_BYTES = 64 * 1024
 
+SEARCH_S = 0.1
+"""While runs are searched for, a request for one that is not open yet looks again after this time."""
+
 PERSON = "rolloupe.person"
 """Key in the scope of a request, for who of a team sends it."""
 
@@ -132,8 +135,11 @@ class Context:
         return await self._wait(self._library) if isinstance(self._library, Future) else self._library
 
     async def run(self, request: Request) -> OpenRun:
-        """Return the run that the address names. Raises `NotFound`."""
-        return (await self.runs(request)).run(request.path_params["run"])
+        """Return the run that the address names, once it is open. Raises `NotFound`."""
+        library, run_id = await self.library(), request.path_params["run"]
+        while library.is_searching and library.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
+            await asyncio.sleep(SEARCH_S)
+        return (await self.runs(request)).run(run_id)
 
     async def state(self, request: Request) -> State:
         """Return what the person who sends the request keeps and may see."""
@@ -162,9 +168,13 @@ class Context:
 
     @property
     def is_ready(self) -> bool:
-        """True once the runs are open, until the server stops."""
-        is_open = not isinstance(self._library, Future) or (self._library.done() and self._library.exception() is None)
-        return is_open and not self._is_closed
+        """True once all runs are open, until the server stops."""
+        library = self._library
+        if isinstance(library, Future):
+            if not library.done() or library.exception() is not None:
+                return False
+            library = library.result()
+        return not (library.is_searching or self._is_closed)
 
     def _opened_state(self) -> State:
         with self._opening_state:

@@ -40,6 +40,11 @@ class VisibleRuns:
         return [note for note in self._library.notes if self._person.may_see(both_places(str(note.path)))]
 
     @property
+    def is_searching(self) -> bool:
+        """True until the first search for runs has ended."""
+        return self._library.is_searching
+
+    @property
     def index_dir(self) -> Path:
         """The folder of the index."""
         return self._library.index_dir

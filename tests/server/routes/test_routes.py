@@ -2,13 +2,17 @@
 
 import asyncio
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from rolloupe import query, wire
+from rolloupe.formats import Discovery, discover
 from rolloupe.index import Library, OpenRun
+from rolloupe.index import library as library_module
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
 from tests.index.support import eventually
@@ -38,6 +42,27 @@ def test_the_list_of_runs(app: App) -> None:
     assert run["progress"]["done_bytes"] == run["progress"]["total_bytes"] > 0
     assert run["may_report"] is False
     assert (run["live"], run["has_grown"]) == (False, False)  # its files may have been copied here a moment ago
+
+
+def test_a_run_that_is_not_found_yet_is_awaited_while_the_first_search_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(tmp_path / "runs/a")
+    goes_on = threading.Event()
+
+    def slow(paths: Any, reading: Any, within_s: Any = None, on_find: Any = None) -> Discovery:
+        goes_on.wait(30)
+        return discover(paths, reading, within_s, on_find)
+
+    monkeypatch.setattr(library_module, "discover", slow)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.01) as library:
+        app = served(library)
+        reply = get(app, "/api/runs").json
+        assert (reply["runs"], reply["searching"], app.context.is_ready) == ([], True, False)
+        threading.Timer(0.2, goes_on.set).start()
+        assert get(app, "/api/runs/a/about").json["format"] == "relax"
+        assert get(app, "/api/runs").json["searching"] is False and app.context.is_ready
+        assert get(app, "/api/runs/b/about").status == 404
 
 
 def test_any_number_by_step(app: App) -> None:

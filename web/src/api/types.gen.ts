@@ -130,6 +130,8 @@ export interface NoteView {
 export interface RunsReply {
   runs: RunItem[];
   notes: NoteView[];
+  /** True until the first search for runs has ended: more may follow, and ids change of runs whose names repeat. */
+  searching: boolean;
   /** Name and version of the server. */
   program: string;
 }

@@ -9,6 +9,8 @@ import { asApiError } from "./browser/login";
 export const runs = signal<readonly RunItem[] | null>(null);
 export const notes = signal<readonly NoteView[]>([]);
 export const program = signal("");
+/** True while the server still looks for runs. */
+export const isSearching = signal(false);
 export const runsError = signal<ApiError | null>(null);
 
 /** The runs by their ids, and their places in the list. */
@@ -29,6 +31,7 @@ export async function loadRuns(): Promise<void> {
     const reply = await getRuns();
     for (const one of reply.runs) updatedAt.set(one.id, performance.now());
     news.clear();
+    isSearching.value = reply.searching;
     runs.value = reply.runs;
     notes.value = reply.notes;
     program.value = reply.program;

@@ -29,6 +29,8 @@ from rolloupe.storage import is_remote, notices, place_of
 if TYPE_CHECKING:
     from rolloupe.index import Library
 
+PATIENCE_S = 1.0
+"""The page shows the runs that were found after so long, and the others as they are found."""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
@@ -164,7 +166,9 @@ def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None,
             finally:
                 imported.set()
             query.prepare()
-            future.set_result(Library(paths, follow=True, scores=ScoreFiles(state_dir), **options))
+            future.set_result(
+                Library(paths, follow=True, patience_s=PATIENCE_S, scores=ScoreFiles(state_dir), **options)
+            )
         except BaseException as error:
             future.set_exception(error)
 
@@ -206,6 +210,15 @@ def on_signal(then: Callable[[], None]) -> None:
 
 def say_what_is_missing(library: "Library") -> None:
     """Say what was left out of curves that a person named, and why there are no runs: the page waits for the first."""
+    if library.is_searching:
+
+        def look(*_: object) -> None:
+            if not library.is_searching:
+                end()
+                say_what_is_missing(library)
+
+        end = library.subscribe(look)
+        return
     if library.runs:
         from rolloupe import query
 

@@ -37,10 +37,11 @@ async def runs(request: Request) -> Response:
     library = await context.runs(request)
 
     def make() -> wire.RunsReply:
+        is_searching = library.is_searching  # first: an event follows its end
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         with query.listing_once():  # each asks several times which files a run has
             found = run_items.run_items(library.runs)
-        return wire.RunsReply(runs=found, notes=notes, program=PROGRAM)
+        return wire.RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM)
 
     reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
     context.hub.look_on()

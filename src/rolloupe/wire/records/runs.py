@@ -104,6 +104,8 @@ class RunsReply(Struct, kw_only=True):
 
     runs: list[RunItem]
     notes: list[NoteView]
+    searching: bool
+    """True until the first search for runs has ended: more may follow, and ids change of runs whose names repeat."""
     program: str
     """Name and version of the server."""
 

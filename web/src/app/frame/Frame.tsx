@@ -1,7 +1,7 @@
 /** The frame of every page: bar, rail, and between them the page of the address. */
 
 import { useSession } from "../../state/useSession";
-import { runs, runsError, loadRuns } from "../../state/runs";
+import { isSearching, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/browser/login";
 import { Alone, Failure, State } from "../../ui/layout/EmptyState";
 import { BookmarksPage } from "../../features/bookmarks";
@@ -46,7 +46,8 @@ function Content() {
       </Alone>
     );
   }
-  if (runs.value === null)
+  const isRunWanted = page !== "bookmarks" && page !== "search" && page !== "runs";
+  if (runs.value === null || (isRunWanted && isSearching.value && session.run.now.value === null))
     return (
       <Alone heading="Runs">
         <State title="Opening the runs …" />

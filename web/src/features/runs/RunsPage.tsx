@@ -6,7 +6,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
-import { notes, placeOf, program, runOf, runs } from "../../state/runs";
+import { isSearching, notes, placeOf, program, runOf, runs } from "../../state/runs";
 import { Text } from "../../ui/text/Text";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { useLoaded } from "../../ui/hooks/useLoaded";
@@ -88,9 +88,11 @@ export function RunsPage() {
       <div class={style["top"]}>
         <h1>
           {all.length === 0
-            ? "No run was recognised"
+            ? isSearching.value
+              ? "Looking for runs …"
+              : "No run was recognised"
             : text.trim() === ""
-              ? count(all.length, "run")
+              ? `${count(all.length, "run")}${isSearching.value ? " so far" : ""}`
               : `${figure(items.length)} of ${count(all.length, "run")}`}
         </h1>
         {all.length >= MANY && (
@@ -132,7 +134,7 @@ export function RunsPage() {
         )}
       </div>
       {all.length === 0 ? (
-        <Empty />
+        !isSearching.value && <Empty />
       ) : (
         <RunTable
           {...{ items, scroller, keys, telling, differing, metric, sort }}

@@ -3,7 +3,7 @@
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import { hasStep, type Page } from "../../lib/address/address";
-import { placeOf, runs } from "../runs";
+import { isSearching, placeOf, runs } from "../runs";
 
 /** Pages that need a step. */
 const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
@@ -15,7 +15,7 @@ export function startComplete(session: Session): void {
     const all = runs.value;
     const only = all?.[0];
     const { page, run } = session.place.now.value;
-    if (all?.length !== 1 || only === undefined) return;
+    if (all?.length !== 1 || only === undefined || isSearching.value) return;
     if (page === "runs" || (page === "rollouts" && run === unread && only.has_metrics_alone)) {
       unread = only.progress.phase === "ready" ? "" : only.id;
       untracked(() => session.place.go(placeOf(only), "replace"));
