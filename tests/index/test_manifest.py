@@ -12,6 +12,7 @@ import pytest
 from rolloupe import query
 from rolloupe.index import catalog, manifest
 from rolloupe.index.catalog import Catalog
+from rolloupe.index.segments import files as index_files
 from rolloupe.index.segments import segment as segment_files
 from tests.forks import program
 from tests.index.support import contents, lines, opened, relax_run, row, row_count
@@ -116,13 +117,13 @@ def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypat
         assert library.runs[0].wait_all(60)
     assert len(manifest.read(folder)[1]) == catalog.MANY, "one more is not worth another manifest"
     opened_files: list[str] = []
-    read = segment_files._contents_of
+    read = index_files.contents_of
 
-    def noted(path: Path | str) -> bytes:
+    def noted(path: Path | str, most_bytes: int) -> bytes:
         opened_files.append(str(path))
-        return read(path)
+        return read(path, most_bytes)
 
-    monkeypatch.setattr(segment_files, "_contents_of", noted)
+    monkeypatch.setattr(segment_files, "contents_of", noted)
     again = Catalog(folder)
     again.read("relax")
     assert {segment.path: segment.meta for segment in again.segments()}.items() >= before.items()
@@ -235,3 +236,63 @@ def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path
         for folder in ("index", "whole")
     )
     assert shared >= whole
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest-0000000007", f"manifest-{'9' * 15}", f"manifest-{'9' * 240}", "manifest-\u00b2"]
+)
+@pytest.mark.parametrize("what", ["pipe", "endless", "sparse", "folder", "empty"])
+def test_what_somebody_put_in_place_of_a_manifest_costs_only_time(
+    tmp_path: Path, name: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest, "PUBLISH_TRIES", 3)
+    put(tmp_path / name, what)
+    assert manifest.read(tmp_path)[1] == {}
+    if len(name) == len("manifest-") + 15:
+        with pytest.raises(OSError, match="others were first"):
+            manifest.publish(tmp_path, {"a": b"x"}, ["a"])
+    else:
+        manifest.publish(tmp_path, {"a": b"x"}, ["a"])
+        assert manifest.read(tmp_path)[1] == {"a": b"x"}
+
+
+def put(place: Path, what: str) -> None:
+    """Put something at a place that is no file of an index."""
+    if what == "pipe":
+        os.mkfifo(place)
+    elif what == "endless":
+        place.symlink_to("/dev/zero")
+    elif what == "folder":
+        place.mkdir()
+    else:
+        with open(place, "wb") as file:
+            file.truncate(2**40 if what == "sparse" else 0)
+
+
+@pytest.mark.parametrize("what", ["pipe", "endless", "sparse", "empty"])
+def test_what_somebody_put_in_place_of_small_files_of_segments_costs_only_time(tmp_path: Path, what: str) -> None:
+    relax_run(tmp_path / "run", steps=2)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30)
+    for file in [*tmp_path.glob("index/*/*/??/*.meta"), *tmp_path.glob("index/*/*/??/*.derived.about")]:
+        file.unlink()
+        put(file, what)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30) and row_count(library.runs[0]) == 16 and not library.runs[0].problems()
+
+
+@pytest.mark.parametrize("change", [{"rows": -8}, {"start": -1}, {"part": -1}, {"sketches": -8}])
+def test_a_segment_with_impossible_numbers_is_made_again(tmp_path: Path, change: dict[str, int]) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    (place,) = tmp_path.glob("index/*/*/??/*.meta")
+    facts = msgspec.msgpack.decode(place.read_bytes())
+    if "sketches" in change:
+        facts["sketches"][0][2] = change["sketches"]
+    else:
+        facts |= change
+    place.write_bytes(msgspec.msgpack.encode(facts))
+    assert segment_files.read_meta(place) is None
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert row_count(library.runs[0]) == 8

@@ -7,11 +7,15 @@ import signal
 import time
 from pathlib import Path
 
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
 from rolloupe.index import Library, OpenRun
+from rolloupe.index.segments.segment import has_columns, table_of
 from tests.forks import program
 from tests.index import kills
 from tests.index.kills import kill_workers
@@ -113,6 +117,25 @@ def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_pa
         path.write_bytes(os.urandom(path.stat().st_size))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert listed(library.runs[0]) == 24
+
+
+@pytest.mark.parametrize("columns", [{"a": [1]}, {one.name: ["x"] for one in table_of([], "").schema}])
+def test_numbers_with_the_columns_of_something_else_are_made_again(
+    tmp_path: Path, columns: dict[str, list[object]]
+) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        (segment,) = library.runs[0].catalog.segments()
+    assert has_columns(segment.path)
+    pq.write_table(pa.table(columns), segment.path)
+    place = segment.path.with_suffix(".meta")
+    facts = msgspec.msgpack.decode(place.read_bytes())
+    place.write_bytes(msgspec.msgpack.encode(facts | {"scalar_bytes": segment.path.stat().st_size}))
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (run,) = library.runs
+        with pytest.raises(SourceChanged, match="being rebuilt"):
+            query.samples(run, query.SampleQuery(splits=("train",)))
+        eventually(lambda: listed(run) == 8)
 
 
 def test_a_damaged_byte_in_what_is_known_of_a_segment_hangs_nobody(tmp_path: Path) -> None:

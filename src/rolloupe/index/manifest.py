@@ -7,18 +7,29 @@ number than their own starts over as well, and finds their entries there, or add
 """
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
+from rolloupe.index.segments.files import contents_of
 from rolloupe.storage import atomic
 
 NAME = "manifest-{:010d}"
+BYTES = 256 * 2**20
+"""A larger file is no manifest: one of 20,000 segments has 20 MB."""
+
 READ_TRIES = 20
 """How often to look for the newest manifest while others replace it."""
+
+PUBLISH_TRIES = 10_000
+"""How often to write the next one while others are first."""
+
+_NUMBER = re.compile(r"[0-9]{10,15}")
 
 Entries = dict[str, bytes]
 """The contents of `.meta` files by their names, without the ending."""
@@ -32,7 +43,7 @@ def read(folder: Path) -> tuple[int, Entries]:
             break
         with contextlib.suppress(FileNotFoundError):  # replaced meanwhile
             try:
-                return number, msgspec.msgpack.decode((folder / NAME.format(number)).read_bytes(), type=Entries)
+                return number, msgspec.msgpack.decode(contents_of(folder / NAME.format(number), BYTES), type=Entries)
             except (msgspec.MsgspecError, ValueError, PermissionError):
                 return number, {}
     return 0, {}
@@ -43,13 +54,14 @@ def publish(folder: Path, entries: Mapping[str, bytes], existing: Collection[str
 
     Returns the number of the manifest that has them.
     """
-    while True:
+    for _ in range(PUBLISH_TRIES):
         number, before = read(folder)
         after = {name: data for name, data in (before | dict(entries)).items() if name in existing or name in entries}
         if number and after == before:
             return number
         if _write_next(folder, number + 1, msgspec.msgpack.encode(after)):
             return number + 1
+    raise OSError(errno.EAGAIN, f"others were first {PUBLISH_TRIES:,} times")
 
 
 def _write_next(folder: Path, number: int, data: bytes) -> bool:
@@ -92,4 +104,4 @@ def _numbers(folder: Path) -> list[int]:
         names = [entry.name for entry in os.scandir(folder) if entry.name.startswith(prefix)]
     except OSError:
         return []
-    return [int(name.removeprefix(prefix)) for name in names if name.removeprefix(prefix).isdigit()]
+    return [int(number) for name in names if _NUMBER.fullmatch(number := name.removeprefix(prefix))]

@@ -27,7 +27,7 @@ from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
 from rolloupe.index.segments.kind import Stage
-from rolloupe.index.segments.segment import scan
+from rolloupe.index.segments.segment import has_columns, scan
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.shards import OwnParts, RunShard
 from rolloupe.index.snapshot import Snapshot
@@ -270,7 +270,7 @@ class OpenRun:
         Returns whether there were any.
         """
         paths = list(paths)
-        damaged = [path for path in paths if not is_readable(path)]
+        damaged = [path for path in paths if not (is_readable(path) and has_columns(path))]
         for path in damaged:
             discard(path)
         underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])

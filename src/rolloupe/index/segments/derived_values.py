@@ -31,8 +31,9 @@ from rolloupe.errors import words_of
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
+from rolloupe.index.segments.files import contents_of
 from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
-from rolloupe.index.segments.segment import LZ4, SegmentMeta, write_parquet
+from rolloupe.index.segments.segment import LZ4, META_BYTES, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
 from rolloupe.storage import atomic
@@ -119,7 +120,7 @@ def about_of(path: Path) -> Path:
 def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
     """Read which derived metrics a segment has; None if the files are missing, torn, or of another segment."""
     try:
-        about = msgspec.msgpack.decode(about_of(path).read_bytes(), type=DerivedMeta)
+        about = msgspec.msgpack.decode(contents_of(about_of(path), META_BYTES), type=DerivedMeta)
         size_bytes = derived_of(path).stat().st_size
     except (OSError, ValueError, msgspec.MsgspecError):
         return None

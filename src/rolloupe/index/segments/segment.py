@@ -27,7 +27,7 @@ from rolloupe.index import fingerprint
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.fingerprint import FileState, Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
-from rolloupe.index.segments.files import discard
+from rolloupe.index.segments.files import contents_of, discard
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
 from rolloupe.index.segments.scores import scan_scores
@@ -46,6 +46,9 @@ PACK = ".pack.parquet"
 
 ANNOTATION_ROWS = 8192
 """The number of annotations, sorted by uid, in a row group: queries skip groups by their least and greatest uid."""
+
+META_BYTES = 64 * 2**20
+"""A larger `.meta` is nobody's: most have a kilobyte, one of thousands of steps a few megabytes."""
 
 MAX_PROBLEMS = 1_000
 """The maximum number of listed problems: the first ones, and the last, which explains the end; all are counted."""
@@ -410,6 +413,18 @@ def has_duplicates(rows: Sequence[SampleRow]) -> bool:
     return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
 
 
+def has_columns(path: Path) -> bool:
+    """Tell whether a file of numbers has the columns that queries name: somebody else may have written it."""
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException):
+        return False
+    return any(
+        all(schema.get_field_index(one.name) >= 0 and schema.field(one.name).type == one.type for one in table.schema)
+        for table in (table_of([], ""), annotations_of([], ""))
+    )
+
+
 _META = msgspec.msgpack.Decoder(SegmentMeta)
 
 
@@ -419,13 +434,13 @@ def read_meta(path: Path | str, numbers: Path | str = "", contents: bytes | None
     Returns None for one of another version, torn, or without its Parquet file, `numbers`.
     """
     try:
-        meta = _META.decode(_contents_of(path) if contents is None else contents)
+        meta = _META.decode(contents_of(path, META_BYTES) if contents is None else contents)
         size = os.stat(numbers or Path(path).with_suffix(".parquet")).st_size
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: invalid UTF-8
         return None
-    return meta if meta.version == _kind(annotates=meta.annotates).version and meta.scalar_bytes == size else None
-
-
-def _contents_of(path: Path | str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return file.read()
+    is_whole = meta.version == _kind(annotates=meta.annotates).version and meta.scalar_bytes == size
+    return (
+        meta
+        if is_whole and min(meta.rows, meta.part, meta.start, *(one.rows for one in meta.step_stats)) >= 0
+        else None
+    )

@@ -21,6 +21,7 @@ from rolloupe.index.private_index import shared_by
 from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
+from rolloupe.index.segments.segment import has_columns
 from rolloupe.index.token_stats.files import words_file_of
 from rolloupe.lru import Lru
 from rolloupe.query.engine.relation import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MENDED = "the index changed during the query and is being rebuilt: ask again"
 MEMORY_LIMIT = "256MB"
 _time_limit = TimeLimit(30.0)
 
@@ -211,6 +213,8 @@ def _answer(
     except duckdb.OutOfMemoryException as error:
         raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
     except (duckdb.BinderException, duckdb.ConversionException) as error:
+        if run.heal(path for path in _alone(base, newer, scores) if not has_columns(path)):
+            raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
         with _lock:
@@ -218,12 +222,16 @@ def _answer(
             _databases.pop(run.catalog.folder.parent)
         if distrust([pack for one in (base, newer, scores) for pack in one.plan.packed]):
             return _answer(run, question, fetch)  # ask again without them
-        alone = [piece.path for one in (base, newer, scores) for piece in one.plan.alone if piece.path is not None]
-        if run.heal(alone) or isinstance(error, duckdb.IOException):
-            raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
+        if run.heal(_alone(base, newer, scores)) or isinstance(error, duckdb.IOException):
+            raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         connection.close()
+
+
+def _alone(*readings: TableReading) -> list[Path]:
+    """The segments that a query reads from files of their own."""
+    return [piece.path for one in readings for piece in one.plan.alone if piece.path is not None]
 
 
 def _with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
