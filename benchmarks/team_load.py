@@ -26,13 +26,22 @@ class Reader(HttpUser):
         """Open the page."""
         self.name = f"person{next(NUMBERS)}"
         self.client.headers.update({"X-Forwarded-User": self.name, "Accept-Encoding": "gzip"})
-        found = self.client.get("/api/runs").json()["runs"]
-        self.run_ids = [run["id"] for run in found if any(split["name"] == "train" for split in run["splits"])]
+        self.run_ids: list[str] = []
         self.seen: dict[str, int] = {}
         self.samples: list[tuple[str, str]] = []
+        self._runs("/api/runs")
         self.client.get("/api/state")
 
+    def _runs(self, name: str) -> None:
+        answer = self.client.get("/api/runs", name=name)
+        if answer.ok:  # runs that are not indexed yet have no split
+            found = answer.json()["runs"]
+            self.run_ids = [run["id"] for run in found if any(split["name"] == "train" for split in run["splits"])]
+
     def _list(self, name: str, what: str) -> None:
+        if not self.run_ids:
+            self._runs("runs")
+            return
         run = random.choice(self.run_ids)
         answer = self.client.get(f"/api/runs/{run}/samples?split=train&limit=100&{what}", name=name)
         if answer.ok:
@@ -58,7 +67,7 @@ class Reader(HttpUser):
     @task(1)
     def runs(self) -> None:
         """The page of runs."""
-        self.client.get("/api/runs", name="runs")
+        self._runs("runs")
 
     @task(1)
     def note(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -45,6 +46,8 @@ STEP_BYTES = 128 * 2**20
 FILES = 4
 """Files sent at once. Each keeps a sample in memory, with up to tens of megabytes of texts, while its client pauses
 reading."""
+FILES_OF_ONE = 2
+"""The same for one person of a team: others can download as well."""
 
 PIECE_BYTES = 64 * 1024
 
@@ -89,8 +92,8 @@ class StepInputs(NamedTuple):
 class TooMany(RolloupeError):
     """Raised for a requested file while the maximum number of files is being sent."""
 
-    def __init__(self) -> None:
-        super().__init__(f"{FILES} files are already being downloaded")
+    def __init__(self, files: int, name: str = "") -> None:
+        super().__init__(f"{files} files are already being downloaded{f' by {name}' if name else ''}")
 
 
 class Context:
@@ -119,6 +122,8 @@ class Context:
         self._running: set[Future[Any]] = set()
         self._files = asyncio.Semaphore(FILES)
         self._beginning = 0
+        self._files_of: Counter[str] = Counter()
+        """Files being sent, by person."""
         self._file_threads = ThreadPoolExecutor(FILES, thread_name_prefix="file")
         self._is_closed = False
         self._library = library
@@ -238,18 +243,34 @@ class Context:
 
         `begin` raises its errors before the reply starts. Raises those, and `TooMany`.
         """
+        name = name_of(request)
+        if name and self._files_of[name] >= FILES_OF_ONE:
+            raise TooMany(FILES_OF_ONE, name)
         if self._files.locked() or self._beginning >= FILES:
-            raise TooMany
+            raise TooMany(FILES)
         self._beginning += 1
         try:
-            pieces = await self._in(self._file_threads, begin)
+            with self._one_more(name):
+                pieces = await self._in(self._file_threads, begin)
         finally:
             self._beginning -= 1
         request.scope.setdefault("state", {})[IS_FILE] = True
-        return self._sent(pieces)
+        return self._sent(pieces, name)
 
-    async def _sent(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-        with contextlib.suppress(Stopping):  # the server drops the connection, so that the file does not look complete
+    @contextlib.contextmanager
+    def _one_more(self, name: str) -> Iterator[None]:
+        """Count a file of a person."""
+        self._files_of[name] += 1
+        try:
+            yield
+        finally:
+            self._files_of[name] -= 1
+            if not self._files_of[name]:
+                del self._files_of[name]
+
+    async def _sent(self, pieces: Iterator[bytes], name: str) -> AsyncIterator[bytes]:
+        # when the server stops, it drops the connection, so that the file does not look complete
+        with self._one_more(name), contextlib.suppress(Stopping):
             async with self._files:
                 while (piece := await self._in(self._file_threads, lambda: next(pieces, None))) is not None:
                     for start in range(0, len(piece), PIECE_BYTES):

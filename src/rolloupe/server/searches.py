@@ -22,6 +22,8 @@ from rolloupe.wire.views import items
 
 RUNNING = 4
 """Searches that run at a time: all share the threads that read."""
+RUNNING_OF_ONE = 2
+"""The same for one person of a team, whose further searches wait: others can search as well."""
 WAITING = 100
 """Searches that run or wait; further ones are refused."""
 KEPT = 16
@@ -156,6 +158,8 @@ class Searches:
         self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
         self._tabs: dict[tuple[str, str], Running] = {}
         self._by_id: Lru[str, Running] = Lru(KEPT)
+        self._running: dict[Future[None], str] = {}
+        """Searches that run or are about to, and whose they are."""
         self._is_closed = False
 
     @property
@@ -180,20 +184,29 @@ class Searches:
         for expired in self._by_id.put(running.id, running):
             expired.stop.set()
         over = asyncio.Event()
-        work = self._threads.submit(running.go)
-        work.add_done_callback(_setting(over))
+        work: Future[None] | None = None
         try:
             is_last = False
             while not is_last:
+                if work is None and self._may_run(running.person):
+                    work = self._threads.submit(running.go)
+                    self._running[work] = running.person
+                    work.add_done_callback(self._running.pop)
+                    work.add_done_callback(_setting(over))
                 event, is_last = running.event()
                 yield encoding.encode(event) + b"\n"
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(over.wait(), QUIET_S)
         finally:
             running.stop.set()
-            work.cancel()
+            if work is not None:
+                work.cancel()
             if self._tabs.get(place) is running:
                 del self._tabs[place]
+
+    def _may_run(self, person: str) -> bool:
+        of_person = sum(person == other for other in list(self._running.values()))
+        return not person or of_person < RUNNING_OF_ONE
 
     def close(self) -> None:
         """End all searches, and start no more."""

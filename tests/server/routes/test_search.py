@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,6 +194,42 @@ def test_more_than_can_run_wait_and_come_to_an_end(many: Library) -> None:
         held.close()
         assert held.is_full
 
+    asyncio.run(scene())
+
+
+def test_the_searches_of_one_person_leave_threads_to_others(many: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+
+    def lasting(person: str) -> searches.Running:
+        one = _begun(list(many.runs), SearchRequest(tab="one", search=TextSearch(text="needle")), person)
+
+        def go() -> None:
+            begun.append(person)
+            may_end.wait(10)
+
+        monkeypatch.setattr(one, "go", go)
+        return one
+
+    async def scene() -> None:
+        held = Context(many, settings()).searches
+        of_ada = [held.stream(str(tab), lasting("ada")) for tab in range(searches.RUNNING)]
+        for stream in of_ada:
+            await anext(stream)
+        of_bob = held.stream("1", lasting("bob"))
+        await anext(of_bob)
+        while "bob" not in begun:
+            await anext(of_bob)
+        assert begun.count("ada") == searches.RUNNING_OF_ONE
+        may_end.set()
+        await anext(of_ada[-1])
+        while begun.count("ada") < searches.RUNNING:
+            for stream in of_ada:
+                await anext(stream, None)
+        for stream in (*of_ada, of_bob):
+            await stream.aclose()  # type: ignore[attr-defined]
+        held.close()
+
+    begun: list[str] = []
     asyncio.run(scene())
 
 

@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from rolloupe.server.app import App, create_app
-from rolloupe.server.context import PERSON
+from rolloupe.server.context import FILES, FILES_OF_ONE, PERSON, TooMany
 from rolloupe.server.settings import Settings
 from rolloupe.server.team import bounds
 from rolloupe.server.team.access import AccessFile
@@ -89,6 +90,28 @@ def test_requests_under_way_and_streams_are_bounded(path: str, most: int) -> Non
         return begun, early, sent[0]
 
     assert asyncio.run(run()) == (most + 1, [429] * 5, 200)
+
+
+def test_the_downloads_of_one_person_leave_room_for_others(app: App) -> None:
+    async def begin(name: str) -> AsyncIterator[bytes]:
+        person = Person(name, AccessFile(None))
+        request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], PERSON: person})
+        file = await app.context.file(request, lambda: iter([b"a", b"b"]))
+        assert await anext(file) == b"a"
+        return file
+
+    async def run() -> None:
+        of_ada = [await begin("ada") for _ in range(FILES_OF_ONE)]
+        with pytest.raises(TooMany, match="2 files are already being downloaded by ada"):
+            await begin("ada")
+        of_bob = [await begin("bob") for _ in range(FILES - FILES_OF_ONE)]
+        with pytest.raises(TooMany, match=r"4 files are already being downloaded$"):
+            await begin("kim")
+        await of_ada[0].aclose()  # type: ignore[attr-defined]
+        for file in (*of_ada[1:], *of_bob, await begin("ada")):
+            assert [piece async for piece in file] == [b"b"]
+
+    asyncio.run(run())
 
 
 def values(text: str) -> Iterator[tuple[str, float]]:

@@ -13,12 +13,13 @@ T = TypeVar("T")
 class AnswerCache(Generic[T]):
     """The recent answers of one kind, of all runs: at least one, at most `most` in total size.
 
-    Answers are computed one at a time, since they take memory; other callers wait for an answer in progress.
+    Answers are computed one at a time, since they take memory; other callers wait for an answer in progress. Of those
+    that take little, `at_once` are: a slow one keeps nobody waiting, and an answer may be computed twice.
     """
 
-    def __init__(self, most: int, size: Callable[[T], int]) -> None:
+    def __init__(self, most: int, size: Callable[[T], int], at_once: int = 1) -> None:
         self._size = size
-        self._making = threading.Lock()
+        self._making = threading.BoundedSemaphore(at_once)
         self._answers: Lru[str, T] = Lru(total=most, least=1)
 
     def get(self, run: OpenRun, snapshot: Snapshot, question: object, make: Callable[[], T]) -> T:

@@ -141,6 +141,15 @@ def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
     return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
 
 
+def places(run: OpenRun, question: Question) -> list[RowPlace]:
+    """Fetch an answer of the columns in `PLACE` as rows. Raises as `ask`.
+
+    For few rows: of an Arrow table, DuckDB would first ask for the columns, and plan the statement twice.
+    """
+    found, reading = _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+    return [reading.place(file, row) for file, row in found]
+
+
 def of_files(
     run: OpenRun, paths: Sequence[Path], sql: str, values: Sequence[Any] = ()
 ) -> tuple[pa.Table, Sequence[Path]]:

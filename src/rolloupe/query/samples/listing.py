@@ -26,8 +26,11 @@ from rolloupe.query.samples.sorting import order_of
 from rolloupe.query.samples.top_steps import top_steps
 
 KEPT_BYTES = 256 * 2**20
-"""Total size of cached lists."""
-
+"""Total size of cached lists that are sorted; those in the order of the run take at most a quarter of it."""
+STEP_BYTES = 256
+"""Of a list's snapshot, for each step: it may be of an earlier version, which nothing else keeps."""
+AT_ONCE = 16
+"""Lists in the order of the run that are made at a time: they take little more than the number of steps."""
 
 FIRST = 200
 """Number of samples at the top of a list to look for before sorting the whole."""
@@ -68,8 +71,13 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
         by_number = ByNumber(run, snapshot, unpaged, number)
         return by_number if by_number.is_of_steps else by_number.whole
     if _is_narrowed(query):
-        return listings.get(run, snapshot, unpaged, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
+        return step_listings.get(
+            run, snapshot, unpaged, lambda: ByStep(snapshot, query, _counted(run, snapshot, query))
+        )
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
+
+
+step_listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES // 4, lambda one: one.nbytes, AT_ONCE)
 
 
 class ByNumber:
@@ -133,8 +141,7 @@ class BySql:
         if not self._pieces or limit <= 0:
             return []
         sql = f"{self._terms.own} SELECT {', '.join(PLACE)} FROM own ORDER BY {self._terms.order} LIMIT ? OFFSET ?"
-        answer, reading = database.placed(run, self._question(sql, limit, offset))
-        return [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
+        return database.places(run, self._question(sql, limit, offset))
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """The place of a sample."""

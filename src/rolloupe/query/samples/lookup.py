@@ -98,6 +98,4 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
 
 
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
-    answer, reading = database.placed(run, question)
-    places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
-    return pages.items_of(pages.list_rows(run, snapshot, places, columns=()))
+    return pages.items_of(pages.list_rows(run, snapshot, database.places(run, question), columns=()))
