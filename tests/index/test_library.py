@@ -133,6 +133,20 @@ def test_the_runs_that_are_found_first_do_not_wait_for_the_search(
         assert [run.id for run in library.runs] == ["a", "b", "c-run", "d-run"] == list(library._runs)
 
 
+def test_few_runs_are_indexed_while_the_first_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        relax_run(tmp_path / "runs" / name, steps=1)
+    walk = Walk(monkeypatch)
+    monkeypatch.setattr(library_module, "FIRST", 1)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+        eventually(lambda: len(library.runs) == 3)
+        first, opened, waiting = library.runs
+        assert first.wait(30) and library.run("b") is opened and opened.wait(30)
+        assert not waiting.wait(0.1)
+        walk.goes_on.set()
+        assert waiting.wait(30) and row_count(waiting) == 8
+
+
 def test_runs_that_the_end_of_the_search_joins_to_others_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

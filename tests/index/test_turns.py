@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe.index import Library, OpenRun
+from rolloupe.index import library as library_module
 from rolloupe.index.turns import MOST_THREADS, Ticket, Turns
 from tests.index.support import eventually, lines, relax_run, row, row_count
 
@@ -160,6 +161,44 @@ def test_many_runs_are_polled_less_often_unless_somebody_waits(tmp_path: Path, m
         eventually(lambda: row_count(run) == 9)
         (tmp_path / "run/rollout_result/train/6.jsonl").write_bytes(lines([row(6, 0)]))
         eventually(lambda: row_count(run) == 10)
+
+
+def test_a_run_that_somebody_waits_for_is_indexed_before_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcdef":
+        relax_run(tmp_path / "runs" / name, steps=1)
+    order, goes_on, turn = list[str](), threading.Event(), OpenRun._turn
+
+    def noted(run: OpenRun) -> float | None:
+        order.append(run.id)
+        goes_on.wait(30)
+        return turn(run)
+
+    monkeypatch.setattr(OpenRun, "_turn", noted)
+    monkeypatch.setattr(library_module, "Turns", lambda: Turns(most=1))
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index") as library:
+        eventually(lambda: len(order) == 1)
+        last = library.runs[-1].id if order[0] != library.runs[-1].id else library.runs[0].id
+        library.run(last)
+        goes_on.set()
+        eventually(lambda: len(order) > 1)
+        assert order[1] == last
+
+
+def test_many_runs_that_are_old_are_polled_still_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = Turns()
+    monkeypatch.setattr(turns, "_open", 1000)
+    monkeypatch.setattr(turns, "_poll_s", 0.001)
+    assert (turns.crowd_s, turns.old_crowd_s) == (5.0, 20.0)
+    relax_run(tmp_path / "run", steps=1)
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+        (run,) = library.runs
+        assert run.wait_all(60)
+        run._turns = turns
+        assert run._poll_s() == 5.0
+        monkeypatch.setattr(OpenRun, "_is_old", lambda _: True)
+        assert run._poll_s() == 20.0
 
 
 def test_many_runs_need_few_threads_and_a_growing_one_is_followed(tmp_path: Path) -> None:

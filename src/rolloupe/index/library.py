@@ -49,6 +49,9 @@ ADOPT_S = 0.5
 ADOPT_SHARE = 5
 """After opening some that takes t, the next wait for at least this many t."""
 
+FIRST = 50
+"""So many runs are indexed while the first search goes on."""
+
 Callback = Callable[[str, OpenRun | None], None]
 
 
@@ -153,20 +156,24 @@ class Library:
         return Discovery(distinct(list({_place(info): info for info in self._early}.values())), [])
 
     def _open(self, discovery: Discovery) -> None:
-        """Open the runs that were found, and close all others; those that have written last are indexed first."""
+        """Open the runs that were found, and close all others; those that were written last are indexed first.
+
+        While the first search goes on, few are indexed, so that it ends soon: the first, and those that somebody opens.
+        """
         before = {_place(run.info): run for run in self.runs}
-        runs, fresh = dict[str, OpenRun](), list[OpenRun]()
+        runs = dict[str, OpenRun]()
         for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
             run = before.get(_place(info))
             if run is not None and run.info.parts == info.parts:
                 del before[_place(info)]
                 run.id, run.info = run_id, info  # another run may have the same name
             else:
-                fresh.append(run := self._opened(run_id, info))
+                run = self._opened(run_id, info)
             runs[run_id] = run
         self._runs, self.notes = runs, discovery.notes
         self._tell("runs", None)  # before any of them changes
-        for run in sorted(fresh, key=lambda run: _changed_s(run.info.root), reverse=True):
+        started = list(runs.values())[: FIRST if self.is_searching else None]
+        for run in sorted(started, key=lambda run: _changed_s(run.info.root), reverse=True):
             run.start(follow=self._follow)
         for old in before.values():
             old.close()

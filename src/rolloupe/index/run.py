@@ -137,6 +137,7 @@ class OpenRun:
         self._damaged: list[Path] = []
         self._lacking: list[Path] = []
         self._mending = threading.Lock()
+        self._starting = threading.Lock()
         self._updated_s = 0.0
         self._looked_s = 0.0
         self._look_took_s = 0.0
@@ -230,10 +231,12 @@ class OpenRun:
     # The work
 
     def start(self, *, follow: bool) -> None:
-        """Begin to index; with `follow`, keep following the run."""
-        self._follows = follow
-        self._started_s = time.monotonic()
-        self._ticket = self._turns.add(self._turn)
+        """Begin to index, unless it has begun; with `follow`, keep following the run."""
+        with self._starting:
+            if self._ticket is None and not self._stop.is_set():
+                self._follows = follow
+                self._started_s = time.monotonic()
+                self._ticket = self._turns.add(self._turn)
 
     def stop(self) -> None:
         """Ask the work to end soon."""
@@ -250,9 +253,14 @@ class OpenRun:
         self._settled.set()
 
     def asked(self) -> None:
-        """Note that somebody waits for this run: for a while, it is polled as often as if it were the only one."""
+        """Note that somebody waits for this run: for a while, it is polled as often as if it were the only one.
+
+        Before its first turn, it gets that before the others; one that was not started yet is followed from now on.
+        """
+        if self._ticket is None:
+            self.start(follow=True)
         self._asked_s = time.monotonic()
-        if self._turns.crowd_s > POLL_S:
+        if self._turns.crowd_s > POLL_S or not self._ready.is_set():
             self._call()
 
     def _call(self) -> None:
@@ -329,7 +337,7 @@ class OpenRun:
     def _poll_s(self) -> float:
         """The least time between two polls: longer for a run that is one of many, if nobody waits for its samples."""
         if self._is_old():
-            return max(OLD_REST_S, self._turns.crowd_s)
+            return max(OLD_REST_S, self._turns.old_crowd_s)
         is_asked = time.monotonic() - self._asked_s < WATCHED_S
         is_growing = self._sources.has_grown and (self._sources.changed_s() or 0.0) < WATCHED_S
         return POLL_S if is_asked or is_growing else max(POLL_S, self._turns.crowd_s)

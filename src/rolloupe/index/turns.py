@@ -15,6 +15,8 @@ IDLE_S = 5.0
 CROWD_SHARE = 5
 MAX_CROWD_S = 60.0
 """The polls of all runs together take at most one part in `CROWD_SHARE` of a core, if none rests longer than this."""
+OLD_SHARE, MAX_OLD_S = 20, 300.0
+"""The same for runs that nobody has written to for long."""
 POLL_CPU_S = 0.02
 """A turn that took longer did more than poll."""
 
@@ -76,6 +78,11 @@ class Turns:
     def crowd_s(self) -> float:
         """The rest between two polls of a run for which nobody waits: many runs are polled less often."""
         return min(self._open * self._poll_s * CROWD_SHARE, MAX_CROWD_S)
+
+    @property
+    def old_crowd_s(self) -> float:
+        """The same for a run that nobody has written to for long."""
+        return min(self._open * self._poll_s * OLD_SHARE, MAX_OLD_S)
 
     @property
     def others_wait(self) -> bool:

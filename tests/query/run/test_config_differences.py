@@ -1,6 +1,8 @@
 """What differs between the configurations of runs, and where runs stand."""
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +31,24 @@ def test_what_differs_comes_with_the_most_telling_keys_first(tmp_path: Path) -> 
         assert set(found.keys[2:]) == {"name", "log"}  # they name the run
         assert [values[:2] for values in found.values.values()] == [["1e-05", None], ["1e-06", "true"]]
         assert found.left == 0
-        assert query.config_differences(library.runs, max_s=-1).left == 3
+        assert query.config_differences(library.runs, max_s=-1) == found, "of runs that were read before"
+
+
+def test_the_configurations_of_many_runs_are_read_bit_by_bit_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        recorded(tmp_path / "runs" / name, {"lr": name})
+    seconds = itertools.count()
+    monkeypatch.setattr(config_differences, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(config_differences, "AGAIN_S", -1)
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        assert [query.config_differences(library.runs, max_s=1).left for _ in range(4)] == [2, 1, 0, 0]
+        (tmp_path / "runs/a/config.json").write_text('{"lr": "new"}')
+        assert query.config_differences(library.runs).values["a"] == ["a"]
+        monkeypatch.setattr(config_differences, "AGAIN_S", 1)
+        found = query.config_differences(library.runs)
+        assert (found.values, found.left) == ({"a": ["new"], "b": ["b"], "c": ["c"]}, 0)
 
 
 def test_hostile_configurations_are_bounded(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ configuration are bounded.
 
 import json
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from rolloupe.index import OpenRun
 from rolloupe.query.run.trainer_files import config
@@ -26,6 +29,8 @@ FEW = 3
 """Among more runs, a text that differs in each is a name."""
 MAX_S = 3.0
 """Time after which no further configuration is read."""
+AGAIN_S = 0.3
+"""The same for those that were read before."""
 
 
 TELLING = re.compile(
@@ -47,21 +52,49 @@ class ConfigDifferences(NamedTuple):
     """Runs that were not compared."""
 
 
+class FlatConfig(NamedTuple):
+    """What a configuration said when it was read: as columns, whose names runs share."""
+
+    read_s: float
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+_read: WeakKeyDictionary[OpenRun, FlatConfig] = WeakKeyDictionary()
+
+
 def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
-    """Compare the configurations of runs, as many as it can read in `max_s`."""
-    began, configs, names = time.monotonic(), dict[str, dict[str, str]](), dict[str, str]()
-    looked = 0
-    for run in runs:
-        if time.monotonic() - began > max_s:
-            break
-        looked += 1
-        values_of_run = flat(config(run))
-        if values_of_run:
-            configs[run.id], names[run.id] = values_of_run, run.info.name
+    """Compare the configurations of runs, as many as it can read in `max_s`, and those that were read before.
+
+    These it reads again, for `AGAIN_S` seconds, the one that was read longest ago first.
+    """
+    before = {run: one for run in runs if (one := _read.get(run)) is not None}
+    _read_for(max_s, [run for run in runs if run not in before])
+    _read_for(min(max_s, AGAIN_S), sorted(before, key=lambda run: before[run].read_s))
+    known = [(run, one) for run in runs if (one := _read.get(run)) is not None]
+    configs = {run.id: dict(zip(one.keys, one.values, strict=True)) for run, one in known if one.keys}
+    names = {run.id: run.info.name for run, _ in known}
     keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
     telling = sum(not _rank(key, configs, names).is_name for key in keys)
     values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
-    return ConfigDifferences(keys, telling, values, len(runs) - looked)
+    return ConfigDifferences(keys, telling, values, len(runs) - len(known))
+
+
+def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:
+    """Read the configurations of runs, in this order, until the time is over."""
+    until = time.monotonic() + max_s
+    for run in runs:
+        if time.monotonic() > until:
+            break
+        found = flat(config(run))
+        values = tuple(map(sys.intern, found.values()))
+        _read[run] = FlatConfig(time.monotonic(), _shared(tuple(map(sys.intern, found))), values)
+
+
+@lru_cache(maxsize=256)
+def _shared(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of another run that has the same."""
+    return keys
 
 
 def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:

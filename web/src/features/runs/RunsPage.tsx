@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
@@ -34,7 +34,15 @@ export function RunsPage() {
   const [showsHidden, showHidden] = useState(false);
   const all = runs.value ?? [];
   const ids = all.map(({ id }) => id).join("\n");
-  const configs = useLoaded(all.length > 1 ? ids : null, getConfigs, "configs").value;
+  const { value: configs, again } = useLoaded(all.length > 1 && !isSearching.value ? ids : null, getConfigs, "configs");
+  const left = configs?.left ?? 0;
+  const leftBefore = useRef(Infinity);
+  useEffect(() => {
+    // The server reads those of many runs bit by bit.
+    if (left > 0 && left < leftBefore.current) again();
+    leftBefore.current = left > 0 ? left : Infinity;
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [configs]);
   const differing = useMemo(() => differingOf(configs), [configs]);
   const keys = configs?.keys ?? NONE;
   const telling = configs?.telling ?? 0;
@@ -147,8 +155,10 @@ export function RunsPage() {
           {text.trim() === "" ? "All runs are hidden." : "No run matches in its name, format, path or note."}
         </p>
       )}
-      {configs !== null && configs.left > 0 && (
-        <p class="quiet">The configurations of {count(configs.left, "run")} were not compared: there are too many.</p>
+      {left > 0 && (
+        <p class="quiet" role="status">
+          The configurations of {count(left, "run")} are not compared yet.
+        </p>
       )}
       <Notes />
       <p class={style["program"]}>{program.value}</p>
