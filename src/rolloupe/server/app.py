@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -188,6 +188,8 @@ def caught(endpoint: Endpoint, role: str = "reader") -> Endpoint:
             return await endpoint(request)
         except HTTPException:
             raise
+        except ClientDisconnect:  # before its request was complete
+            return error_reply(503, str(Gone()), "Ask again.")
         except RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Read the server's output."))
             place = error.place if isinstance(error, BadQuery) else None

@@ -15,6 +15,15 @@ from rolloupe.server.security.limits import MAX_ADDRESS_BYTES, MAX_BODY_BYTES
 from rolloupe.state.records import MAX_NOTE_CHARS
 from tests.server.support import BEARER, WRITE, ask, get, run_path
 
+HALF = b"""POST /api/login HTTP/1.1\r
+Host: localhost\r
+Content-Type: application/json\r
+X-Rolloupe: 1\r
+Content-Length: 99\r
+\r
+{"""
+"""A request whose body does not end."""
+
 
 def test_a_large_body_is_refused_by_what_it_says_and_by_what_it_is(app: App) -> None:
     said = WRITE | {"content-length": str(MAX_BODY_BYTES + 1)}
@@ -62,13 +71,15 @@ def test_a_refused_body_tells_what_is_too_large(app: App) -> None:
     assert str(MAX_BODY_BYTES) in answer.json["error"]
 
 
-def test_a_connection_that_never_asks_is_closed(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_never_asks_is_closed_and_is_no_defect(
+    app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(uvicorn_server, "KEEP_ALIVE_S", 0.2)
     server, listener = uvicorn_server.Server(app), socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
-        for sent in (b"", b"GET / HT", b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"):
+        for sent in (b"", b"GET / HT", HALF):
             with socket.create_connection(listener.getsockname(), timeout=5) as client:
                 client.sendall(sent)
                 while client.recv(4096):
@@ -76,3 +87,4 @@ def test_a_connection_that_never_asks_is_closed(app: App, monkeypatch: pytest.Mo
     finally:
         server.stop()
         thread.join(timeout=10)
+    assert not capsys.readouterr().err

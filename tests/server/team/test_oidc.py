@@ -153,6 +153,17 @@ def test_a_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
             login.name(one)
 
 
+@pytest.mark.parametrize(("verified", "is_let_in"), [(True, 1), ("true", 1), (None, 1), (False, 0), ("false", 0)])
+def test_an_address_that_the_provider_does_not_trust_is_no_name(verified: object, is_let_in: int) -> None:
+    login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://rollouts.example.org"))
+    facts = {"email": "ada@example.org", "email_verified": verified}
+    if is_let_in:
+        assert login._named(facts) == "ada@example.org"
+    else:
+        with pytest.raises(Refused, match="not verified"):
+            login._named(facts)
+
+
 def test_a_provider_that_is_away_is_named(tmp_path: Path) -> None:
     relax_run(tmp_path / "runs" / "first", steps=1)
     (tmp_path / "secret").write_text("secret")

@@ -9,7 +9,7 @@ import pytest
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
 from rolloupe.model import Reading
-from rolloupe.server.app import GET, App
+from rolloupe.server.app import GET, POST, App
 from rolloupe.server.routes.state import sees
 from rolloupe.server.team import access as access_module
 from rolloupe.server.team import serve
@@ -66,10 +66,11 @@ def test_no_route_over_several_runs_answers_about_a_hidden_one(app: App) -> None
         {"runs": ["second"], "curves": [curve]},
         {"runs": ["second"], "curve": curve},
         {"runs": ["second"], "search": {"text": "Answer"}, "tab": "t"},
+        {"kind": "run", "run": "second", "name": "", "seen": 0, "run_mark": {"name": "x"}},
     ):
-        for path in ("/api/curves", "/api/run-metrics", "/api/search"):
-            answer = ask_as(app, "bob", "POST", path, body)
-            assert answer.status in (400, 404) and b"Answer 1" not in answer.body
+        for path, _, _ in POST:
+            answer = ask_as(app, "bob", "POST", path.replace("{run}", "second"), body)
+            assert answer.status in (400, 403, 404) and b"Answer 1" not in answer.body, path
     assert ask_as(app, "bob", "POST", "/api/runs/second/sample/spans", {}).status == 404
 
 

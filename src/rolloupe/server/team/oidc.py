@@ -28,6 +28,9 @@ PROVIDER_S = 10.0
 
 SCOPE = "openid email profile"
 ISSUER = re.compile(r"oidc:(?P<issuer>https://\S+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/\S*)?)")
+VERIFIED = (None, True, "true")
+"""What a provider says of an e-mail address that a person may have as name; some write words, some nothing."""
+
 AGAIN = "Open the page again to log in."
 MISSING = "--users-from oidc needs authlib. Next: pip install 'rolloupe[serve]'"
 
@@ -140,7 +143,7 @@ class OidcLogin:
         value = facts.get(claim)
         if not isinstance(value, str) or not value:
             raise Refused(403, f"the login provider says no {claim}", "Ask an administrator about --oidc-claim.")
-        if claim == "email" and facts.get("email_verified") is False:
+        if claim == "email" and facts.get("email_verified") not in VERIFIED:
             raise Refused(403, f"{value} is not verified at the login provider", "Verify it there.")
         return checked_name(value.encode())
 
