@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from rolloupe import wire
 from rolloupe.server.replies import InThread, Replies, ReplyCache
-from rolloupe.server.shares import set_share
+from rolloupe.server.shares import UNBOUNDED, Shares, set_shares
 
 T = TypeVar("T")
 
@@ -27,17 +27,19 @@ class Threads:
         self.made: list[str] = []
         self.free = threading.Event()
         self.replies = Replies(
-            ReplyCache(10**6, 100), self._in(QUERIES), self._in(QUICK), self._read, is_loopback=False
+            ReplyCache(10**6, 100), self.run_in(QUERIES), self.run_in(QUICK), self._read, is_loopback=False
         )
 
-    def _in(self, name: str) -> InThread:
+    def run_in(self, name: str) -> InThread:
+        """What runs work in a pool."""
+
         def in_thread(work: Callable[[], T]) -> Awaitable[T]:
             return asyncio.wrap_future(self.pools[name].submit(work))
 
         return in_thread
 
     async def _read(self, work: Callable[[], Any], _size: Callable[[], int]) -> Any:
-        return await self._in(QUICK)(work)
+        return await self.run_in(QUICK)(work)
 
     def keep_busy(self, name: str) -> None:
         """Have the thread of a pool wait until `free` is set."""
@@ -113,7 +115,7 @@ def test_the_questions_of_one_person_leave_threads_to_others() -> None:
         threads.keep_busy(QUERIES)
 
         async def ask(place: str, share: asyncio.Semaphore) -> None:
-            set_share(share)
+            set_shares(UNBOUNDED._replace(questions=share))
             await threads.replies.answer(request(place), "1", threads.making(place))
 
         ada, bob = asyncio.Semaphore(1), asyncio.Semaphore(1)
@@ -125,5 +127,22 @@ def test_the_questions_of_one_person_leave_threads_to_others() -> None:
         ada.release()
         await of_ada
         threads.free.set()
+
+    asyncio.run(run())
+
+
+def test_one_person_has_one_look_at_a_time_and_its_questions_go_on() -> None:
+    async def run() -> None:
+        threads = Threads()
+        looks = asyncio.Semaphore(1)
+        set_shares(Shares(asyncio.Semaphore(1), looks))
+        await looks.acquire()  # for another look
+        look = threads.replies.answer(request("/look"), "1", threads.making("look"), in_thread=threads.run_in(QUERIES))
+        looking = asyncio.create_task(look)
+        await threads.replies.answer(request("/list"), "1", threads.making("list"))
+        assert threads.made == ["list"]
+        looks.release()
+        await looking
+        assert threads.made == ["list", "look"]
 
     asyncio.run(run())

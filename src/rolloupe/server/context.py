@@ -116,6 +116,7 @@ class Context:
         self._quick_threads = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
         self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._step_thread = ThreadPoolExecutor(1, thread_name_prefix="step")
+        self._look_thread = ThreadPoolExecutor(1, thread_name_prefix="look")
         self._size_thread = ThreadPoolExecutor(1, thread_name_prefix="record size")
         self._reading: set[Future[Any]] = set()
         self._waiting: set[asyncio.Future[Any]] = set()
@@ -198,6 +199,10 @@ class Context:
     async def in_step_thread(self, work: Callable[[], T]) -> T:
         """Do work that reads the samples of a step: one such work at a time. Raises `Stopping` as `in_thread` does."""
         return await self._in(self._step_thread, work)
+
+    async def in_look_thread(self, work: Callable[[], T]) -> T:
+        """Do work that looks at a whole run and takes much memory: one such work at a time. Raises as `in_thread`."""
+        return await self._in(self._look_thread, work)
 
     async def _read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
         """Read a record: in the record thread, unless it is busy and the record small. Raises like `in_thread`."""
@@ -285,12 +290,11 @@ class Context:
         for waiter in self._waiting:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._quick_threads.shutdown(wait=False, cancel_futures=True)
-        self._file_threads.shutdown(wait=False, cancel_futures=True)
-        self._reading_thread.shutdown(wait=False, cancel_futures=True)
-        self._size_thread.shutdown(wait=False, cancel_futures=True)
-        self._step_thread.shutdown(wait=False, cancel_futures=True)
+        for threads in (
+            self._threads, self._quick_threads, self._file_threads, self._reading_thread, self._size_thread,
+            self._step_thread, self._look_thread,
+        ):  # fmt: skip
+            threads.shutdown(wait=False, cancel_futures=True)
         if self._state is not None:
             self._state.close()
 

@@ -1,19 +1,31 @@
-"""How much of the threads that answer questions one person may take: the others do not wait behind many of one."""
+"""How much of the threads that answer one person may take: the others do not wait behind many requests of one."""
 
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 Share = AbstractAsyncContextManager[Any]
 
-_share: ContextVar[Share | None] = ContextVar("share", default=None)
+
+class Shares(NamedTuple):
+    """What whoever asks holds while an answer is made."""
+
+    questions: Share
+    """For a question."""
+    looks: Share
+    """For a look at a whole step or run, of which there is one at a time."""
 
 
-def share() -> Share:
-    """What whoever asks holds while a question of theirs is answered; without a team, there is no bound."""
-    return _share.get() or nullcontext()
+UNBOUNDED = Shares(nullcontext(), nullcontext())
+
+_shares: ContextVar[Shares] = ContextVar("shares", default=UNBOUNDED)
 
 
-def set_share(one: Share) -> None:
-    """Set the share of whoever sends the request that is handled now."""
-    _share.set(one)
+def shares() -> Shares:
+    """The shares of whoever sends the request that is handled now; without a team, there is no bound."""
+    return _shares.get()
+
+
+def set_shares(of_person: Shares) -> None:
+    """Set the shares of whoever sends the request that is handled now."""
+    _shares.set(of_person)

@@ -21,6 +21,7 @@ from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, Ru
 from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
 from rolloupe.insight.findings.words import also_of, note_of, sentence_of
+from rolloupe.insight.one_look import one_at_a_time
 from rolloupe.insight.text_rewards import text_rewards
 from rolloupe.query import FeatureWindow
 
@@ -85,6 +86,7 @@ def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
     return _Scope(snapshot, window, metrics, correct, stamp, asked.phrases_only)
 
 
+@one_at_a_time
 def _search(run: OpenRun, scope: _Scope) -> RunFindings:
     snapshot, window, metrics, correct, _, phrases_only = scope
     pieces = query.feature_pieces(snapshot, window)

@@ -23,7 +23,9 @@ async def findings(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     asked = _asked(request)
     version = await context.in_thread(lambda: search.version_of(run, asked))
-    return await context.replies.answer(request, version, lambda: reply_of(run, search.findings(run, asked)))
+    return await context.replies.answer(
+        request, version, lambda: reply_of(run, search.findings(run, asked)), in_thread=context.in_look_thread
+    )
 
 
 async def gradient(request: Request) -> Response:
@@ -38,7 +40,9 @@ async def parts(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     asked = _asked(request)
     version = await context.in_thread(lambda: search.version_of(run, asked))
-    return await context.replies.answer(request, version, lambda: _parts_reply(run, parts_of(run, asked)))
+    return await context.replies.answer(
+        request, version, lambda: _parts_reply(run, parts_of(run, asked)), in_thread=context.in_look_thread
+    )
 
 
 async def lint(request: Request) -> Response:

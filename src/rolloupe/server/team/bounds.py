@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rolloupe.lru import Lru
 from rolloupe.server.context import PERSON
 from rolloupe.server.security.refusal import refuse
-from rolloupe.server.shares import set_share
+from rolloupe.server.shares import Shares, set_shares
 
 EVENTS = "/api/events"
 BURST_S = 6.0
@@ -23,6 +23,8 @@ STREAMS = 20
 
 QUESTIONS = 2
 """Questions that take a while, such as filters and charts, at a time: further ones of the same person wait."""
+LOOKS = 1
+"""The same for looks at a whole run or step, of which the server has few at a time."""
 
 MAX_PEOPLE = 10_000
 
@@ -35,7 +37,7 @@ class Use:
         self._counted_s = time.monotonic()
         self.open = [0, 0]
         """Requests under way, and streams of events."""
-        self.questions = asyncio.Semaphore(QUESTIONS)
+        self.shares = Shares(asyncio.Semaphore(QUESTIONS), asyncio.Semaphore(LOOKS))
 
     def wait_s(self, rate: float) -> float:
         """Count a request; return the seconds until there is room for it, 0 for now."""
@@ -71,7 +73,7 @@ class Bounds:
             await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
         else:
             use.open[is_stream] += 1
-            set_share(use.questions)
+            set_shares(use.shares)
             try:
                 await self.app(scope, receive, send)
             finally:
