@@ -29,7 +29,7 @@ from rolloupe.model import Reading
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()
 SERIES = ("logprobs", "ref_logprobs", "values", "token_rewards", "advantages", "entropy")
 FILES = 8
-SCAN, TWO = "newline scan", "index, 2 processes"
+SCAN, ONE, TWO, PYTHON = "newline scan", "index, 1 process", "index, 2 processes", "json.loads"
 
 
 def words(rng: random.Random, count: int) -> str:
@@ -118,7 +118,7 @@ def indexed(jobs: list[ScanJob], submit: Callable[[ScanJob], Future[JobReply]]) 
 
 def rivals(run: Path) -> dict[str, Callable[[], None]]:
     """Other ways to read the same files."""
-    found = {"DuckDB read_ndjson": lambda: duck(run), "json.loads": lambda: parsed(run, json.loads)}
+    found = {"DuckDB read_ndjson": lambda: duck(run), PYTHON: lambda: parsed(run, json.loads)}
     if importlib.util.find_spec("orjson"):
         import orjson
 
@@ -141,6 +141,9 @@ def measured(title: str, run: Path, tasks: dict[str, Callable[[], None]], rounds
     for name in tasks:
         told = [f"{size / (it := median(of[name])):7.0f} MB/s 1/{it / median(of[SCAN]):.1f}" for of in (wall, cpu)]
         print(f"  {name:20} {told[0]}" + ("" if name == TWO else f"   of CPU time {told[1]}"))
+    if PYTHON in cpu:
+        pairs = zip(cpu[PYTHON], cpu[ONE], strict=True)
+        print(f"  of CPU time in turn: {ONE} {median(theirs / ours for theirs, ours in pairs):.2f} x {PYTHON}")
 
 
 def main() -> None:
@@ -162,7 +165,7 @@ def main() -> None:
         indexed(jobs, workers.submit)  # both have started when all is done
         ours: dict[str, Callable[[], None]] = {
             SCAN: lambda run=run: newlines(run),
-            "index, 1 process": lambda jobs=jobs: indexed(jobs, inline.submit),
+            ONE: lambda jobs=jobs: indexed(jobs, inline.submit),
             TWO: lambda jobs=jobs: indexed(jobs, workers.submit),
         }
         measured(title, run, ours | ({} if named else rivals(run)), given.rounds)

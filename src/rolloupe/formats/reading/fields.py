@@ -6,6 +6,7 @@ Every function takes any JSON value and never raises; a value of the wrong type 
 import json
 import math
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rolloupe import text
@@ -200,7 +201,11 @@ def status(value: object) -> tuple[Status, str]:
     """Read a status or a stop reason; return the common word and the framework's own."""
     if not isinstance(value, str) or not value:
         return "unknown", ""
-    word = value[:MAX_TAG_CHARS]
+    return _status(value[:MAX_TAG_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _status(word: str) -> tuple[Status, str]:
     return _STATUSES.get(word.rpartition(".")[2].strip().lower(), "unknown"), word
 
 

@@ -11,6 +11,8 @@ from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from msgspec.structs import astuple
+
 from rolloupe.columns import ALIASES, COLUMNS, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.model import Annotation, SampleRow
@@ -144,10 +146,10 @@ def sql_type(column: str) -> str:
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
 
 
-def values_of(rows: Sequence[SampleRow], names: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """The values of several fields of some rows, by name."""
-    values = zip(*map(attrgetter(*names), rows), strict=True) if rows else repeat(())
-    return dict(zip(names, values, strict=False))
+def values_of(rows: Sequence[SampleRow]) -> dict[str, Sequence[Any]]:
+    """The values of each field of some rows."""
+    values = zip(*map(astuple, rows), strict=True) if rows else repeat(())
+    return dict(zip(SampleRow.__struct_fields__, values, strict=False))
 
 
 def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:

@@ -218,7 +218,7 @@ def prompt_hash_of(prompt: str, group: str) -> int:
 
 def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
     """Build the scalar table of some rows of one source."""
-    values = values_of(rows, [one.name for one in COLUMNS if one.name != "source"]) | {"source": [source] * len(rows)}
+    values = values_of(rows) | {"source": [source] * len(rows)}
     return _with_names(pa.table({one.column: _array(values[one.name], one.type) for one in COLUMNS}), rows)
 
 

@@ -8,12 +8,13 @@ no digit, and the sum of a billion numbers near the largest stays finite.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
 
 from rolloupe.columns import CHARTED
-from rolloupe.index.segments.columns import names_of, values_of
+from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.extreme_tokens import Extremes, extremes_of
 from rolloupe.model import SampleRow, SeriesFacts
 
@@ -145,7 +146,7 @@ def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list
     rows = [row for row in members if row.launch in (0, launch)]
     discarded = dict(Counter(row.discarded for row in rows if row.discarded))
     trained = [row for row in rows if not row.discarded] if discarded else rows
-    columns = {name: moments_of(values) for name, values in values_of(trained, CHARTED).items()}
+    columns = {name: moments_of(map(attrgetter(name), trained)) for name in CHARTED}
     metrics = {name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]}
     groups = len({row.group for row in rows})
     keep = {name: moments for name, moments in columns.items() if moments.count}
