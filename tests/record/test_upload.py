@@ -122,6 +122,20 @@ def test_what_cannot_be_sent_is_said_and_sent_at_the_next_start(
     assert contents(target) == contents(run)
 
 
+def test_two_runs_never_mix_at_one_place(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "samples.jsonl").write_text(name)
+    far = FolderTarget(tmp_path / "far")
+    for _ in range(2):  # and again by another process
+        delivery = Delivery(tmp_path / "first", far)
+        delivery.send(delivery.waiting(), lambda _: None)
+    second = Delivery(tmp_path / "second", far)
+    with pytest.raises(OSError, match=r"the run of another folder is there, .* Next: name another place"):
+        second.send(second.waiting(), lambda _: None)
+    assert contents(tmp_path / "far") == {"samples.jsonl": b"first"}
+
+
 def test_a_process_that_cannot_start_costs_nothing_but_the_upload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,9 @@ from rolloupe.storage import atomic, is_remote, place_of
 from rolloupe.storage.address import parts_of
 
 CHUNK_BYTES = 8 * 2**20
+MARK = ".upload.id"
+"""A file in the folder of a run, and where it is sent: both have the same contents."""
+MARK_CHARS = 64
 
 
 class FileVersion(NamedTuple):
@@ -26,6 +29,9 @@ class Target(Protocol):
 
     def known(self) -> dict[str, int]:
         """The sizes of the files that lie there, by name."""
+
+    def mark(self) -> str:
+        """The mark of the run that lies there; empty without one."""
 
     def put(self, name: str, path: Path, size: int) -> None:
         """Put the first bytes of a local file there, in place of what had its name."""
@@ -52,6 +58,14 @@ class FolderTarget:
         """See `Target`."""
         return {name: one.size for name, one in files_in(self._folder).items()}
 
+    def mark(self) -> str:
+        """See `Target`."""
+        try:
+            with (self._folder / MARK).open("rb") as file:
+                return file.read(MARK_CHARS).decode("ascii", "replace")
+        except FileNotFoundError:
+            return ""
+
     def put(self, name: str, path: Path, size: int) -> None:
         """See `Target`."""
         with atomic.replacing(self._folder / name) as file:
@@ -71,6 +85,15 @@ class StoreTarget:
     def known(self) -> dict[str, int]:
         """See `Target`."""
         return {name: one.size for name, one in self._connection.below(self._key).items()}
+
+    def mark(self) -> str:
+        """See `Target`."""
+        key = f"{self._key}/{MARK}".lstrip("/")
+        try:
+            state = self._connection.state(key)
+        except FileNotFoundError:
+            return ""
+        return str(self._connection.read(key, 0, min(state.size, MARK_CHARS), state), "ascii", "replace")
 
     def put(self, name: str, path: Path, size: int) -> None:
         """See `Target`."""
