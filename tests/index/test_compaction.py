@@ -465,6 +465,18 @@ def test_segments_with_hundreds_of_differing_metrics_are_not_packed_together(tmp
         assert len(query.samples(library.runs[0], SampleQuery(sort="reward")).samples) == 64
 
 
+@pytest.mark.parametrize(("rows", "packed"), [(8, 8), (4, 4), (1, 0), (20, 0)])
+def test_segments_of_which_many_would_not_fit_are_packed_in_smaller_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, packed: int
+) -> None:
+    for name, value in (("SIZES", (32, 16)), ("FEW", (8, 4)), ("MAX_ROWS", 64)):
+        monkeypatch.setattr(compaction, name, value)
+    relax_run(tmp_path / "run", steps=8 if rows > 4 else 7, samples=rows)
+    with opened(tmp_path / "run", tmp_path / "index", budget_bytes=0) as library:
+        plan = list(compaction.plan(library.runs[0].catalog.segments()))
+    assert [len(members) for members in plan] == [packed] * bool(packed)
+
+
 def test_large_segments_are_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "SMALL_ROWS", 7)
     relax_run(tmp_path / "run", steps=8)

@@ -23,12 +23,15 @@ from rolloupe.index.snapshot import Pack, Segment, age_of
 SIZES = (256, 128, 64)
 """The possible numbers of segments in a pack. Plans start at the oldest: growth changes only the newest packs."""
 
-SMALL_ROWS = 2048
-"""Segments with more rows deserve their own file."""
+FEW = (32, 16)
+"""The same for segments of which more would be too large, as soon as they fill a quarter of a pack."""
 
 MAX_ROWS = 131_072
 MAX_CELLS = 4_000_000
 """Rows times columns of a pack, which is built in memory."""
+
+SMALL_ROWS = MAX_ROWS // FEW[-1]
+"""Segments with more rows deserve their own file."""
 
 MORE_COLUMNS = 64
 """How many more columns than its widest member a pack may have."""
@@ -180,18 +183,20 @@ def _splits(segment: Segment) -> tuple[str, ...]:
 
 
 def _cut(segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
-    at = 0
-    while len(segments) - at >= SIZES[-1]:
-        sizes = (size for size in SIZES if size <= len(segments) - at and _fits(segments[at : at + size]))
-        size = next(sizes, None)
+    at, least = 0, min(*SIZES, *FEW)
+    while (left := len(segments) - at) >= least:
+        some = [(size, 0.0) for size in SIZES] + [(size, 0.25) for size in FEW]
+        fits = (size for size, low in some if size <= left and low <= _filled(segments[at : at + size]) <= 1)
+        size = next(fits, None)
         if size is not None:
             yield segments[at : at + size]
-        at += size or SIZES[-1]
+        at += size or least
 
 
-def _fits(members: Sequence[Segment]) -> bool:
+def _filled(members: Sequence[Segment]) -> float:
+    """The share of a pack that its members fill, above 1 if they do not fit."""
     metrics, tags = {tuple(s.meta.metrics) for s in members}, {tuple(s.meta.tags) for s in members}
     columns = len({name for names in metrics for name in names}) + len({name for names in tags for name in names})
     widest = max(len(s.meta.metrics) + len(s.meta.tags) for s in members)
     rows = sum(s.meta.rows for s in members)
-    return rows <= MAX_ROWS and rows * columns <= MAX_CELLS and columns <= widest + MORE_COLUMNS
+    return max(rows / MAX_ROWS, rows * columns / MAX_CELLS) if columns <= widest + MORE_COLUMNS else float("inf")
