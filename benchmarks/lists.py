@@ -26,7 +26,7 @@ from rolloupe import query
 from rolloupe.index import Library, OpenRun
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine.cache import AnswerCache
-from rolloupe.query.samples import listing
+from rolloupe.query.samples import groups, listing
 
 LARGE_FILES = 8
 WORDS = "so the sum of both roots is seven and we check that by substitution for every integer".split()
@@ -88,7 +88,9 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
 
 def forgetting(asked: Callable[[], object]) -> object:
     """Ask as if no list had been made."""
-    listing.listings = AnswerCache(listing.KEPT_BYTES, lambda one: one.nbytes)
+    for kept in [one for module in (listing, groups) for one in vars(module).values()]:
+        if isinstance(kept, AnswerCache):
+            kept.clear()
     return asked()
 
 

@@ -4,17 +4,21 @@
 
 For each shape (files × samples in each), writes a run and its index, measures, and deletes both. The reduction: the
 first file is scanned as usual; every other one is that file with another step, and its segment the same rows with
-another step, written by the index's own writer. There are no texts and no packs, and pages are in the page cache.
-Figures are milliseconds, processor first, then the clock: medians of the rounds. The law `a + b files + c samples` is
-fitted to each by least squares, with no negative part, and its value at 20,000 files and 10⁸ samples printed.
+another step, written by the index's own writer, as are the packs. There are no texts, and pages are in the page cache.
+Nothing is indexed behind the numbers while questions are asked, but is while a file is appended. Figures are
+milliseconds, processor first, then the clock: medians of the rounds. The law `a + b files + c samples` is fitted to
+each by least squares, with no negative part and fewer parts than shapes, and its value at 20,000 files and 10⁸ samples
+printed.
 """
 
 import argparse
+import random
 import resource
 import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -29,8 +33,9 @@ from benchmarks.lists import forgetting
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library, OpenRun, compaction
 from rolloupe.index.fingerprint import state_of, state_of_source, take
+from rolloupe.index.segments import pack
 from rolloupe.index.segments.segment import SegmentMeta, build, numbers_of, parquet_of, scan
 from rolloupe.model import RunInfo, Source
 from rolloupe.query import Condition, SampleQuery
@@ -46,10 +51,11 @@ Times = dict[str, tuple[float, float]]
 
 def first_file(samples: int) -> bytes:
     """A step in Relax's keys, in short lines."""
+    rng = random.Random(0)
     return b"".join(
-        b'{"rollout_id": %d, "sample_index": %d, "group_index": %d, "prompt": "", "response": "x", '
+        b'{"rollout_id": %d, "sample_index": %d, "group_index": %d, "prompt": "%d", "response": "x", '
         b'"reward": %.6f, "response_length": %d, "status": "completed"}\n'
-        % (STEP, i, i // 8, (i * 7919 % 10_007) / 10_007, i * 31 % 4000)
+        % (STEP, i, i // 8, i // 8, rng.random(), rng.randrange(4000))
         for i in range(samples)
     )
 
@@ -98,6 +104,13 @@ def written(work: Path, files: int, samples: int) -> Path:
     with ProcessPoolExecutor(2) as pool:
         spans = [range(at, min(at + 100, STEP + files)) for at in range(STEP + 1, STEP + files, 100)]
         list(pool.map(partial(write_others, folder, info, source, meta), spans))
+        with Library([root], index_dir=work / "index", budget_bytes=0) as library:
+            run = library.runs[0]
+            run.wait()
+            run.close()
+            packs = [(pack.path_of(folder, some), some) for some in compaction.plan(run.catalog.segments())]
+        jobs = [pool.submit(pack.write, path, pack.members_of(some), is_derived=False) for path, some in packs]
+        assert all(job.result() for job in jobs)
     return root
 
 
@@ -125,22 +138,60 @@ def appended(run: OpenRun, place: Path, step: int) -> None:
         time.sleep(0.01)
 
 
+def first_progress(asked: Callable[[], object]) -> tuple[float, float]:
+    """The time until whoever waits for the answer to a question sees how far it is."""
+    cpu, clock, progress = time.process_time(), time.perf_counter(), query.Progress()
+
+    def ask() -> None:
+        with query.watched(progress):
+            forgetting(asked)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while asking.is_alive() and not progress.done:
+        time.sleep(0.005)
+    found = (time.process_time() - cpu) * 1000, (time.perf_counter() - clock) * 1000
+    asking.join()
+    return found
+
+
+def memory_mib() -> tuple[float, float]:
+    """The most memory that this process has taken."""
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return taken, taken
+
+
 def measured(work: Path, rounds: int) -> Times:
     """Open the run of a folder, and measure."""
-    root, times = work / "run", {}
-    place = root / "rollout_result/train"
+    times = asked_of(work, rounds)
+    place = work / "run/rollout_result/train"
     files = len(list(place.iterdir()))
+    with Library([work / "run"], index_dir=work / "index", budget_bytes=0, follow=True) as library:
+        run = library.runs[0]
+        run.wait()
+        new = iter(range(STEP + files, STEP + files + rounds))
+        times["appended file shows"] = timed(lambda: appended(run, place, next(new)), rounds)
+    return times
+
+
+def asked_of(work: Path, rounds: int) -> Times:
+    """Open the run of a folder, and ask."""
+    root, times = work / "run", {}
+    files = len(list((root / "rollout_result/train").iterdir()))
     cpu, clock = time.process_time(), time.perf_counter()
-    with Library([root], index_dir=work / "index", budget_bytes=0, follow=True) as library:
+    with Library([root], index_dir=work / "index", budget_bytes=0) as library:
         run = library.runs[0]
         run.wait()
         run.snapshot()
+        run.close()  # nothing is indexed behind the numbers
         times["open the index"] = (time.process_time() - cpu) * 1000, (time.perf_counter() - clock) * 1000
         steps = iter(range(STEP + files // 2, STEP + files))
         page = SampleQuery(splits=("train",), sort="reward", limit=100)
         narrow = SampleQuery(limit=100, where=(Condition("response_tokens", ">", 3900),))
         by_reward = SampleQuery(sort="reward", descending=True, limit=100)
         in_the_middle = SampleQuery(limit=100, offset=query.samples(run, SampleQuery(limit=1)).total // 2)
+
+        deep = replace(by_reward, offset=in_the_middle.offset)
 
         def whole_step(step: int) -> SampleQuery:
             return SampleQuery(splits=("train",), step_min=step, step_max=step, limit=100)
@@ -155,18 +206,35 @@ def measured(work: Path, rounds: int) -> Times:
 
         times["page of a step"] = timed(a_step, rounds)
         times["step to sample"] = timed(lambda: sample_of_step(run, next(steps)), rounds)
+        filtered: dict[str, Callable[[], object]] = {
+            "filter": lambda: query.samples(run, narrow),
+            "filter, by groups": lambda: query.groups_page(run, replace(narrow, splits=("train",))),
+            "filter, by reward": lambda: query.samples(run, replace(narrow, sort="reward")),
+        }
         times["groups of a step"] = timed(lambda: query.groups_page(run, whole_step(next(steps))), rounds)
-        times["filter, whole run"] = timed(lambda: forgetting(lambda: query.samples(run, narrow)), rounds)
+        for name, one in filtered.items():
+            times[name] = timed(partial(forgetting, one), rounds)
+        times["filter, without packs"] = timed(partial(unpacked, run, filtered["filter"]), rounds)
+        times["filter, first progress"] = first_progress(filtered["filter"])
         times["first page by reward"] = timed(lambda: forgetting(lambda: query.samples(run, by_reward)), rounds)
         times["middle of the run"] = timed(lambda: query.samples(run, in_the_middle), rounds)
         times["curve"] = timed(lambda: query.series(run, "reward", "train"), rounds)
         times["snapshot"] = timed(snapshot, rounds)
         times["poll"] = timed(lambda: [state_of_source(one) for one in run.format.sources(run.info)], rounds)
-        new = iter(range(STEP + files, STEP + files + rounds))
-        times["appended file shows"] = timed(lambda: appended(run, place, next(new)), rounds)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    times["memory, MiB"] = memory, memory
+        times["memory, MiB"] = memory_mib()
+        times["list of all by reward"] = timed(lambda: forgetting(lambda: query.samples(run, deep)), 1)
+        times["memory with it, MiB"] = memory_mib()
     return times
+
+
+def unpacked(run: OpenRun, asked: Callable[[], object]) -> None:
+    """Ask with every segment read alone."""
+    packs = {segment.pack for segment in run.snapshot().segments if segment.pack}
+    for one in packs:
+        one.is_good = False
+    forgetting(asked)
+    for one in packs:
+        one.is_good = True
 
 
 def at_the_aim(shapes: list[tuple[int, int]], values: list[float]) -> tuple[float, tuple[float, ...]]:
@@ -174,7 +242,7 @@ def at_the_aim(shapes: list[tuple[int, int]], values: list[float]) -> tuple[floa
     terms = np.array([(1.0, files, files * samples) for files, samples in shapes])
     weights = 1 / np.maximum(1e-9, values)
     best: tuple[float, np.ndarray] = (float("inf"), np.zeros(3))
-    for kept in (list(some) for count in (1, 2, 3) for some in combinations(range(3), count)):
+    for kept in (list(some) for count in (1, 2, 3)[: len(shapes) - 1] for some in combinations(range(3), count)):
         found, *_ = np.linalg.lstsq(terms[:, kept] * weights[:, None], np.ones(len(values)), rcond=None)
         error = float(np.sum((terms[:, kept] @ found * weights - 1) ** 2))
         if (found >= 0).all() and error < best[0]:
@@ -210,6 +278,8 @@ def main() -> None:
                 print(f"  {what:24}{cpu:10.1f}{clock:10.1f}", flush=True)
         finally:
             shutil.rmtree(work, ignore_errors=True)
+    if len(shapes) < 3:
+        return
     print(f"at {AIM_FILES} files and {AIM_SAMPLES} samples (constant, for 1,000 files, for 10⁶ samples)")
     for what in results[0]:
         for which, name in enumerate(("processor", "clock")):

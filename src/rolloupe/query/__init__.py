@@ -9,6 +9,7 @@ from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_v
 from rolloupe.query.distribution.over_steps import Distribution, distribution
 from rolloupe.query.engine.database import prepare, save_memory
 from rolloupe.query.engine.names import has_column, is_derived, is_metric, value_of, without_aliases
+from rolloupe.query.engine.parts import Progress, watched
 from rolloupe.query.evals.grader import Judge, judges, wrong_answers
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
@@ -200,6 +201,7 @@ __all__ = [
     "Not",
     "Or",
     "PositionCurve",
+    "Progress",
     "PromptInRuns",
     "PromptSample",
     "Push",
@@ -359,6 +361,7 @@ __all__ = [
     "usual_update",
     "value_names",
     "value_of",
+    "watched",
     "whole",
     "whole_samples",
     "why_few",

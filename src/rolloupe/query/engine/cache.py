@@ -33,3 +33,7 @@ class AnswerCache(Generic[T]):
                     answer = make()
                     self._answers.put(name, answer, self._size(answer))
         return answer
+
+    def clear(self) -> None:
+        """Drop all answers."""
+        self._answers.clear()

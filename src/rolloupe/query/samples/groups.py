@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, parts
 from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
 from rolloupe.query.engine.database import Question
@@ -79,7 +79,7 @@ class Heads(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_heads_cache: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+kept_heads: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def groups_page(
@@ -95,7 +95,7 @@ def groups_page(
     for name in columns:
         column(snapshot, name)
     unpaged = replace(query, offset=0, limit=None)
-    heads = _heads_cache.get(run, snapshot, unpaged, lambda: _heads(run, snapshot, query))
+    heads = kept_heads.get(run, snapshot, unpaged, lambda: _heads(run, snapshot, query))
     if around is not None and query.limit:
         place = _place_of(run, snapshot, heads, around)
         query = query if place is None else replace(query, offset=place // query.limit * query.limit)
@@ -128,8 +128,21 @@ def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) ->
 
 
 def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
+    """The groups of a query; in the order of one split, those of some steps after the others."""
+    if query.sort != "index" or len(query.splits) != 1:
+        return _heads_of(run, snapshot, query)
+    heads = []
+    for part in parts.of(snapshot, query):
+        heads.append(_heads_of(run, snapshot, part))
+        parts.count(len(heads[-1].steps))
+    steps, names, sizes, _ = map(np.concatenate, zip(*(reversed(heads) if query.descending else heads), strict=True))
+    return Heads(steps, names, sizes, np.cumsum(sizes) - sizes)
+
+
+def _heads_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     by_index = query.sort == "index"
-    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    found = snapshot.holding(query.splits, query.step_min, query.step_max)
+    pieces = sorted(found, key=lambda one: (one.source, one.start))  # they come as they were indexed
     terms = compile_query(snapshot, query, by_group=False)
     if not pieces:
         none = np.empty(0, np.int64)

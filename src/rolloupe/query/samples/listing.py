@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, parts
 from rolloupe.query.engine.cache import AnswerCache
-from rolloupe.query.engine.compile import CompiledQuery, compile_query, is_one_step, number_of
+from rolloupe.query.engine.compile import compile_query, is_one_step, number_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
@@ -219,13 +219,16 @@ def _is_narrowed(query: SampleQuery) -> bool:
 
 def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:
     """The number of samples of each step that match a query."""
-    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
-    if not pieces:
-        return {}
-    terms: CompiledQuery = compile_query(snapshot, query, by_group=False)
-    sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
-    answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
-    return {(split, step): count for split, step, count in answer}
+    counts: dict[StepKey, int] = {}
+    for part in parts.of(snapshot, query):
+        if not (pieces := snapshot.holding(part.splits, part.step_min, part.step_max)):
+            continue
+        terms = compile_query(snapshot, part, by_group=False)
+        sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
+        answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
+        counts.update({(split, step): count for split, step, count in answer})
+        parts.count(sum(count for *_, count in answer))
+    return counts
 
 
 def _steps(snapshot: Snapshot, query: SampleQuery) -> Sequence[StepKey]:

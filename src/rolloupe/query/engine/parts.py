@@ -1,0 +1,76 @@
+"""A question about a whole run, asked of some steps at a time, so that others can see how far it is.
+
+A part is short: no statement over a large run exceeds its time or memory, whatever the size of the run.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rolloupe.index import Snapshot
+from rolloupe.query.engine.compile import compile_query
+from rolloupe.query.records import SampleQuery
+
+PART_ROWS = 2**20
+"""So many samples are looked at in about a tenth of a second."""
+
+
+class Progress(Struct):
+    """How far a list is that someone waits for."""
+
+    done: int = 0
+    """The number of samples looked at."""
+    of: int = 0
+    """The number to look at; 0 until a question about a large run begins."""
+    found: int = 0
+    """The number of samples or groups found among them."""
+
+
+_watched: ContextVar[Progress | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Keep `progress` up to date with the questions that are asked within."""
+    token = _watched.set(progress)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def count(samples: int) -> None:
+    """Count samples, or groups, that a part of a query has found."""
+    progress = _watched.get()
+    if progress is not None:
+        progress.found += samples
+
+
+def of(snapshot: Snapshot, query: SampleQuery) -> Iterator[SampleQuery]:
+    """Divide a query by steps, in their order: each sample belongs to one part, and so does each step.
+
+    While a part is in use, the samples of those before it count as done. A query on what annotations say stays whole,
+    for each part would look at all of them.
+    """
+    rows = Counter[int]()
+    low, high, splits = query.step_min, query.step_max, frozenset(query.splits)
+    for (split, step), stats in snapshot.steps.items():
+        is_within = (low is None or step >= low) and (high is None or step <= high)
+        if is_within and (not splits or split in splits):
+            rows[step] += stats.rows
+    progress = _watched.get() or Progress()
+    progress.done, progress.of, progress.found = 0, rows.total(), 0
+    begin, size, left = low, 0, rows.total()
+    overlay = compile_query(snapshot, query, by_group=False).overlay
+    most = left if overlay.pieces or overlay.scores else PART_ROWS
+    for step in sorted(rows):
+        size, left = size + rows[step], left - rows[step]
+        if size >= most and left:
+            yield replace(query, step_min=begin, step_max=step)
+            begin, progress.done, size = step + 1, progress.done + size, 0
+    yield replace(query, step_min=begin, step_max=high)
+    progress.done += size
