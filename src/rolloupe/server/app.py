@@ -22,7 +22,7 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server.context import PERSON, Context, Forbidden, Gone, Stopping, TooMany
+from rolloupe.server.context import PERSON, Context, Forbidden, Gone, Stopping, TooMany, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
@@ -193,8 +193,9 @@ def caught(endpoint: Endpoint, role: str = "reader") -> Endpoint:
         except RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Read the server's output."))
             place = error.place if isinstance(error, BadQuery) else None
+            words = reason_for(request.scope.get(PERSON), str(error)) if isinstance(error, NotWritable) else str(error)
             return error_reply(
-                status, str(error), what_next if place is None or isinstance(error, BadPattern) else FILTER, place=place
+                status, words, what_next if place is None or isinstance(error, BadPattern) else FILTER, place=place
             )
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)

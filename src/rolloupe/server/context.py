@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
@@ -22,6 +22,9 @@ from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.server.visible_runs import Runs, VisibleRuns
 from rolloupe.state import State
+
+if TYPE_CHECKING:
+    from rolloupe.server.team.people import Person
 
 QUERY_THREADS = 4
 """DuckDB uses several cores for each query; more queries at once would only slow each other down."""
@@ -79,6 +82,14 @@ class Gone(RolloupeError):
 
 class Forbidden(RolloupeError):
     """Raised for what the role of whoever asks does not allow."""
+
+
+NOT_KEPT = "bookmarks and notes cannot be kept now; an administrator of this server sees here why"
+
+
+def reason_for(person: "Person | None", reason: str) -> str:
+    """Return why the state cannot be used: to a team's admins alone, as it names folders, hosts and users."""
+    return reason if not reason or person is None or person.is_admin else NOT_KEPT
 
 
 class StepInputs(NamedTuple):

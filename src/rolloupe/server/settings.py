@@ -71,11 +71,11 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def base_path_of(text: str) -> str:
+def base_path_of(text: str, option: str = "--base-path") -> str:
     """Return the prefix of every address, without a final slash. Raises `BadQuery` unless it is a plain path."""
     path = "/" + text.strip("/") if text.strip("/") else ""
     if not BASE_PATH.fullmatch(path):
-        raise BadQuery(f"--base-path {text!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
+        raise BadQuery(f"{option} {text!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
     return path
 
 

@@ -1,9 +1,12 @@
 """Notes, bookmarks and layouts of several people: private ones are their person's alone."""
 
+from pathlib import Path
+
 import pytest
 
 from rolloupe.server.app import App
-from tests.server.team.support import ask_as, get_as, note_as, notes_of
+from tests.server.team.conftest import Runs
+from tests.server.team.support import ask_as, get_as, note_as, notes_of, team_app
 
 
 def test_a_private_note_is_its_writers_alone(app: App) -> None:
@@ -96,6 +99,15 @@ def test_layouts_are_shared_too(app: App) -> None:
 
 def test_the_servers_folder_is_not_named(app: App) -> None:
     assert get_as(app, "rita", "/api/state").json["place"] == "the server's state"
+
+
+def test_only_an_admin_sees_why_nothing_can_be_kept(runs: Runs, access: Path, tmp_path: Path) -> None:
+    (tmp_path / "no-folder").write_text("")
+    app = team_app(runs.library, access, state_dir=str(tmp_path / "no-folder"))
+    for name, shows in (("ada", False), ("root", True)):
+        refused, state = note_as(app, name, "x"), get_as(app, name, "/api/state").json
+        assert refused.status == 503 and refused.json["error"] and state["trouble"]
+        assert ("no-folder" in refused.json["error"], "no-folder" in state["trouble"]) == (shows, shows)
 
 
 def test_what_several_note_on_a_sample_is_exported_once_with_their_names(app: App) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from rolloupe.errors import BadQuery
 from rolloupe.index import NO_WORK
 from rolloupe.server.team import serve
+from rolloupe.server.team.serve import public_place
 from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.server_process import TeamProcess, request
@@ -190,3 +192,10 @@ def test_the_server_leaves_the_index_to_workers(monkeypatch: pytest.MonkeyPatch,
         [runs.folder], listen="127.0.0.1:0", users_from="header:X-Forwarded-User", trusted_proxies=["127.0.0.1"]
     )
     assert given["own_work"] == NO_WORK
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "/a/../b", "/%2e%2e", "/x?y", "/x#y", "/.x", "/x;y", "/x\r\ny"])
+def test_a_public_url_has_a_plain_path(path: str) -> None:
+    assert public_place("https://example.org/rollouts/") == ("example.org", "/rollouts")
+    with pytest.raises(BadQuery, match="--public-url"):
+        public_place(f"https://example.org{path}")

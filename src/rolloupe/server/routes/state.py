@@ -11,7 +11,7 @@ from rolloupe import query, wire
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
-from rolloupe.server.context import PERSON, Forbidden, context_of
+from rolloupe.server.context import PERSON, Forbidden, context_of, reason_for
 from rolloupe.server.visible_runs import Runs
 from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
 from rolloupe.storage import both_places
@@ -139,7 +139,7 @@ def state_reply(library: Runs, store: State, since: int, person: "Person | None"
             for one in visible
         ],
         place=str(store.path) if person is None else "the server's state",
-        trouble=store.trouble,
+        trouble=reason_for(person, store.trouble),
     )
 
 

@@ -20,7 +20,7 @@ from rolloupe.server.team.people import RATE, Senders, Team
 from rolloupe.server.team.proxy_header import UNIX, ProxyHeader, header_of, proxies_of
 from rolloupe.state import State
 
-PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/.*)?")
+PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/(?!/).*)?")
 
 
 def serve_team(
@@ -144,7 +144,7 @@ def public_place(public_url: str) -> tuple[str, str]:
     found = PUBLIC_URL.fullmatch(public_url)
     if found is None:
         raise BadQuery(f"--public-url {public_url!r} is not an address, such as https://rollouts.example.org")
-    return found["host"], base_path_of(found["path"] or "")
+    return found["host"], base_path_of(found["path"] or "", "the path of --public-url")
 
 
 def announce(place: Listening, source: str, access: Path | None) -> None:
