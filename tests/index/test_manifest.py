@@ -11,6 +11,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.index import catalog, manifest
+from rolloupe.index import library as library_module
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.segments import files as index_files
 from rolloupe.index.segments import segment as segment_files
@@ -279,6 +280,25 @@ def test_what_somebody_put_in_place_of_small_files_of_segments_costs_only_time(t
         put(file, what)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].wait_all(30) and row_count(library.runs[0]) == 16 and not library.runs[0].problems()
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+def test_pipes_in_place_of_all_files_block_nobody(
+    tmp_path: Path, is_private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30)
+    files = [path for path in tmp_path.glob("index/*/*/??/*") if path.is_file()]
+    for file in files:
+        file.unlink()
+        put(file, "pipe")
+    if is_private:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.setattr(library_module, "is_writable", lambda _: False)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30) and row_count(library.runs[0]) == 8
+    assert {path.is_file() for path in files} == {not is_private}
 
 
 @pytest.mark.parametrize("change", [{"rows": -8}, {"start": -1}, {"part": -1}, {"sketches": -8}])

@@ -375,12 +375,20 @@ class Catalog:
 
 
 def _metas(folder: Path) -> Iterator[str]:
-    """Yield the paths of all `.meta` files, as texts: there may be many thousands."""
+    """Yield the paths of all `.meta` files, as texts: there may be many thousands.
+
+    Removes pipes and devices, which somebody else put there: whoever opens one waits for ever.
+    """
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as shards:
         for shard in shards:
             if len(shard.name) == SHARD_CHARS and shard.is_dir():
                 with os.scandir(shard.path) as files:
-                    yield from (file.path for file in files if file.name.endswith(META))
+                    for file in files:
+                        if not (file.is_file(follow_symlinks=False) or file.is_symlink() or file.is_dir()):
+                            with contextlib.suppress(OSError):
+                                os.unlink(file.path)
+                        elif file.name.endswith(META):
+                            yield file.path
 
 
 def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:

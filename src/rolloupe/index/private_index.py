@@ -45,7 +45,8 @@ def shared_by(all_runs: Path) -> Path | None:
 
 def _link(shared: Path, folder: Path) -> None:
     for below in (path for path in shared.iterdir() if path.is_dir()):
-        files = {path.name: path for path in below.iterdir() if not path.name.startswith(".")}
+        with os.scandir(below) as entries:  # a pipe would block whoever opens it
+            files = {entry.name: entry.path for entry in entries if entry.is_file() and not entry.name.startswith(".")}
         own = folder / below.name
         own.mkdir(parents=True, exist_ok=True, mode=0o700)
         here = {path.name for path in own.iterdir()}
