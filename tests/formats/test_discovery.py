@@ -293,6 +293,20 @@ def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     assert [note.reason[:20] for note in discover([tmp_path]).notes] == ["a.pt: PyTorch pickle", "more than 1 notes: t"]
 
 
+def test_folders_of_runs_do_not_count_among_those_that_a_walk_may_look_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcd":
+        write(tmp_path / name / "rolloupe.json", {"layout": "rolloupe", "version": 1})
+        write(tmp_path / name / "samples/rank0.jsonl", ROW)
+    monkeypatch.setattr(discovery, "MAX_FOLDERS", 5)
+    runs, notes = discover([tmp_path])
+    assert len(runs) == 4 and notes == []
+    monkeypatch.setattr(discovery, "MAX_FOLDERS_OF_RUNS", 3)
+    (note,) = discover([tmp_path]).notes
+    assert "more than 3 folders of runs" in note.reason
+
+
 @pytest.mark.parametrize("format", LENIENT)
 def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, format: str) -> None:
     record = {

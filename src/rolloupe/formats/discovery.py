@@ -27,7 +27,8 @@ from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 from rolloupe.storage import address_of, is_file, is_folder, is_remote, path_state, place_of, printable, real_path
 
 MAX_DEPTH = 6
-MAX_FOLDERS = 20_000
+MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
+"""Folders with the files of runs that were found count apart: many runs have several each."""
 MAX_NOTES = 500
 OF_PROGRAMS = (".log",)
 """What programs say of themselves: Weights & Biases links such files from each run to a folder of its own."""
@@ -261,19 +262,19 @@ class _Walk:
         self._link_root = os.sep if self._follow else str(path)
         before = len(self.runs), len(self.notes)
         waiting = [(str(path), 0)]
-        walked = 0
+        walked = of_runs = 0
         while waiting:
             folder, depth = waiting.pop()
-            walked += 1
+            is_of_run = folder in self._claimed
+            walked, of_runs = walked + (not is_of_run), of_runs + is_of_run
             if self._is_late():
                 remaining = len(waiting) + 1
                 folders = f"{remaining} folder{'' if remaining == 1 else 's'} and what is below"
                 self._note_late(str(path), f"{folders} were not looked at")
                 break
-            if walked > MAX_FOLDERS:
-                self._note(
-                    str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below"
-                )
+            if walked > MAX_FOLDERS or of_runs > MAX_FOLDERS_OF_RUNS:
+                most = f"{MAX_FOLDERS_OF_RUNS} folders of runs" if is_of_run else f"{MAX_FOLDERS} folders"
+                self._note(str(path), f"more than {most}: the rest was not looked at. Next: name a folder below")
                 break
             below = self._visit(folder)
             forget(folder)
