@@ -73,6 +73,8 @@ def test_the_unit_starts_a_server_on_its_socket(tmp_path: Path) -> None:
     assert code == 0
     conf = (SERVE / "nginx.conf").read_text("utf-8")
     assert "unix:/run/rolloupe/socket:" in conf and "X-Forwarded-User $remote_user" in conf
+    without_login = conf.partition("location ~ ^/(healthz|readyz|metrics)$ {")[2]
+    assert "auth_basic" not in without_login and "proxy_pass" in without_login
 
 
 def test_the_container_starts_a_server_whose_health_can_be_checked(tmp_path: Path) -> None:
@@ -103,7 +105,8 @@ def test_the_container_starts_a_server_whose_health_can_be_checked(tmp_path: Pat
                 break
             except OSError:
                 time.sleep(0.1)
-        asked = urllib.request.Request(f"http://127.0.0.1:{found[1]}/api/runs", headers={"X-Forwarded-User": "ada"})
+        headers = {"X-Forwarded-User": "ada", "Host": "rollouts.example.org"}
+        asked = urllib.request.Request(f"http://127.0.0.1:{found[1]}/api/runs", headers=headers)
         with urllib.request.urlopen(asked, timeout=10) as answer:
             assert [run["id"] for run in json.load(answer)["runs"]] == ["first"]
     finally:

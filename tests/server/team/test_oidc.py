@@ -1,5 +1,7 @@
 """Logins at an OpenID provider, against one in a process of its own."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,7 +93,7 @@ def test_scripts_and_other_methods_are_refused_and_led_nowhere(place: Place) -> 
     ("sub", "status", "words"),
     [
         ("zed", 403, "has no role"),
-        ("new", 403, "not verified"),
+        ("new", 403, "The address root@example.org is not verified"),
         ("odd", 400, "cannot be used"),
         ("nobody", 403, "says no email"),
     ],
@@ -100,6 +102,8 @@ def test_who_may_not_come_in_is_told_why(place: Place, sub: str, status: int, wo
     browser = place.browser()
     answer = browser.log_in(browser.page("/"), sub=sub)
     assert answer.status_code == status and words in answer.text
+    assert answer.headers["content-type"].startswith("text/plain"), "a person reads it"
+    assert "has no role" not in words or f"open {place.address}/auth/logout" in answer.text
     assert browser.api("/api/runs").status_code in (401, 403)
 
 
@@ -204,3 +208,13 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
         secret_in(tmp_path / "secret")
     with pytest.raises(UnreadablePath):
         secret_in(tmp_path / "none")
+
+
+def test_a_start_with_a_login_prints_no_warnings_of_its_packages() -> None:
+    code = (
+        "import sys; sys.modules['httpx2'] = None\n"
+        "from rolloupe.server.team.oidc import OidcClient, OidcLogin\n"
+        "OidcLogin(OidcClient('https://login.example', 'id', 'secret', 'https://rollouts.example'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from rolloupe.server.app import POST, App
+from rolloupe.server.team.access import AccessFile
 from tests.server.support import WRITE, ask
 from tests.server.team.support import HEADER, ask_as, get_as, note_as
 
@@ -85,3 +87,20 @@ def test_a_server_that_ends_is_alive_but_not_ready(app: App) -> None:
     app.context.close()
     assert ask(app, "GET", "/healthz").status == 200
     assert ask(app, "GET", "/readyz").status == 503
+
+
+def test_people_of_a_rule_without_a_role_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "access.toml"
+    rule = '[[runs]]\npath = "/data/x"\npeople = ["ada", "kim"]\n'
+    file.write_text(f'[people]\nada = "reader"\n{rule}')
+    AccessFile(file)
+    assert f"{file} names kim for runs, but gives no role, so they see nothing." in capsys.readouterr().err
+    file.write_text(f'everyone = "reader"\n{rule}')
+    AccessFile(file)
+    assert capsys.readouterr().err == ""
+
+
+def test_another_name_of_the_server_names_the_option(app: App) -> None:
+    answer = ask(app, "GET", "/api/runs", {HEADER: "ada"}, host="other.example")
+    assert answer.status == 403
+    assert answer.json["next"].endswith("start the server with --public-url https://other.example")

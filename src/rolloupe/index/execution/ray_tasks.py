@@ -141,7 +141,7 @@ def _joined(address: str) -> Any:
         _check_reached(name)
         ray.init(address=name, namespace="rolloupe", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
-        words = " ".join(str(error).split())
+        words = " ".join(str(error).split()).rstrip(".")
         next_ = "start one with `ray start --head`, run this on one of its nodes, or name it: --on ray://HOST:10001"
         where = "" if name == "auto" else f" at {name}"
         raise UnreadablePath(f"no Ray cluster can be joined{where}: {words}. Next: {next_}") from None

@@ -26,8 +26,10 @@ def host_of(value: str | None) -> str | None:
 class Hosts:
     """Admits requests that address the server by a known name."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, option: str = "--allow-host ") -> None:
+        """`option` is what stands before a name on the command line to admit it."""
         self.app = app
+        self.option = option
         self.hosts = settings.hosts
         self.refused_hosts: set[str] = set()
 
@@ -46,7 +48,7 @@ class Hosts:
     async def refuse(self, host: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the host, and name the option that admits it, in the reply and in the terminal."""
         error = f"this server does not answer to the name {host}"
-        what_next = f"If that name should lead here, start the server with --allow-host {host}"
+        what_next = f"If that name should lead here, start the server with {self.option}{host}"
         if host not in self.refused_hosts and len(self.refused_hosts) < MAX_SAID:
             self.refused_hosts.add(host)
             say(f"Refused: {error}. {what_next}")

@@ -21,6 +21,9 @@ from rolloupe.server.process.console import say
 from rolloupe.storage import both_places, place_of
 
 MAX_BYTES = 2**20
+NAMED = 5
+"""How many names one message has."""
+
 LOOK_S = 1.0
 """The file is looked at no more often than this."""
 
@@ -73,6 +76,11 @@ class Access:
     def has_rules(self) -> bool:
         """True if some runs are not for everybody."""
         return bool(self._rules)
+
+    @property
+    def without_role(self) -> list[str]:
+        """The people of rules who have no role, and so see nothing."""
+        return sorted(name for name in frozenset().union(*self._rules.values()) if self.role(name) is Role.NONE)
 
     def role(self, name: str) -> Role:
         """Return the role of a person."""
@@ -184,9 +192,13 @@ class AccessFile:
         if len(text) > MAX_BYTES:
             raise BadQuery(f"{path} is larger than {MAX_BYTES} bytes")
         try:
-            return parsed(text), seen
+            access = parsed(text)
         except BadQuery as error:
             raise BadQuery(f"{path}: {error}") from None
+        if names := access.without_role:
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            say(f"{path} names {', '.join(names[:NAMED])}{more} for runs, but gives no role, so they see nothing.")
+        return access, seen
 
 
 def _state_of(status: os.stat_result) -> tuple[int, ...]:

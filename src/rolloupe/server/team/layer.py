@@ -26,7 +26,7 @@ def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) 
     people: ASGIApp = People(bounds, team)
     if isinstance(team.senders, OidcLogin):
         people = LoginPages(people, team.senders)
-    named = Hosts(Origins(people, settings.cors), settings)
+    named = Hosts(Origins(people, settings.cors), settings, "--public-url https://")
 
     def gauges() -> dict[str, float]:
         return {**context.gauges(), "requests_refused_for_now": bounds.refused}
@@ -51,7 +51,11 @@ class People:
                 return
             if person.role is Role.NONE:
                 what_next = "Ask an administrator of this server for one."
-                await refuse(scope, receive, send, 403, f"{person.name} has no role on this server", what_next)
+                if person.logout:
+                    what_next += f" To log in as somebody else, open {person.logout}"
+                await refuse(
+                    scope, receive, send, 403, f"the person {person.name} has no role on this server", what_next
+                )
                 return
             scope[PERSON] = person
         await self.app(scope, receive, send)

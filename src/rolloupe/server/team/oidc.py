@@ -6,6 +6,7 @@ server with the same client secret knows the cookies of the others.
 
 import hashlib
 import re
+import warnings
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rolloupe.errors import BadQuery
 from rolloupe.server.security.auth import cookies
 from rolloupe.server.security.origins import is_api
+from rolloupe.server.security.refusal import accepts_pages, words_of
 from rolloupe.server.team.people import Refused, checked_name
 
 LOGIN, CALLBACK, LOGOUT = "/auth/login", "/auth/callback", "/auth/logout"
@@ -53,11 +55,16 @@ class OidcLogin:
     def __init__(self, client: OidcClient) -> None:
         """Raises `BadQuery` without authlib."""
         try:
-            from authlib.integrations.starlette_client import OAuth
+            with warnings.catch_warnings():
+                import authlib.deprecate  # noqa: F401 - shows all that it deprecates, from here on
+
+                warnings.simplefilter("ignore")
+                from authlib.integrations.starlette_client import OAuth
             from itsdangerous import URLSafeTimedSerializer
         except ImportError:
             raise BadQuery(MISSING) from None
         self._client = client
+        self.logout = f"{client.public_url}{LOGOUT}"
         key = hashlib.sha256(f"rolloupe sessions\n{client.client_id}\n{client.client_secret}".encode()).digest()
         self._sessions, self._flows = (URLSafeTimedSerializer(key, salt=one) for one in (SESSION_COOKIE, FLOW_COOKIE))
         self._provider: Any = OAuth().register(
@@ -82,7 +89,9 @@ class OidcLogin:
         if scope["method"] != "GET":
             return None
         if path == LOGOUT:
-            return self._ended(PlainTextResponse("You are logged out here.\n"), SESSION_COOKIE)
+            return self._ended(
+                PlainTextResponse(f"You are logged out here. {self._client.public_url} leads back.\n"), SESSION_COOKIE
+            )
         if path == LOGIN:
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("next", [""])[0]
             return await self._begun(scope, receive, asked)
@@ -144,7 +153,7 @@ class OidcLogin:
         if not isinstance(value, str) or not value:
             raise Refused(403, f"the login provider says no {claim}", "Ask an administrator about --oidc-claim.")
         if claim == "email" and facts.get("email_verified") not in VERIFIED:
-            raise Refused(403, f"{value} is not verified at the login provider", "Verify it there.")
+            raise Refused(403, f"the address {value} is not verified at the login provider", "Verify it there.")
         return checked_name(value.encode())
 
     def _set(self, answer: Response, name: str, value: str, most_s: int, *, path: str) -> None:
@@ -208,12 +217,11 @@ def _cookie(scope: Scope, name: str) -> str:
 
 def _is_page(scope: Scope) -> bool:
     """True if a browser goes to a page: what a script asks for must not lead it to another server."""
-    accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
-    return not is_api(scope["path"]) and b"text/html" in accepts
+    return not is_api(scope["path"]) and accepts_pages(scope)
 
 
 def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:
-    return PlainTextResponse(f"{error[:1].upper()}{error[1:]}. {what_next}\n", status)
+    return words_of(status, error, what_next)
 
 
 def _words(error: Exception) -> str:

@@ -18,6 +18,8 @@ class Person(NamedTuple):
 
     name: str
     access: AccessFile
+    logout: str = ""
+    """The address that ends the login; empty where another program knows who people are."""
 
     @property
     def role(self) -> Role:
@@ -50,6 +52,9 @@ class Refused(Exception):
 class Senders(Protocol):
     """Knows who sends requests."""
 
+    logout: str
+    """See `Person`."""
+
     def name(self, scope: Scope) -> str:
         """Return the name of whoever sends a request. Raises `Refused` if it does not say so in the agreed way."""
 
@@ -67,7 +72,7 @@ class Team:
 
     def person(self, scope: Scope) -> Person:
         """Return who sends a request. Raises `Refused`."""
-        return Person(self.senders.name(scope), self.access)
+        return Person(self.senders.name(scope), self.access, self.senders.logout)
 
 
 def checked_name(value: bytes) -> str:

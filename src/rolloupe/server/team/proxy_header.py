@@ -20,6 +20,8 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 class ProxyHeader:
     """Names the sender by a header that trusted proxies set."""
 
+    logout = ""
+
     def __init__(self, header: str, proxies: Sequence[Network | str]) -> None:
         self._header = header.lower().encode()
         self._proxies = proxies
