@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from rolloupe import wire
@@ -174,7 +174,7 @@ class Searches:
             raise NotFound("the results of this search have expired: search again")
         return running
 
-    async def stream(self, tab: str, running: Running) -> AsyncIterator[bytes]:
+    async def stream(self, tab: str, running: Running) -> AsyncGenerator[bytes]:
         """Run a search for a tab, ending the tab's previous one; yields each message as a line of JSON."""
         place = running.person, tab
         before = self._tabs.pop(place, None)

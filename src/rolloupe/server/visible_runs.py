@@ -1,7 +1,7 @@
 """The runs of a library that one person may see: to that person, there are no others."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -83,6 +83,20 @@ def may_see(person: "Person", run: OpenRun, *, is_fresh: bool = False) -> bool:
         places = tuple(place for path in named for place in both_places(path))
         _places.put(named, (now, places))
     return person.may_see(places)
+
+
+def still_sees(person: "Person | None", runs: Sequence[OpenRun]) -> Callable[[], bool]:
+    """Return what tells whether a person still may see some runs: at once, while roles and rules stay as they are."""
+    access = None if person is None else person.access.now
+
+    def check() -> bool:
+        nonlocal access
+        if person is None or person.access.now is access:
+            return True
+        access = person.access.now
+        return bool(person.role) and all(may_see(person, run) for run in runs)
+
+    return check
 
 
 def _named(run: OpenRun) -> Iterator[str]:

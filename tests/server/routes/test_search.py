@@ -176,7 +176,7 @@ def test_a_client_that_leaves_ends_its_search(many: Library) -> None:
         one = running(many, "needle")
         stream = held.stream("tab", one)
         await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         assert one.stop.is_set()
         held.close()
 
@@ -226,7 +226,7 @@ def test_the_searches_of_one_person_leave_threads_to_others(many: Library, monke
             for stream in of_ada:
                 await anext(stream, None)
         for stream in (*of_ada, of_bob):
-            await stream.aclose()  # type: ignore[attr-defined]
+            await stream.aclose()
         held.close()
 
     begun: list[str] = []

@@ -1,7 +1,9 @@
 """A run that somebody may not see is, for that person, not there."""
 
+import asyncio
 import re
 import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,13 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import Library
 from rolloupe.model import Reading
 from rolloupe.server.app import GET, POST, App
+from rolloupe.server.routes.search import while_seen
 from rolloupe.server.routes.state import sees
 from rolloupe.server.team import access as access_module
 from rolloupe.server.team import serve
 from rolloupe.server.team.access import AccessFile, Role, parsed
 from rolloupe.server.team.people import Person, checked_name
+from rolloupe.server.visible_runs import still_sees
 from rolloupe.state import Owner
 from rolloupe.storage import both_places
 from tests.server.support import relax_run
@@ -90,6 +94,34 @@ def test_the_hits_of_a_search_are_its_persons_alone(app: App) -> None:
     assert get_as(app, "ada", target).json["hits"]
     assert get_as(app, "bob", target).status == 404
     assert get_as(app, "root", target).status == 404
+
+
+@pytest.mark.parametrize(
+    "change", [('insiders = ["ada"]', "insiders = []"), ('ada = "writer"', 'ada = "none"'), ('bob = "writer"', "")]
+)
+def test_a_search_under_way_ends_when_its_runs_are_closed(
+    runs: Runs, access: Path, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]
+) -> None:
+    monkeypatch.setattr(access_module, "LOOK_S", 0.0)
+    ada = Person("ada", AccessFile(access))
+    after, ended = access.read_text().replace(*change), list[bool]()
+
+    def close() -> None:
+        access.write_text(after)
+
+    async def hits() -> AsyncGenerator[bytes]:
+        try:
+            yield b"before"
+            close()
+            yield b"after"
+        finally:
+            ended.append(True)
+
+    async def read() -> list[bytes]:
+        return [one async for one in while_seen(hits(), still_sees(ada, runs.library.runs))]
+
+    stays = change[0].startswith("bob")
+    assert asyncio.run(read()) == [b"before", b"after"][: 1 + stays] and ended
 
 
 def test_hits_in_a_run_that_was_hidden_since_are_gone(app: App, access: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """Routes for the search: a stream of hits, further hits, and their places in a sample."""
 
+import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 
 from starlette.requests import Request
@@ -15,10 +16,11 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, places_in, speaks, utf16_length
 from rolloupe.server import params
-from rolloupe.server.context import context_of, name_of
+from rolloupe.server.context import PERSON, context_of, name_of
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
+from rolloupe.server.visible_runs import still_sees
 from rolloupe.wire.views.transcripts import shown_text
 
 MAX_PAGE = 500
@@ -35,7 +37,18 @@ async def search(request: Request) -> Response:
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
     running = await context.in_thread(lambda: _begun(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(context.searches.stream(body.tab, running), headers=headers, media_type=NDJSON)
+    stream = context.searches.stream(body.tab, running)
+    may_go_on = still_sees(request.scope.get(PERSON), runs)
+    return StreamingResponse(while_seen(stream, may_go_on), headers=headers, media_type=NDJSON)
+
+
+async def while_seen(stream: AsyncGenerator[bytes], may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """Yield the messages of a search until whoever searches may no longer see a run of it."""
+    async with contextlib.aclosing(stream):
+        async for message in stream:
+            if not may_go_on():
+                return
+            yield message
 
 
 def _begun(runs: list[OpenRun], body: wire.SearchRequest, person: str = "") -> Running:
