@@ -84,6 +84,39 @@ def test_what_is_no_data_set(address: str) -> None:
     assert "Next: write hf://datasets/OWNER/NAME/PATH" in command("ls", address).err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("500 Server Error: Internal for url: https://hub/x?token=secret", "answers 500 Server Error. Next: try again"),
+        ("403 Client Error: Forbidden for url: https://hub/x?token=secret", "does not let these credentials read it."),
+        (
+            "429 Client Error: Too Many Requests for url: https://hub/x?token=secret",
+            "asks for fewer requests, and still",
+        ),
+        ("certificate of https://hub/x?token=secret", "hf://datasets/lab/rollouts failed: certificate of"),
+    ],
+)
+def test_what_the_hub_refuses_is_said_without_secrets(
+    fake: FakeHub, monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(fake, "repo_info", refused)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.05)
+    told = command("ls", "hf://datasets/lab/rollouts").err
+    assert said in told and "secret" not in told
+
+
+def test_a_hub_that_sends_too_little_is_no_end_of_a_file(fake: FakeHub) -> None:
+    fake.commit("c1", {"a.jsonl": LINE % b"old"})
+    hub = connection.connection("hf", "datasets")
+    state = hub.state("lab/rollouts/a.jsonl")
+    with pytest.raises(OSError, match="sends other bytes than it lists"):
+        hub.read("lab/rollouts/a.jsonl", 0, state.size + 1, state)
+
+
 def test_the_library_takes_these_arguments() -> None:
     for call, names in (
         (huggingface_hub.HfApi.repo_info, ("repo_type", "revision")),

@@ -10,7 +10,7 @@ from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from rolloupe.storage import notices
-from rolloupe.storage.address import address_of
+from rolloupe.storage.address import address_of, parts_of
 from rolloupe.storage.places import Interrupted
 from rolloupe.storage.remote import stores
 from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, Throttled, failure, unusable
@@ -200,25 +200,32 @@ class ObstoreConnection:
         return f"/{self._scheme}:/{self._bucket}/{key}".rstrip("/")
 
     def _patiently(self, key: str, call: Callable[[], T], *, is_long: bool = False) -> T:
-        """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so."""
-        wait_s, began = FIRST_WAIT_S, time.monotonic()
-        place = f"{self._scheme}://{self._bucket}"
-        while True:
-            try:
-                result = _answer(place, call, None if is_long else MOST_S)
-            except Exception as error:
-                known = failure(error, self._scheme, self._bucket, self._path(key))
-                if not isinstance(known, Throttled):
-                    notices.clear(place)
-                    raise known from None
-                if time.monotonic() - began + wait_s > PATIENCE_S:
-                    raise known from None
-            else:
+        return patiently(self._scheme, self._bucket, self._path(key), call, is_long=is_long)
+
+
+def patiently(scheme: str, bucket: str, path: str, call: Callable[[], T], *, is_long: bool = False) -> T:
+    """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so.
+
+    Raises OSError.
+    """
+    wait_s, began = FIRST_WAIT_S, time.monotonic()
+    place = f"{scheme}://{parts_of(path)[1]}"
+    while True:
+        try:
+            result = _answer(place, call, None if is_long else MOST_S)
+        except Exception as error:
+            known = failure(error, scheme, bucket, path)
+            if not isinstance(known, Throttled):
                 notices.clear(place)
-                return result
-            notices.say(place, f"{place} asks for fewer requests: waiting {wait_s:.1f} s")
-            time.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads requests, keeps no secret
-            wait_s = min(MOST_WAIT_S, 2 * wait_s)
+                raise known from None
+            if time.monotonic() - began + wait_s > PATIENCE_S:
+                raise known from None
+        else:
+            notices.clear(place)
+            return result
+        notices.say(place, f"{scheme}://{bucket} asks for fewer requests: waiting {wait_s:.1f} s")
+        time.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads requests, keeps no secret
+        wait_s = min(MOST_WAIT_S, 2 * wait_s)
 
 
 def _answer(place: str, call: Callable[[], T], most_s: float | None) -> T:

@@ -54,9 +54,12 @@ _REGION = re.compile(
 )
 _RIGHT_REGION = re.compile(r"<Region>([a-z0-9-]+)</Region>|expecting &?(?:apos|quot)?;?'?([a-z]+-[a-z0-9-]+-\d)")
 _THROTTLED = re.compile(
-    r"SlowDown|status code: (?:429|503)|TooManyRequests|ServerBusy|RequestLimitExceeded|Throttling|rateLimitExceeded"
+    r"SlowDown|status code: (?:429|503)|429 Client Error|TooManyRequests|ServerBusy|RequestLimitExceeded|Throttling"
+    r"|rateLimitExceeded"
 )
-_FORBIDDEN = re.compile(r"status code: 40[13]|AccessDenied|AuthorizationFailure|PublicAccessNotPermitted")
+_FORBIDDEN = re.compile(
+    r"status code: 40[13]|40[13] Client Error|AccessDenied|AuthorizationFailure|PublicAccessNotPermitted"
+)
 _CLOCK = re.compile(r"RequestTimeTooSkewed|RequestExpired")
 _UNREACHABLE = re.compile(r"error sending request|timed out|dns error|[Cc]onnection|error decoding|body error")
 _CAUSES = {
@@ -71,7 +74,7 @@ _CAUSES = {
 }
 """Why no answer came, by words in the details of obstore."""
 _NO_LISTING = re.compile(r"Got invalid list response: (?P<why>.*)|(?P<year>year \S+ is out of range)")
-_STATUS = re.compile(r"status code: (?P<status>[345]\d\d[A-Za-z -]*)")
+_STATUS = re.compile(r"(?:status code: |\b(?=\d+ (?:Client|Server) Error))(?P<status>[345]\d\d[A-Za-z -]*)")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _NOISE = re.compile(r"^Generic \w+ error: |\S+://\S+|\bin [\d.]+.?s\b")
 """Addresses may hold a signature."""
@@ -129,7 +132,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         why = match["why"] or match["year"]
         reason = f"{where} sends a list that cannot be read ({why[:200]}). Next: check the address and --endpoint"
         return Interrupted(errno.EIO, reason, path)
-    if _UNREACHABLE.search(text):
+    if _UNREACHABLE.search(text) or kind in _UNREACHED:
         causes = (words for found, words in _CAUSES.items() if re.search(found, details or text))
         why = next(causes, "the connection broke. Next: check the network, the address and --endpoint")
         return Interrupted(errno.EHOSTUNREACH, f"{where} cannot be reached: {why}", path)
@@ -156,4 +159,12 @@ def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:
 
 _MISSING = {"NotFoundError", "EntryNotFoundError", "RemoteEntryNotFoundError", "RevisionNotFoundError"}
 _HIDDEN = {"RepositoryNotFoundError", "GatedRepoError"}
+_UNREACHED = {
+    "ConnectError",
+    "ConnectTimeout",
+    "ReadError",
+    "ReadTimeout",
+    "RemoteProtocolError",
+    "OfflineModeIsEnabled",
+}
 _REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}

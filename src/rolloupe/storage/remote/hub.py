@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from rolloupe.storage.remote.connection import FolderListing, ObjectState
-from rolloupe.storage.remote.failures import failure
+from rolloupe.storage.remote.connection import FolderListing, ObjectState, patiently
+from rolloupe.storage.remote.failures import OtherBytes
 
 KIND = "datasets"
 EXTRA = "reading it needs a package that is not installed. Next: pip install 'rolloupe[hub]'"
@@ -78,7 +78,10 @@ class HubConnection:
         """See `Connection`."""
         place, commit = self._place(key), self._commits[key, state.tag]
         path = f"{KIND}/{place.repository}@{commit}/{place.path}"
-        return memoryview(self._asked(key, lambda: self._files.cat_file(path, start=start, end=stop)))
+        data = self._asked(key, lambda: self._files.cat_file(path, start=start, end=stop))
+        if len(data) != stop - start:
+            raise OtherBytes(f"/hf:/{KIND}/{key}")
+        return memoryview(data)
 
     def below(self, key: str) -> dict[str, ObjectState]:
         """See `Connection`."""
@@ -106,7 +109,4 @@ class HubConnection:
         return commit, tuple(tree)
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except Exception as error:
-            raise failure(error, "hf", f"{KIND}/{self._place(key).repository}", f"/hf:/{KIND}/{key}") from None
+        return patiently("hf", f"{KIND}/{self._place(key).repository}", f"/hf:/{KIND}/{key}", call)
