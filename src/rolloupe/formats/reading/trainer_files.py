@@ -18,6 +18,8 @@ from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
 from rolloupe.storage import file_state, is_folder, path_state
 
 MAX_BYTES = 256 * 2**20
+SMALL_BYTES = 64 * 2**10
+"""Read at first: Python sets so much memory aside as it is told to read at most."""
 
 KEPT_VALUES = 1_000_000
 """How many values of files with the records of a step stay in memory."""
@@ -29,7 +31,8 @@ def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
         return b""
     try:
         with open_binary(location) as file:
-            return file.read(limit)
+            found = file.read(min(limit, SMALL_BYTES))
+            return found if len(found) < SMALL_BYTES else found + file.read(limit - SMALL_BYTES)
     except OSError:
         return b""
 
