@@ -108,7 +108,9 @@ class Library:
         self._discover = find if only is None else partial(_only, only, find)
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
+        began = time.monotonic()
         discovery = self._first(patience_s if only is None else None, look_s)
+        took_s = time.monotonic() - began
         check_named(discovery.runs)
         self.notes: list[Note] = []
         _make_folder(self.index_dir)
@@ -121,7 +123,7 @@ class Library:
         self._follow = follow
         self._open(discovery)
         if follow:
-            threading.Thread(target=self._watch, name="look for runs", daemon=True).start()
+            threading.Thread(target=self._watch, args=(began, took_s), name="look for runs", daemon=True).start()
 
     @property
     def runs(self) -> list[OpenRun]:
@@ -205,16 +207,17 @@ class Library:
         place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
         return Mirror(folder, SharedRun(place), self._budget)
 
-    def _watch(self) -> None:
+    def _watch(self, began: float, took_s: float) -> None:
         """Look for runs that begin while this is open, once those are open that were there before."""
         if self._search is not None:
             self._adopt(self._search)
-        rest_s = self._rest_s
+            took_s = time.monotonic() - began
+        rest_s = self._rest_after(took_s)
         while not self._closed.wait(rest_s):
             began = time.monotonic()
             with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self._look()
-            rest_s = max(self._rest_s, LOOK_SHARE * (time.monotonic() - began))
+            rest_s = self._rest_after(time.monotonic() - began)
 
     def _adopt(self, search: "futures.Future[Discovery]") -> None:
         """Open what the first search finds, and at its end what it found in all."""
@@ -235,9 +238,9 @@ class Library:
             self._open(found)
             rest_s = max(ADOPT_S, ADOPT_SHARE * (time.monotonic() - began))
 
-    @property
-    def _rest_s(self) -> float:
-        return LOOK_S if self._runs else min(LOOK_S, SOON_S)
+    def _rest_after(self, took_s: float) -> float:
+        """The rest after a search that took so long."""
+        return max(LOOK_S if self._runs else min(LOOK_S, SOON_S), LOOK_SHARE * took_s)
 
     def _look(self) -> None:
         discovery = self._discover(self._paths, self._reading)

@@ -19,7 +19,7 @@ from rolloupe.storage import file_state, is_folder, path_state
 
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
-"""Read at first: Python sets so much memory aside as it is told to read at most."""
+"""Read at first: Python sets as much memory aside as a read may return at most."""
 
 KEPT_VALUES = 1_000_000
 """How many values of files with the records of a step stay in memory."""
