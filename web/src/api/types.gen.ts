@@ -1893,6 +1893,8 @@ export interface StateReply {
   user: string;
   /** `reader`, who may change nothing, `writer` or `admin`; `admin` without a team. */
   role: string;
+  /** The address that ends the person's login; empty where the server has none. */
+  logout: string;
   owners: StateOwner[];
   /** The file that stores it. */
   place: string;

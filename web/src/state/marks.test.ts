@@ -42,6 +42,7 @@ const all = (version: number, found: StateItem[]): StateReply => ({
   role: "admin",
   items: found,
   owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
+  logout: "",
   place: "",
   trouble: "",
 });

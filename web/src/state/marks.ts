@@ -28,7 +28,7 @@ import {
   without,
 } from "../lib/marks";
 import { placeOfRun } from "./runs";
-import { mayWrite, mergedShared, role, shared, sharedByOthers, sharedNow, user } from "./team/people";
+import { logout, mayWrite, mergedShared, role, shared, sharedByOthers, sharedNow, user } from "./team/people";
 import { asApiError } from "./browser/login";
 import { inTurn } from "./turns";
 
@@ -201,6 +201,7 @@ async function loadSince(): Promise<void> {
     shared.value = mergedShared(isOther ? new Map() : shared.peek(), sharedParts.flat());
     user.value = reply.user;
     role.value = reply.role;
+    logout.value = reply.logout;
     owners.value = reply.owners;
     storageProblem.value = reply.trouble;
     statePlace.value = reply.place;

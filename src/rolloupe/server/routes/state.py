@@ -134,6 +134,7 @@ def state_reply(library: Runs, store: State, since: int, person: "Person | None"
         shared=[state_item(item) for item in items if item.shared],
         user="" if person is None else person.name,
         role="admin" if person is None else person.role.name.lower(),
+        logout="" if person is None else person.logout,
         owners=[
             wire.StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
             for one in visible

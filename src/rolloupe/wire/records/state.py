@@ -73,6 +73,8 @@ class StateReply(Struct, kw_only=True):
     """Who the person is; empty without a team."""
     role: str
     """`reader`, who may change nothing, `writer` or `admin`; `admin` without a team."""
+    logout: str
+    """The address that ends the person's login; empty where the server has none."""
     owners: list[StateOwner]
     place: str
     """The file that stores it."""

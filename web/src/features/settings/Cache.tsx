@@ -11,6 +11,8 @@ import { asApiError } from "../../state/browser/login";
 import { Failure } from "../../ui/layout/EmptyState";
 import style from "./SettingsPage.module.css";
 
+const CLEARS = "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged.";
+
 export function Cache() {
   const session = useSession();
   const [stats, setStats] = useState<CacheStats | null>(null);
@@ -61,7 +63,7 @@ export function Cache() {
               </button>
             )}
             <span class={style["note"]} role="status">
-              {message || "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged."}
+              {message || (isAdmin.value ? CLEARS : "")}
             </span>
           </div>
         </>

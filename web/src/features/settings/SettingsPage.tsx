@@ -2,7 +2,7 @@
 
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
-import { isTeam, mayWrite, role, user } from "../../state/team/people";
+import { isTeam, logout, mayWrite, role, user } from "../../state/team/people";
 import { chooseRender, promptAfter } from "../../state/browser/textOptions";
 import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
@@ -110,14 +110,24 @@ export function SettingsPage() {
             <p>
               You are <Text text={user.value} />, with the role {role.value} on this server.
               {!mayWrite.value && " What you choose lasts for this visit."}
+              {logout.value !== "" && (
+                <>
+                  {" "}
+                  <a href={logout.value}>Log out</a>
+                </>
+              )}
             </p>
           )}
-          <p>Names, colours and notes of runs, bookmarks, notes on samples and these settings are stored in</p>
-          <p class={style["path"]}>{statePlace.value}</p>
+          <p>
+            Names, colours and notes of runs, bookmarks, notes on samples and these settings are stored{" "}
+            {isTeam.value ? "on the server." : "in"}
+          </p>
+          {!isTeam.value && <p class={style["path"]}>{statePlace.value}</p>}
           {storageProblem.value !== "" && (
             <p class={style["trouble"]} role="alert">
-              That file cannot be written, so changes are not saved. {storageProblem.value}. Free space, repair or move
-              the file, or start the server with --state-dir. The next change retries.
+              Changes are not saved. {storageProblem.value}.
+              {!isTeam.value && " Free space, repair or move the file, or start the server with --state-dir."} The next
+              change retries.
             </p>
           )}
         </section>

@@ -44,6 +44,7 @@ vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({
   role: "admin",
   items: item === null ? [] : [item],
   owners: [],
+  logout: "",
   place: "",
   trouble: "",
 }));

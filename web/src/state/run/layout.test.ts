@@ -59,6 +59,7 @@ beforeEach(() => {
     role: "admin",
     items: item === null ? [] : [item],
     owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
+    logout: "",
     place: "",
     trouble: "",
   }));

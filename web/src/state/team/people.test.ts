@@ -54,6 +54,7 @@ async function serve(who: string, what: string, own: StateItem[], ofTeam: StateI
     user: who,
     role: what,
     owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
+    logout: "",
     place: "",
     trouble: "",
   };

@@ -7,6 +7,8 @@ import { keyOf } from "../../lib/marks";
 /** Empty without a team. */
 export const user = signal("");
 export const role = signal("admin");
+/** The address that ends the login; empty where the server has none. */
+export const logout = signal("");
 export const isTeam = computed(() => user.value !== "");
 export const mayWrite = computed(() => role.value !== "reader");
 export const isAdmin = computed(() => role.value === "admin");
