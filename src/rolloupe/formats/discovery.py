@@ -107,8 +107,10 @@ def discover(
 
 
 def _folder_of(run: RunInfo) -> str:
-    """The folder or the file of a run with all of its parts."""
-    return os.path.commonpath([run.root, *(part.path for part in run.parts)])
+    """The folder or the file of a run with all of its parts; its own, where another package names parts oddly."""
+    with contextlib.suppress(ValueError):
+        return os.path.commonpath([run.root, *(part.path for part in run.parts)])
+    return run.root
 
 
 def discover_begun(

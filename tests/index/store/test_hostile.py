@@ -13,7 +13,7 @@ from rolloupe.index import Library
 from rolloupe.index.store import objects
 from rolloupe.index.store.mirror import Mirror
 from rolloupe.index.store.objects import SharedFile, SharedManifest, SharedRun
-from rolloupe.storage.remote import connection
+from rolloupe.storage.remote import connection, stores
 from tests.index.support import contents, relax_run, row_count
 
 NAME = "aa/0123456789abcdef0123-000000-1-abcdef"
@@ -58,7 +58,7 @@ class Shared:
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
     store = MemoryStore()
-    monkeypatch.setattr(connection, "_store", lambda *_: store)
+    monkeypatch.setattr(stores, "opened_store", lambda *_: store)
     monkeypatch.setattr(connection, "_connections", {})
     relax_run(tmp_path / "run", steps=2)
     return Shared(tmp_path / "run", tmp_path / "caches", store, monkeypatch)
@@ -113,6 +113,12 @@ def test_a_damaged_manifest_is_named_and_replaced(shared: Shared, data: bytes, m
         with shared.opened("reader") as library:
             assert row_count(library.runs[0]) == 16
             assert "is damaged" in " ".join(one.reason for one in library.runs[0].problems())
+    run = SharedRun(shared.run.place)
+    damaged = [(not run.manifest().files, run.is_damaged)]
+    obstore.delete(shared.store, f"{shared.run._key}/manifest")
+    damaged.append((not run.manifest().files, run.is_damaged))
+    assert damaged == [(True, True), (True, False)], "none is no damage"
+    shared.write(data)
     with shared.opened("writer") as library:
         assert not library.runs[0].problems() and not library.runs[0].unsent
     assert shared.run.manifest().files.keys() == shared.good.files.keys()

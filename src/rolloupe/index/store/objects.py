@@ -88,7 +88,7 @@ class SharedRun:
         try:
             found = self._bucket.get(f"{self._key}/manifest", MANIFEST_BYTES, self._version)
         except FileNotFoundError:
-            self.known, self._version = SharedManifest(), None
+            self.known, self._version, self.is_damaged = SharedManifest(), None, False
             return self.known
         if found is not None:
             data, self._version = found
