@@ -131,6 +131,10 @@ class Library:
         return list(self._runs.values())
 
     @property
+    def _places(self) -> str:
+        return ", ".join(map(address_of, self._paths))
+
+    @property
     def is_searching(self) -> bool:
         """True until the first search for runs has ended: some may not be open yet, and names may change."""
         return self._search is not None and not self._closed.is_set()
@@ -227,7 +231,8 @@ class Library:
             found, is_over = self._found_so_far(), search.done()
             error = search.exception() if is_over else None
             if error is not None:
-                found.notes.append(Note(", ".join(map(str, self._paths)), f"the search stopped: {words_of(error)}"))
+                words = str(error) if isinstance(error, RolloupeError) else words_of(error)
+                found.notes.append(Note(self._places, f"the search stopped: {words}"))
             elif is_over:
                 found = search.result()
             elif len(found.runs) == opened:
@@ -276,7 +281,7 @@ class Library:
         """Say where a run may begin, and what is there now; empty if a run is open, or none may begin."""
         if self.runs or not any(map(may_begin, self._paths)):
             return ""
-        places = ", ".join(map(str, self._paths))
+        places = self._places
         notes = "; ".join(
             note.reason if note.path == places else f"{note.path}: {note.reason}" for note in self.notes[:3]
         )

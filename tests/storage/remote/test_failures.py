@@ -1,5 +1,6 @@
 """Whatever fails, one line says what, and what to do next."""
 
+import errno
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,11 @@ from types import MappingProxyType
 
 import pytest
 
+from rolloupe.index import Library
 from rolloupe.storage import notices
-from rolloupe.storage.remote import aws, connection, stores
+from rolloupe.storage.remote import aws, connection, stores, tree
 from tests.cli.support import rolloupe as command
+from tests.index.support import eventually
 from tests.storage.remote.s3 import Bucket, request
 
 UNREADABLE = 3
@@ -247,3 +250,19 @@ def test_the_extra_is_not_installed(bucket: Bucket, monkeypatch: pytest.MonkeyPa
 def test_a_web_server_lists_no_folders() -> None:
     with answering((404, "")) as address:
         assert "does not exist" in failed("ls", f"{address}/runs")
+
+
+def test_a_search_that_stops_shows_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object) -> None:
+        begin.wait(10)
+        raise OSError(errno.EACCES, "refused. Next: sign in", "/https:/me:secret@localhost/a")
+
+    begin = threading.Event()
+    monkeypatch.setattr(tree, "path_state", refuse)
+    place = Path("https://me:secret@localhost/a")
+    with Library([place], index_dir=tmp_path, follow=True, waits=True, patience_s=0.0) as library:
+        assert library.is_searching
+        begin.set()
+        assert eventually(lambda: library.notes != [])
+        said = f"{library.notes} {library.awaited}"
+    assert "https://***@localhost/a: refused. Next: sign in" in said and "secret" not in said
