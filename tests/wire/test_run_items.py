@@ -76,8 +76,8 @@ def test_a_long_list_does_not_wait_for_files_beside_the_samples(
     monkeypatch.setattr(run_items, "FIRST_S", -1.0)
     monkeypatch.setattr(run_items, "LOOK_S", -1.0)
     assert [item.problems for item in run_items.run_items(library.runs)] == [0, 0, 0]
-    assert run_items.look_on(library.runs) == ([], True)
+    assert run_items.look_on(library.runs) == ([], library.runs)
     monkeypatch.setattr(run_items, "LOOK_S", 30.0)
-    assert run_items.look_on(library.runs) == (library.runs[:2], False)
-    assert run_items.look_on(library.runs) == ([], False)
+    assert run_items.look_on(library.runs) == (library.runs[:2], [])
+    assert run_items.look_on(library.runs) == ([], [])
     assert [item.problems for item in run_items.run_items(library.runs)] == [1, 1, 0]

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rolloupe import wire
@@ -94,6 +95,7 @@ class Hub:
         self._unsubscribe: Callable[[], None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._looks_again = False
         self._closing = asyncio.Event()
 
     @property
@@ -145,6 +147,7 @@ class Hub:
 
     def look_on(self) -> None:
         """Look at the files of runs whose list did not wait for that, and tell what is found. On the event loop."""
+        self._looks_again = True
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_on())
 
@@ -175,9 +178,11 @@ class Hub:
 
     async def _look_on(self) -> None:
         with contextlib.suppress(RolloupeError):  # the server is stopping
-            library, is_left = await self._library(), True
-            while is_left and not self._closed:
-                found, is_left = await self._in_thread(lambda: run_items.look_on(library.runs))
+            library, left = await self._library(), list[OpenRun]()
+            while (left or self._looks_again) and not self._closed:
+                if not left:
+                    left, self._looks_again = library.runs, False
+                found, left = await self._in_thread(partial(run_items.look_on, left))
                 for run in found:
                     self._tell(run)
                 await self._pause(LOOK_PAUSE_S)

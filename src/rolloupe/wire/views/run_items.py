@@ -51,26 +51,28 @@ def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
     return [_now(run, (_current(run) or _looked(run, of_files=time.monotonic() < until)).item) for run in runs]
 
 
-def look_on(runs: Sequence[OpenRun]) -> tuple[list[OpenRun], bool]:
+def look_on(runs: list[OpenRun]) -> tuple[list[OpenRun], list[OpenRun]]:
     """Look at the files of described runs that nobody has looked at, for a while.
 
-    Returns the runs in which that found problems, and whether other runs are left.
+    Returns the runs in which that found problems, and those that are left.
     """
-    unseen = {run: kept for run in runs if (kept := _current(run)) is not None and kept.looked_s == NEVER_S}
-    seen = _look(list(unseen))
-    return [run for run in seen if _kept[run].item.problems != unseen[run].item.problems], len(seen) < len(unseen)
+    until, found = time.monotonic() + LOOK_S, list[OpenRun]()
+    for place, run in enumerate(runs):
+        if time.monotonic() > until:
+            return found, runs[place:]
+        kept = _current(run)
+        if kept is not None and kept.looked_s == NEVER_S and _looked(run).item.problems != kept.item.problems:
+            found.append(run)
+    return found, []
 
 
-def _look(runs: Sequence[OpenRun]) -> list[OpenRun]:
-    """Look at the files of the first of some runs, for a while. Returns these."""
-    until, seen = time.monotonic() + LOOK_S, []
+def _look(runs: Sequence[OpenRun]) -> None:
+    until = time.monotonic() + LOOK_S
     for run in runs:
         kept = _kept.get(run)
         if time.monotonic() > until or (kept is not None and time.monotonic() - kept.looked_s < AGAIN_S):
             break
         _looked(run)
-        seen.append(run)
-    return seen
 
 
 def run_item(run: OpenRun, *, of_files: bool = True) -> wire.RunItem:
