@@ -99,7 +99,7 @@ def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None
 
 def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
     reader.fetch_soon("/s3:/fake/a", 2**20 - 1, SIZE)
-    reader._beginnings().submit(lambda: None).result()
+    reader._beginners.submit(lambda: None).result()
     assert eventually(lambda: len(fake.asked) * 2**17 >= 2**18)
     with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**13) as file:
         file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[attr-defined]
@@ -107,6 +107,8 @@ def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
         assert file.read(2**20) == DATA[2**20 : 2**21]
     asked = sorted(fake.asked)
     assert all(one[1] <= other[0] for one, other in pairwise(asked)), "none twice"
+    readers = [one for one in threading.enumerate() if one.name.startswith("remote read")]
+    assert readers and all(one.daemon for one in readers), "Ctrl-C does not wait for a store that is silent"
 
 
 def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

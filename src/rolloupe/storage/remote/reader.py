@@ -5,16 +5,22 @@ All ranges are of one state of the object. If it is replaced meanwhile, reading 
 
 import contextlib
 import io
+import itertools
 import os
+import queue
+import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from rolloupe.lru import Lru
 from rolloupe.storage.remote import tree
 from rolloupe.storage.remote.connection import ObjectState
 from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
+
+T = TypeVar("T")
 
 BLOCK_BYTES = 4 * 2**20
 """One request: smaller ones spend their time waiting, with larger ones the first bytes come late."""
@@ -47,20 +53,37 @@ _recent: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
 _soon: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
 """Blocks that somebody in this process will read, by path and tag, on their way or fetched."""
 
-_pools: list[ThreadPoolExecutor] = []
+
+class _Threads:
+    """Threads that fetch, and that the end of the process does not wait for: a store may be silent."""
+
+    def __init__(self) -> None:
+        self._tasks = queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
+        self._idle = threading.Semaphore(0)
+        self._started = itertools.count()
+
+    def submit(self, call: Callable[[], T]) -> "Future[T]":
+        """Call a function in one of the threads."""
+        future = Future[T]()
+        self._tasks.put((future, call))
+        if not self._idle.acquire(blocking=False) and next(self._started) < REQUESTS:
+            threading.Thread(target=self._serve, name="remote read", daemon=True).start()
+        return future
+
+    def _serve(self) -> None:
+        while True:
+            future, call = self._tasks.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, call
+            self._idle.release()
 
 
-def _pool() -> ThreadPoolExecutor:
-    if not _pools:
-        _pools.append(ThreadPoolExecutor(REQUESTS, thread_name_prefix="remote read"))
-    return _pools[0]
-
-
-def _beginnings() -> ThreadPoolExecutor:
-    """Threads that wait for those of the first pool."""
-    while len(_pools) < 2:
-        _pools.append(ThreadPoolExecutor(REQUESTS, thread_name_prefix="remote read"))
-    return _pools[1]
+_fetchers, _beginners = _Threads(), _Threads()
+"""The second ones wait for the first."""
 
 
 class _Block(NamedTuple):
@@ -170,7 +193,7 @@ class _RemoteFile(io.RawIOBase):
         waiting = sum(block.stop - block.start for block in self._ahead)
         while self._plan and waiting < AHEAD_BYTES and len(self._ahead) < REQUESTS:
             start, stop = self._plan.popleft()
-            self._ahead.append(_Block(start, stop, _pool().submit(self._fetch, start, stop)))
+            self._ahead.append(_Block(start, stop, _fetchers.submit(partial(self._fetch, start, stop))))
             waiting += stop - start
 
     def _data_at(self, at: int, wanted: int) -> tuple[int, memoryview]:
@@ -259,7 +282,8 @@ def fetch_beginnings(paths: Iterable[str], length: int) -> None:
         with contextlib.suppress(OSError), opened(path) as file:
             file.read(length)
 
-    list(_beginnings().map(fetch, paths))
+    for one in [_beginners.submit(partial(fetch, path)) for path in paths]:
+        one.result()
 
 
 def fetch_soon(path: str, start: int, stop: int) -> None:
@@ -270,7 +294,7 @@ def fetch_soon(path: str, start: int, stop: int) -> None:
             file = _RemoteFile(path, tree.object_state(path))
             file.announced(start, stop)
 
-    _beginnings().submit(begin)
+    _beginners.submit(begin)
 
 
 def opened(path: str) -> io.RawIOBase:
