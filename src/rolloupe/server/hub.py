@@ -140,10 +140,11 @@ class Hub:
             self._clients.discard(client)
             self._leave()
 
-    def state_changed(self) -> None:
-        """Notify every client of a changed state. Call it on the event loop."""
+    def state_changed(self, of: str | None = None) -> None:
+        """Notify every client of a changed state, or those of the one person who sees it. Call it on the event loop."""
         for client in self._clients:
-            client.tell(None, STATE)
+            if of is None or client.person is None or client.person.name == of:
+                client.tell(None, STATE)
 
     def look_on(self) -> None:
         """Look at the files of runs whose list did not wait for that, and tell what is found. On the event loop."""

@@ -57,7 +57,7 @@ async def change(request: Request) -> Response:
     if written.is_conflict:
         body = encoding.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
         return Response(body, 409, media_type=replies.JSON)
-    context.hub.state_changed()
+    context.hub.state_changed(None if item.shared else item.by)
     return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 

@@ -19,6 +19,9 @@ LOOK_S = 0.05
 """A list looks again at files of unchanged runs for so long, at those first that were looked at longest ago."""
 
 
+SAME_S = 0.2
+"""For news that goes to many at once, one look at the files is enough."""
+
 AGAIN_S = 1.0
 """But not at those that a list looked at in this time."""
 
@@ -77,7 +80,10 @@ def _look(runs: Sequence[OpenRun]) -> None:
 
 def run_item(run: OpenRun, *, of_files: bool = True) -> wire.RunItem:
     """A run in the list. Without `of_files`, `look_on` looks at its files."""
-    return _now(run, (_looked(run) if of_files else _current(run) or _looked(run, of_files=False)).item)
+    kept = _current(run)
+    if kept is None or (of_files and time.monotonic() - kept.looked_s > SAME_S):
+        kept = _looked(run, of_files=of_files)
+    return _now(run, kept.item)
 
 
 def _current(run: OpenRun) -> RunDescription | None:
