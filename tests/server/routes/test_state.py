@@ -130,7 +130,9 @@ def test_other_tabs_and_other_viewers_are_told(folder: Path, tmp_path: Path) -> 
         one.events() as here,
         two.events() as there,
     ):
-        (run,) = one.json("/api/runs")["runs"]
+        while not (runs := one.json("/api/runs")["runs"]):
+            continue
+        (run,) = runs
         assert (next(here)["kind"], next(there)["kind"]) == ("hello", "hello")
         while next(there)["kind"] != "run":
             continue
