@@ -118,6 +118,8 @@ class Context:
         )
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
+        self.lists: dict[tuple[str, str], query.Progress] = {}
+        """How far the lists are that are being made, by the paths and queries of their addresses."""
         self.updates: Lru[tuple[str, ...], StepInputs] = Lru(1, STEP_BYTES)
         self.hub = Hub(
             self.library, self.whole_state, self.in_quick_thread, MAX_CLIENTS * 10 if settings.team else None

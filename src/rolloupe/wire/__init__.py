@@ -71,6 +71,7 @@ from rolloupe.wire.records.lists import (
     ColumnItem,
     ColumnsReply,
     CompleteReply,
+    ListProgress,
     SamplesReply,
     SuggestionItem,
 )
@@ -235,6 +236,7 @@ __all__ = [
     "GroupsReply",
     "LandmarksReply",
     "LintReply",
+    "ListProgress",
     "LoginReply",
     "LoginRequest",
     "MarkedReply",

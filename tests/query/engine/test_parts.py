@@ -50,6 +50,7 @@ def test_each_step_belongs_to_one_part(
     whole = query.SampleQuery(splits=splits, step_min=low, step_max=high)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "PART_ROWS", size)
+        patch.setattr(parts, "FILE_ROWS", 3)
         some = list(parts.of(snapshot, whole))
     held = [piece.source for piece in snapshot.holding(splits, low, high)]
     assert {p.source for one in some for p in snapshot.holding(splits, one.step_min, one.step_max)} == {*held}
@@ -68,6 +69,7 @@ def test_lists_in_parts_are_the_lists(
     forget()
     whole = query.samples(run, asked), query.groups_page(run, asked)
     monkeypatch.setattr(parts, "PART_ROWS", 20)
+    monkeypatch.setattr(parts, "FILE_ROWS", 0)
     forget()
     progress, seen, own = Progress(), list[tuple[int, int]](), parts.count
 

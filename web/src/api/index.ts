@@ -16,6 +16,7 @@ import type {
   GridReply,
   FindReply,
   GroupsReply,
+  ListProgress,
   LoginReply,
   MarkedReply,
   MetricNamesReply,
@@ -112,6 +113,10 @@ export const getCell = (
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
+
+/** How far such an answer is. */
+export const getProgress = (run: string, of: "groups" | "samples", query: SamplesQuery): Promise<ListProgress> =>
+  get(["runs", run, of, "progress"], { ...query });
 
 /** The address of all samples of a list as CSV. */
 export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string =>

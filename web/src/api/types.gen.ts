@@ -927,6 +927,20 @@ export interface SamplesReply {
   samples: SampleItem[];
 }
 
+/**
+ * `GET /api/runs/{run}/samples/progress?...`, and `groups/progress`: how far an answer is that someone waits for.
+ *
+ * The rest of the address is that of the list. All are 0 before the first look, and once the list is there.
+ */
+export interface ListProgress {
+  /** The number of samples looked at. */
+  done: number;
+  /** The number to look at. */
+  of: number;
+  /** The number of samples, or groups, that match among them. */
+  found: number;
+}
+
 /** A column of samples; `low` and `high` bound the finite values seen. */
 export interface ColumnItem {
   name: string;

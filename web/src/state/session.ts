@@ -9,6 +9,7 @@ import { GroupStore } from "./group";
 import { BrowseStore } from "./list/browse";
 import { FilterStore } from "./list/filter";
 import { ListStore } from "./list/list";
+import { PagesStore } from "./list/pages";
 import { StripsStore } from "./list/strips";
 import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
@@ -48,6 +49,7 @@ export class Session {
   readonly findings = new FindingsStore(this);
   readonly charts = new ChartsStore(this);
   readonly layout = new LayoutStore(this);
+  readonly pages = new PagesStore(this);
   readonly list = new ListStore(this);
   readonly browse = new BrowseStore(this);
   readonly filter = new FilterStore(this);

@@ -1,7 +1,8 @@
 """Routes for lists: pages of samples and groups, CSV, columns, and completions of a filter."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import TypeVar
 
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
@@ -14,12 +15,14 @@ from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.wire import number
+from rolloupe.wire import encoding, number
 from rolloupe.wire.views import items
 
 LIMIT = 200
 MAX_LIMIT = 5000
 MAX_COLUMNS = 1000
+
+T = TypeVar("T")
 
 
 def page_query(parameters: QueryParams) -> SampleQuery:
@@ -49,6 +52,31 @@ def reasons_of(run: OpenRun, wanted: SampleQuery, page: query.SamplePage | query
     return query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
 
 
+def followed(request: Request, make: Callable[[], T]) -> Callable[[], T]:
+    """Return `make` as it lets `progress` say how far it is."""
+    lists, key = context_of(request).lists, (request.scope["path"], request.url.query)
+
+    def follow() -> T:
+        lists[key] = query.Progress()
+        try:
+            with query.watched(lists[key]):
+                return make()
+        finally:
+            lists.pop(key, None)
+
+    return follow
+
+
+async def progress(request: Request) -> Response:
+    """`GET /api/runs/{run}/samples/progress`, and of groups: see `wire.ListProgress`."""
+    context = context_of(request)
+    await context.run(request)  # whoever may not see the run learns nothing
+    path = request.scope["path"].removesuffix("/progress")
+    now = context.lists.get((path, request.url.query), query.Progress())
+    body = encoding.encode(wire.ListProgress(done=now.done, of=now.of, found=now.found))
+    return Response(body, headers={"cache-control": "no-store"}, media_type=replies.JSON)
+
+
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
@@ -73,7 +101,7 @@ async def samples(request: Request) -> Response:
             samples=page.samples,
         )
 
-    return await context.replies.answer(request, version, make)
+    return await context.replies.answer(request, version, followed(request, make))
 
 
 async def groups(request: Request) -> Response:
@@ -105,7 +133,7 @@ async def groups(request: Request) -> Response:
             groups=[items.group_item(spread(group, present, columns)) for group in page.groups],
         )
 
-    return await context.replies.answer(request, version, make)
+    return await context.replies.answer(request, version, followed(request, make))
 
 
 def spread(group: Group, present: list[str], columns: list[str]) -> Group:

@@ -35,6 +35,20 @@ class SamplesReply(Struct, kw_only=True):
     samples: list[SampleItem]
 
 
+class ListProgress(Struct, kw_only=True):
+    """`GET /api/runs/{run}/samples/progress?...`, and `groups/progress`: how far an answer is that someone waits for.
+
+    The rest of the address is that of the list. All are 0 before the first look, and once the list is there.
+    """
+
+    done: int
+    """The number of samples looked at."""
+    of: int
+    """The number to look at."""
+    found: int
+    """The number of samples, or groups, that match among them."""
+
+
 class ColumnItem(Struct, kw_only=True):
     """A column of samples; `low` and `high` bound the finite values seen."""
 

@@ -77,11 +77,23 @@ export function Lacking() {
   );
 }
 
+/** How far the list is that the reader waits for. */
+function Counting() {
+  const now = useSession().pages.counting.value;
+  if (now === null) return null;
+  const share = Math.floor((100 * now.done) / now.of);
+  return (
+    <span class="quiet" aria-live="off" title={`${figure(now.done)} of ${count(now.of, "sample")} looked at`}>
+      {`${share} % · ${figure(now.found)} found`}
+    </span>
+  );
+}
+
 /** The exact counts: `37 of 512 samples` with a filter, with groups `5 groups · 37 of 512`. */
 export function Total() {
   const session = useSession();
   const list = session.list.now.value;
-  if (list === null || session.list.isBehind.value) return null;
+  if (list === null || session.list.isBehind.value) return <Counting />;
   const isFiltered = list.scope.where.trim() !== "";
   const samples = isFiltered ? `${figure(list.total)} of ${figure(list.of)}` : figure(list.total);
   const words = isFiltered ? `${figure(list.total)} of ${count(list.of, "sample")}` : count(list.total, "sample");

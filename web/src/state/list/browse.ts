@@ -3,7 +3,8 @@
 import { computed, untracked } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
 import { Store } from "../store";
-import { groupAt, groupIds, itemAt, type Listing, type ListStore, PAGE, rowOf } from "./list";
+import { groupAt, groupIds, itemAt, type Listing, type ListStore, rowOf } from "./list";
+import { PAGE } from "./pages";
 
 export class BrowseStore extends Store {
   get #list(): ListStore {

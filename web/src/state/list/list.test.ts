@@ -6,7 +6,8 @@ import { type Place, START } from "../../lib/address/address";
 import { settled } from "../../testing/page";
 import { item, runItem } from "../../testing/records";
 import { startComplete } from "../place/placeDefaults";
-import { itemAt, MOST_PAGES, PAGE } from "./list";
+import { itemAt, MOST_PAGES } from "./list";
+import { PAGE } from "./pages";
 import { runs } from "../runs";
 
 const session = createSession();

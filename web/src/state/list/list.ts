@@ -1,13 +1,14 @@
 /** The list of the scope: the pages that the reader has seen. It changes only on request. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { type ApiError, getGroups, getSamples } from "../../api";
-import type { GroupItem, GroupsReply, SampleItem, SamplesReply } from "../../api/types.gen";
+import type { ApiError } from "../../api";
+import type { GroupItem, SampleItem, SamplesReply } from "../../api/types.gen";
 import type { Mode, Place } from "../../lib/address/address";
 import { Lru } from "../../lib/data/lru";
-import { keyOf, queryOf, type Scope, scopeAt as scopeOf } from "../../lib/list/scope";
+import { keyOf, type Scope, scopeAt as scopeOf } from "../../lib/list/scope";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
+import { PAGE, type Page } from "./pages";
 
 const KEPT_PAGES = 120; // of all lists together
 
@@ -31,8 +32,6 @@ export interface Listing extends Pick<SamplesReply, "pending" | "discarded" | "r
   stamp: number;
 }
 
-/** Rows of a page. */
-export const PAGE = 100;
 /** A list holds no more pages than these: a reader who scrolls through millions of rows looks at few of them. */
 export const MOST_PAGES = 60;
 
@@ -112,12 +111,12 @@ export class ListStore extends Store {
   async need(page: number): Promise<void> {
     const list = this.now.peek();
     if (list === null || list.pages.has(page) || list.groups.has(page) || page < 0 || page * PAGE >= list.rows) return;
-    await this.#add(list, `page ${page}`, () => pageOf(list.scope, list.mode, page));
+    await this.#add(list, `page ${page}`, () => this.session.pages.ask(list.scope, list.mode, page));
   }
 
   /** Fetch the page around a sample. True if the list has it now. */
   async find(list: Listing, sample: string): Promise<boolean> {
-    return this.#add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
+    return this.#add(list, sample, () => this.session.pages.ask(list.scope, list.mode, 0, sample));
   }
 
   start(): void {
@@ -131,12 +130,12 @@ export class ListStore extends Store {
   }
 
   async #load(of: Scope, around: string | undefined): Promise<Listing> {
-    const first = await pageOf(of, of.mode ?? "groups", 0, around);
+    const first = await this.session.pages.ask(of, of.mode ?? "groups", 0, around);
     const split = JSON.stringify([of.run, of.split]);
     if (first.kind === "groups" && first.reply.total < first.reply.samples) this.#grouped.add(split);
     // If no group has a second sample, groups say nothing that samples do not.
     const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && !this.#grouped.has(split);
-    return listed(of, isAlone ? await pageOf(of, "samples", 0, around) : first);
+    return listed(of, isAlone ? await this.session.pages.ask(of, "samples", 0, around) : first);
   }
 
   async #show(of: Scope, isAsked: boolean): Promise<void> {
@@ -185,16 +184,6 @@ export class ListStore extends Store {
       return false;
     }
   }
-}
-
-type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
-
-/** One page of rows; with `around`, the page with that sample. */
-async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: string): Promise<Page> {
-  const query = { ...queryOf(of), offset: page * PAGE, limit: PAGE, around };
-  return mode === "groups"
-    ? { kind: "groups", reply: await getGroups(of.run, { ...query, usual: of.usual || undefined }) }
-    : { kind: "samples", reply: await getSamples(of.run, query) };
 }
 
 function listed(of: Scope, page: Page): Listing {
