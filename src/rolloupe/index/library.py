@@ -21,6 +21,7 @@ from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun,
 from rolloupe.formats.curve_files import check_named
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
+from rolloupe.index.poll.new_folders import NewFolders
 from rolloupe.index.private_index import is_writable, private_index
 from rolloupe.index.run import OpenRun, no_scores
 from rolloupe.index.segments.segment import LAYOUT
@@ -109,6 +110,10 @@ class Library:
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
         began = time.monotonic()
+        self._new_folders = NewFolders([] if only is not None else self._paths)
+        self._new_folders.note()
+        self._hasty: set[tuple[str, ...]] = set()
+        """The places of runs that were found without a search of all."""
         discovery = self._first(patience_s if only is None else None, look_s)
         took_s = time.monotonic() - began
         check_named(discovery.runs)
@@ -216,12 +221,17 @@ class Library:
         if self._search is not None:
             self._adopt(self._search)
             took_s = time.monotonic() - began
-        rest_s = self._rest_after(took_s)
-        while not self._closed.wait(rest_s):
+        rest_s, whole_s = self._rest_after(0.0), time.monotonic() + self._rest_after(took_s)
+        while not self._closed.wait(max(0.0, min(rest_s, whole_s - time.monotonic()))):
             began = time.monotonic()
+            is_whole = began >= whole_s
             with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
-                self._look()
-            rest_s = self._rest_after(time.monotonic() - began)
+                self._look() if is_whole else self._look_for_new()
+            ended = time.monotonic()
+            if is_whole:
+                rest_s, whole_s = self._rest_after(0.0), ended + self._rest_after(ended - began)
+            else:
+                rest_s = self._rest_after(ended - began)
 
     def _adopt(self, search: "futures.Future[Discovery]") -> None:
         """Open what the first search finds, and at its end what it found in all."""
@@ -247,21 +257,41 @@ class Library:
         """The rest after a search that took so long."""
         return max(LOOK_S if self._runs else min(LOOK_S, SOON_S), LOOK_SHARE * took_s)
 
+    def _look_for_new(self) -> None:
+        """Open runs in new folders, without a search of all, which may find that they are parts of others."""
+        if self._new_folders.are_there():
+            with self._new_folders.alone():
+                found = self._discover(self._paths, self._reading).runs
+            opened = {_place(run.info) for run in self.runs}
+            fresh = [info for info in found if _place(info) not in opened and by_name(info.format).has_samples]
+            if fresh and not self._closed.is_set():
+                self._hasty |= set(map(_place, fresh))
+                self._replace(fresh)
+
     def _look(self) -> None:
+        self._new_folders.note()
         discovery = self._discover(self._paths, self._reading)
         opened = {_place(run.info): run for run in self.runs}
         fresh = [info for info in discovery.runs if _place(info) not in opened]
         pairs = [(opened.get(_place(info)), info) for info in discovery.runs]
         grown = [(run, info) for run, info in pairs if run is not None and run.info.parts != info.parts]
         notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
-        if not (fresh or grown or notes_changed) or self._closed.is_set():
-            return
         found = {_place(info) for info in discovery.runs}
         begun = any(by_name(info.format).has_samples for info in fresh)
+        lost = [run for place, run in opened.items() if place not in found]
+        replaced = [run for run in lost if (begun and not run.format.has_samples) or _place(run.info) in self._hasty]
+        self._hasty.clear()
+        if (fresh or grown or replaced or notes_changed) and not self._closed.is_set():
+            self._replace(fresh, replaced, grown)
+
+    def _replace(
+        self,
+        fresh: Sequence[RunInfo],
+        replaced: Sequence[OpenRun] = (),
+        grown: Sequence[tuple[OpenRun, RunInfo]] = (),
+    ) -> None:
+        """Open runs that are new, and others again that have further parts; close those that they replace."""
         before = self._runs
-        replaced = [
-            run for run in before.values() if begun and not run.format.has_samples and _place(run.info) not in found
-        ]
         runs = {run_id: run for run_id, run in before.items() if run not in replaced}
         for old, info in grown:  # an evaluation that began beside its run, say
             runs[old.id] = self._opened(old.id, info)

@@ -10,5 +10,6 @@ afterAll(() => {
   for (const host of document.body.children) render(null, host);
   document.body.replaceChildren();
   vi.restoreAllMocks();
+  vi.useRealTimers();
   history.replaceState(null, "", "/");
 });
