@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,9 +177,9 @@ def test_discovery_lists_a_folder_once(tmp_path: Path, monkeypatch: pytest.Monke
     listed: list[str] = []
     own = files._entries
 
-    def list_one(path: str, link_root: str) -> list[files.FolderEntry]:
+    def list_one(path: str, *how: Any) -> list[files.FolderEntry]:
         listed.append(path)
-        return own(path, link_root)
+        return own(path, *how)
 
     monkeypatch.setattr(files, "_entries", list_one)
     assert len(discover([tmp_path]).runs) == 3

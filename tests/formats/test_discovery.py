@@ -384,9 +384,9 @@ def test_a_walk_lists_each_folder_once_for_all_formats(demo_runs: Path, monkeypa
     listed: list[str] = []
     entries_of = files._entries
 
-    def counted(folder: str, link_root: str) -> list[files.FolderEntry]:
+    def counted(folder: str, *how: Any) -> list[files.FolderEntry]:
         listed.append(folder)
-        return entries_of(folder, link_root)
+        return entries_of(folder, *how)
 
     monkeypatch.setattr(files, "_entries", counted)
     for run in ("tiny_grpo", "relax", "verl_math"):

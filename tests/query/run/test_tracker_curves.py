@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -254,10 +255,10 @@ def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_man
         read_files.append(file)
         return own_read(file, *reader)
 
-    def list_one(folder: str, link_root: str) -> list[files.FolderEntry]:
+    def list_one(folder: str, *how: Any) -> list[files.FolderEntry]:
         if threading.get_ident() == asking:  # the index looks for files as well
             listed.append(folder)
-        return own_list(folder, link_root)
+        return own_list(folder, *how)
 
     monkeypatch.setattr(curve_files, "read_curves", read_one)
     monkeypatch.setattr(files, "_entries", list_one)
