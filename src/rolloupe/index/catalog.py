@@ -137,15 +137,16 @@ class Catalog:
         """
         segments = [self._segments[key] for key in self._unpublished & self._segments.keys()]
         new = {s.path.stem: s.meta for s in segments if s.path.stem not in self._published}
-        if new and (self._is_outdated or len(new) >= max(MANY, len(self._segments) // 10)):
+        is_due = self._is_outdated or len(new) >= max(MANY, len(self._segments) // 10)
+        if new and not is_due:
+            return
+        if new:
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
             entries = {name: msgspec.msgpack.encode(meta) for name, meta in new.items()}
             manifest.publish(self.folder, entries, existing)
             self._published |= new.keys()
             self._is_outdated = False
-            new = {}
-        if not new:
-            self._unpublished.clear()
+        self._unpublished.clear()
 
     def tidy(self) -> None:
         """Delete the files of segments that others have superseded for a while. One process does so at a time."""

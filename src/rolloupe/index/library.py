@@ -110,7 +110,7 @@ class Library:
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
         began = time.monotonic()
-        self._new_folders = NewFolders([] if only is not None else self._paths)
+        self._new_folders = NewFolders(self._paths if follow and only is None else [])
         self._new_folders.note()
         self._hasty: set[tuple[str, ...]] = set()
         """The places of runs that were found without a search of all."""

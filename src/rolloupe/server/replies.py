@@ -124,7 +124,7 @@ class Replies:
         self._cache, self._in_thread, self._in_quick_thread = cache, in_thread, in_quick_thread
         self._read, self._is_loopback = read, is_loopback
         self._begun: dict[tuple[str, ...], asyncio.Task[Reply]] = {}
-        self._asked: dict[tuple[str, ...], asyncio.Task[Reply]] = {}
+        self._asked: dict[tuple[str, ...], asyncio.Future[Reply]] = {}
 
     async def answer(
         self,
@@ -224,10 +224,7 @@ class Replies:
                 del self._asked[key]  # whoever asks from now on may know of something newer
                 return made()
 
-            async def make_once() -> Reply:
-                return await self._in_quick_thread(begun)
-
-            task = self._asked[key] = asyncio.create_task(make_once())
+            task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begun))
         return sent(await asyncio.shield(task), UNKEPT)
 
 

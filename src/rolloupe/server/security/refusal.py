@@ -29,10 +29,10 @@ async def refuse(
     The keyword `retry_after` becomes the header `retry-after`.
     """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = words_of(status, error, what_next, named) if accepts_pages(scope) else None
+    answer = plain_page(status, error, what_next, named) if accepts_pages(scope) else None
     await (answer or error_reply(status, error, what_next, named))(scope, receive, send)
 
 
-def words_of(status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None) -> Response:
+def plain_page(status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return a page of plain words."""
     return PlainTextResponse(f"{error[:1].upper()}{error[1:]}. {what_next}\n", status, headers)

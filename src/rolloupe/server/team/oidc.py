@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rolloupe.errors import BadQuery
 from rolloupe.server.security.auth import cookies
 from rolloupe.server.security.origins import is_api
-from rolloupe.server.security.refusal import accepts_pages, words_of
+from rolloupe.server.security.refusal import accepts_pages, plain_page
 from rolloupe.server.team.people import Refused, checked_name
 
 LOGIN, CALLBACK, LOGOUT = "/auth/login", "/auth/callback", "/auth/logout"
@@ -221,7 +221,7 @@ def _is_page(scope: Scope) -> bool:
 
 
 def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:
-    return words_of(status, error, what_next)
+    return plain_page(status, error, what_next)
 
 
 def _words(error: Exception) -> str:
