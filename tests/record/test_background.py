@@ -150,7 +150,8 @@ def test_a_full_disk_ends_nothing_and_is_told_once(tmp_path: Path, monkeypatch: 
     record.close()
     assert sum(record.failures.values()) == 3
     run = opened(tmp_path / "run")
-    assert ([sample.key.index for sample in run.samples()], run.problems()) == (["before", "after"], [])
+    assert [sample.key.index for sample in run.samples()] == ["before", "after"]
+    assert [one.reason for one in run.problems()] == ["3 samples of step 0 were lost: disk full"]
 
 
 def test_a_run_that_vanished_is_made_again_and_its_loss_is_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A disk that is full while a run is recorded: `step_end` tells whether the step stands."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import rolloupe
 from rolloupe.record import Recorder
+from rolloupe.record.files.lines import Lines
 from tests.disks import on_small_disk
 from tests.record.test_background import Gate
 
@@ -67,6 +70,99 @@ def test_a_step_that_was_not_written_is_not_acknowledged(tmp_path: Path) -> None
     }
     assert told["steps"] == [0, 3, 4, 5, *[6] * 9], "what was acknowledged is there"
     assert any("No space left" in reason for reason in told["failures"])
+
+
+LOSING = """
+import json, shutil, sys, warnings
+from pathlib import Path
+from rolloupe.record import Recorder
+from tests.disks import fill
+
+disk = Path(sys.argv[1])
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    with Recorder(disk / "run", code=None) as record:
+        uid = record.sample(step=0, group="g", response="a" * 9000)
+        record.step_end(0)
+        filler = fill(disk)
+        for index in range(12):
+            record.sample(step=3, group="g", index=index, response="b" * 9000)
+        record.annotate(uid, tags={"long": "b" * 9000})
+        record.flush()
+        filler.unlink()
+        record.sample(step="three")
+        record.samples([{"step": 4, "group": "g", "reward": "bad"}, 5, {"step": 4, "group": "g", "index": "last"}])
+        record.step_end(4)
+    with Recorder(disk / "run", code=None, producer="late") as record:
+        filler = fill(disk)
+        for index in range(2):
+            record.sample(step=6, group="g", index=index, response="b" * 9000)
+filler.unlink()
+shutil.copytree(disk / "run", sys.argv[2])
+print(json.dumps([str(one.message) for one in told]))
+"""
+
+
+def test_what_was_lost_is_a_problem_of_the_run_once_there_is_space(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    line = on_small_disk(1_000_000, tmp_path / "disk", [sys.executable, "-c", LOSING, str(tmp_path / "disk"), str(run)])
+    told = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
+    assert "No space left on device. First: 12 samples of step 3" in told[0]
+    assert told[-1] == "lost, and the run's files do not say so: 2 samples of step 6 (disk full)"
+    lost = {
+        "12 samples of step 3 were lost: disk full",
+        "1 annotation was lost: disk full",
+        "1 sample was lost: TypeError: step: expected a whole number, got str; this was not recorded",
+        "1 sample was lost: TypeError: 'int' object is not iterable",
+        "1 value of step 4 was left out: reward: TypeError: expected a number, got a string",
+    }
+    with rolloupe.open(run, index_dir=tmp_path / "index") as runs:
+        assert {one.reason for one in runs[0].problems()} == lost
+        assert runs[0].problem_count() == 5
+        assert len(list(runs[0].samples())) == 3, "what one of a list lacks costs no other"
+        (broken,) = [one for one in runs[0].lint().broken if one.rule == "lost_data"]
+        assert (broken.count, broken.is_certain) == (5, True) and "12 samples of step 3 were lost" in broken.text
+    for command in ("doctor", "lint"):
+        done = subprocess.run(
+            [sys.executable, "-m", "rolloupe", command, run, "--index-dir", tmp_path / "index"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "12 samples of step 3 were lost: disk full" in " ".join(done.stdout.split())
+
+
+def test_a_disk_that_is_full_for_many_steps_causes_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full, append = [True], Lines.append
+
+    def failing(lines: Lines, some: Any) -> None:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(lines, some)
+
+    monkeypatch.setattr(Lines, "append", failing)
+    with Recorder(tmp_path / "run", code=None) as record, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for step in range(60):
+            record.sample(step=step, group="g")
+            record.flush()
+        assert len(told) == 1
+        full[0] = False
+        record.flush()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        reasons = [one.reason for one in runs[0].problems()]
+    assert reasons[:2] == [f"1 sample of step {step} was lost: disk full" for step in (0, 1)]
+    assert reasons[50:] == ["10 more were lost at other steps"]
+
+
+def test_a_hostile_file_of_losses_is_read_within_bounds(tmp_path: Path) -> None:
+    Recorder(tmp_path / "run", code=None).close()
+    rows: list[dict[str, Any]] = [{"what": ["x"] * 9, "step": 10**30, "reason": {"a": "b" * 9999}, "count": "9"}, {}]
+    rows += [{"what": "samples", "step": step, "reason": "r", "count": 1} for step in range(20_000)]
+    (tmp_path / "run/losses").mkdir()
+    (tmp_path / "run/losses/a.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n[1]\n{")
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        reasons = [one.reason for one in runs[0].problems()]
+    assert "19,950 more were lost at other steps" in reasons and len(reasons) < 60
+    assert max(map(len, reasons)) < 2000
 
 
 def test_a_step_of_which_nothing_can_be_written_is_not_acknowledged(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ the queue's capacity, as when a disk hangs for an hour; then it refuses new line
 waits instead.
 """
 
+import contextlib
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from rolloupe.record.files.lines import Lines
 from rolloupe.record.files.token_parts import import_arrow, write_part
 from rolloupe.record.token_facts import facts
 from rolloupe.record.values.arrays import Array
+
+LINES = {"metrics": "lines of metrics"}
+"""What lines of a kind hold, where the kind does not say so."""
 
 REST_S = 1.0
 """Every recorded line is written after this long at the latest, so that a viewer shows it within two seconds."""
@@ -77,6 +81,8 @@ class Background:
         self._seen = seen
         self._trouble = trouble
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
+        self._losses = Lines(root, "losses", producer)
+        self._noting = threading.Lock()
         self._part = _last_part(root / "tokens" / producer)
         self._queue: deque[QueuedLine] = deque()
         self._rich: deque[QueuedLine] = deque()
@@ -98,11 +104,23 @@ class Background:
         with self._changed:
             return self._lost + self.dropped
 
-    def _lose(self, reason: BaseException | str, count: int = 1) -> None:
+    def _lose(self, reason: BaseException | str, items: Sequence[QueuedLine]) -> None:
         """Report lines that are in no file."""
         with self._changed:
-            self._lost += count
-        self._trouble.report(reason, count)
+            self._lost += len(items)
+        places = Counter((LINES.get(item.kind, item.kind), item.record.get("step")) for item in items)
+        for (what, step), count in places.items():
+            first = "" if step is None else f"{count:,} {what} of step {step}"
+            self._trouble.report(reason, count, first=first, what=what, step=step)
+
+    def _note_losses(self) -> None:
+        """Write what was lost into the run's files; on a disk that is still full, the next call tries again."""
+        with self._noting:
+            if losses := self._trouble.losses():
+                rows = [{**loss._asdict(), "count": count, "time": time.time()} for loss, count in losses.items()]
+                with contextlib.suppress(Exception):
+                    self._losses.append([encoded(row, separators=COMPACT) for row in rows])
+                    self._trouble.noted(losses)
 
     @property
     def waiting(self) -> int:
@@ -123,7 +141,7 @@ class Background:
                 elif not self._shed(item):
                     break
             if not self._block and self._queue and self._queued_bytes + item.size_bytes > LINES_SHARE * self._capacity:
-                self._lose(f"{item.kind}: nothing was written for so long that the queue is full")
+                self._lose(f"{item.kind}: nothing was written for so long that the queue is full", [item])
                 return
             self._queue.append(item)
             if item.series:
@@ -154,6 +172,7 @@ class Background:
             while self._done < wanted:
                 self._hurry()
                 self._changed.wait(REST_S)
+        self._note_losses()
 
     def _hurry(self) -> None:
         self._urgent = True
@@ -172,7 +191,7 @@ class Background:
 
     def abandon(self) -> None:
         """Close the files without writing, as a forked process must: they belong to its parent."""
-        for file in self._files.values():
+        for file in (*self._files.values(), self._losses):
             file.close()
 
     def _start(self) -> None:
@@ -186,12 +205,13 @@ class Background:
                 try:
                     self._write(group)
                 except BaseException as error:  # whatever it is, callers must not wait for ever
-                    self._lose(error, len(group))
+                    self._lose(error, group)
                 finally:
                     with self._changed:
                         self._queued_bytes -= sum(item.size_bytes for item in group)
                         self._done += len(group)
                         self._changed.notify_all()
+                self._note_losses()
 
     def _batch(self) -> list[QueuedLine]:
         """Wait for lines that are due, and return them; none once the recorder is closed."""
@@ -243,19 +263,20 @@ class Background:
                 item.shed()
 
     def _append(self, file: Lines, items: list[QueuedLine]) -> None:
-        lines = []
+        lines, written = [], []
         for item in items:
             if item.dropped:
                 item.record["dropped"] = item.dropped
                 item.record.pop("series", None)
             try:
                 lines.append(encoded(item.record, separators=COMPACT, nan=True))
+                written.append(item)
             except Exception as error:
-                self._lose(error)
+                self._lose(error, [item])
         try:
             file.append(lines)
         except Exception as error:
-            self._lose(error, len(lines))
+            self._lose(error, written)
 
 
 def _batches(items: list[QueuedLine]) -> list[list[QueuedLine]]:

@@ -27,10 +27,11 @@ class Guardable(Protocol):
 
 def guarded(
     default: Callable[[], Any],
+    loses: str = "",
 ) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
     """Make a method raise nothing, unless the recorder is strict or the call does not fit the method's signature.
 
-    The recorder reports and counts a failure, and the call returns `default()`.
+    The recorder reports and counts a failure, and the call returns `default()`. `loses` is what a failure costs.
     """
 
     def wrap(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -43,7 +44,7 @@ def guarded(
                 where = error.__traceback__.tb_next if error.__traceback__ else None
                 if isinstance(error, TypeError) and where is None:
                     raise  # a misspelt argument shows up in the first minute
-                self.trouble.met(error)
+                self.trouble.met(error, what=loses, step=kwargs.get("step"))
                 return cast("R", default())
             finally:
                 self.trouble.tell()

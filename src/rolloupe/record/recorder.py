@@ -49,6 +49,8 @@ __all__ = ["Recorder", "RecorderWarning"]
 CAPACITY_BYTES = 512 * 2**20
 """Bytes that may wait to be written before token series are dropped."""
 
+MOST_TOLD = 5
+
 UNEVEN = "token series whose length fits neither the sample's tokens nor its response; kept as they are"
 GO_ON = "They are written while the process lives, at its end, or by another close()"
 
@@ -94,7 +96,6 @@ class Recorder:
         self._wanted = processes.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
-        self._arguments = Arguments(self.trouble)
         self._lock = threading.Lock()
         self._ending = self._closed = False
         processes.make_way(self.path, self._wanted)
@@ -168,7 +169,7 @@ class Recorder:
         dropped = self._background.dropped
         return dict(self.trouble.counts) | ({"token series dropped": dropped} if dropped else {})
 
-    @guarded(str)
+    @guarded(str, loses="samples")
     def sample(
         self,
         *,
@@ -211,14 +212,14 @@ class Recorder:
         arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still records the
         sample.
         """
-        take = self._arguments.take
         number_of_step, split = step_of(step), split_of(split)
-        arrays = self._arguments.arrays(token_ids, series)
+        arguments = Arguments(self.trouble, number_of_step)
+        take, arrays = arguments.take, arguments.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda texts: [word(one) for one in texts], tokens)
         token_counts = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
         counts, own_turns = counts_of(arrays, *token_counts, pieces), take("turns", count, turns)
-        paid, parts, rated = self._arguments.reward(reward)
-        numbers, words = self._arguments.numbers("metrics", metrics)
+        paid, parts, rated = arguments.reward(reward)
+        numbers, words = arguments.numbers("metrics", metrics)
         question, answer = messages(prompt), messages(response)
         group_name = name(group) if group is not None else ""
         record: dict[str, Any] = {
@@ -230,7 +231,7 @@ class Recorder:
             "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
             "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
             "turns": turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
-            "tags": rated | words | self._arguments.words("tags", tags), "prompt": question, "response": answer,
+            "tags": rated | words | arguments.words("tags", tags), "prompt": question, "response": answer,
             "ref_response": messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
@@ -239,7 +240,9 @@ class Recorder:
         if top_logprobs is not None:
             record["top_logprobs"] = take(
                 "top_logprobs",
-                lambda given: alternatives(given, arrays.get("token_ids"), pieces, lengths, self.trouble),
+                lambda given: alternatives(
+                    given, arrays.get("token_ids"), pieces, lengths, self.trouble, number_of_step
+                ),
                 top_logprobs,
             )
         self._tell_of_two(self._steps.add(record["uid"], open_sample, record["group"], record["index"]), record)
@@ -275,13 +278,16 @@ class Recorder:
         if twice:
             self.trouble.say(message, once=twice)
 
-    @guarded(list[str])
+    @guarded(list[str], loses="lists of samples")
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
         """Record several samples, each a `Sample` or a dict of `sample`'s arguments; return their uids."""
-        found = [given_of(one) if isinstance(one, Sample) else dict(one) for one in some]
-        return [self.sample(**{**one, **shared}) for one in found]
+        return [self._given(one, shared, step=shared.get("step")) for one in some]
 
-    @guarded(list[str])
+    @guarded(str, loses="samples")
+    def _given(self, one: Mapping[str, Any] | Sample, shared: Mapping[str, Any], *, step: object) -> str:  # noqa: ARG002
+        return self.sample(**{**(given_of(one) if isinstance(one, Sample) else dict(one)), **shared})
+
+    @guarded(list[str], loses="groups")
     def group(
         self,
         trajectory_group: Any,
@@ -301,13 +307,14 @@ class Recorder:
         found = list(samples_of(trajectory_group, decode))
         return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]
 
-    @guarded(lambda: None)
+    @guarded(lambda: None, loses="lines of metrics")
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
         """Record the trainer's metrics of a step, or of no step if None; the last value of each name counts."""
         at = None if step is None else step_of(step)
-        found, words = self._arguments.numbers("metric", values)
-        for one in words:
-            self.trouble.met(TypeError("expected a number, got a string"), where=f"metric {one!r}")
+        arguments = Arguments(self.trouble, at)
+        found, words = arguments.numbers("metric", values)
+        for one, text_given in words.items():
+            arguments.take(f"metric {one!r}", number, text_given)
         if at is not None:
             self._steps.logged(at, found)
         self._put_metrics(at, found, {})
@@ -316,7 +323,7 @@ class Recorder:
         record = {"step": step, "time": time.time(), "values": values, **({"sums": sums} if sums else {})}
         self._background.put(QueuedLine("metrics", record, {}, weight(record)))
 
-    @guarded(lambda: None)
+    @guarded(lambda: None, loses="annotations")
     def annotate(
         self,
         uid: str,
@@ -331,32 +338,34 @@ class Recorder:
 
         `discarded=""` withdraws a discard. Each of `series` covers the response, or all tokens of the sample.
         """
-        arrays = self._arguments.arrays(None, series)
-        numbers, words = self._arguments.numbers("metrics", metrics)
+        arguments = Arguments(self.trouble)
+        arrays = arguments.arrays(None, series)
+        numbers, words = arguments.numbers("metrics", metrics)
         record = {
-            "uid": name(uid), "advantage": self._arguments.take("advantage", number, advantage),
+            "uid": name(uid), "advantage": arguments.take("advantage", number, advantage),
             "discarded": None if discarded is None else word(discarded), "metrics": numbers,
-            "tags": words | self._arguments.words("tags", tags),
+            "tags": words | arguments.words("tags", tags),
         }  # fmt: skip
         if not (sample_uid := name(uid)):
             raise ValueError("an annotation needs the uid of a sample")
         self._put("annotations", record, arrays, self._steps.lengths_of(sample_uid))
 
-    @guarded(lambda: None)
+    @guarded(lambda: None, loses="annotations")
     def discard(self, uid: str, reason: str) -> None:
         """Record that training skipped a sample, and why: `zero_advantage`, `stale`, `filtered`, ..."""
         if not word(reason):
             raise ValueError('discard needs a reason, such as "stale"; annotate(uid, discarded="") withdraws one')
         self.annotate(uid, discarded=reason)
 
-    @guarded(str)
+    @guarded(str, loses="samples")
     def error(self, /, *, step: SupportsIndex, error: object, **sample: Any) -> str:
         """Record a failed rollout as a sample with the status `error`; takes every argument of `sample`."""
         message, kind = word(error), "error"
         if isinstance(error, BaseException):
             message, kind = "".join(traceback.format_exception(error)), type(error).__qualname__
-        extra = {**dict(self._arguments.items("extra", sample.pop("extra", None))), "error": message}
-        tags = {**dict(self._arguments.items("tags", sample.pop("tags", None))), "error": kind}
+        arguments = Arguments(self.trouble, step)
+        extra = {**dict(arguments.items("extra", sample.pop("extra", None))), "error": message}
+        tags = {**dict(arguments.items("tags", sample.pop("tags", None))), "error": kind}
         return self.sample(step=step, extra=extra, tags=tags, **{"status": "error", "discarded": "error", **sample})
 
     @guarded(lambda: None)
@@ -372,7 +381,7 @@ class Recorder:
         at = step_of(step)
         self._background.flush()
         record = {
-            "name": word(name), "step": at, "paths": self._arguments.words("paths", paths),
+            "name": word(name), "step": at, "paths": Arguments(self.trouble, at).words("paths", paths),
             "loop_state": jsonable(loop_state or {}), "time": time.time(),
         }  # fmt: skip
         self._folder.append(CHECKPOINTS, record)
@@ -414,7 +423,7 @@ class Recorder:
         """Record a configuration that is known only now; if it differs from the last one, the run keeps both."""
         self._keep_config(config)
 
-    @guarded(lambda: None)
+    @guarded(lambda: None, loses="calls")
     def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
         """Call a function that prepares a recording; the recorder warns of its errors and counts them like its own."""
         work(*arguments)
@@ -441,11 +450,22 @@ class Recorder:
             self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
             raise
+        self._tell_of_losses()
         self._closed = True
         atexit.unregister(self.close)
         self._launch.close()
         self.trouble.tell()
         self.trouble.raise_met()
+
+    def _tell_of_losses(self) -> None:
+        """Warn of what is lost if even that is in no file, as on a disk that is still full."""
+        left = [
+            f"{number:,} {what}{'' if step is None else f' of step {step}'} ({reason})"
+            for (what, step, reason), number in self.trouble.losses().most_common()
+        ]
+        if left:
+            more = f", and {len(left) - MOST_TOLD} more" if len(left) > MOST_TOLD else ""
+            self.trouble.say(f"lost, and the run's files do not say so: {', '.join(left[:MOST_TOLD])}{more}")
 
     def __enter__(self) -> Self:
         return self

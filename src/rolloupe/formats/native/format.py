@@ -16,7 +16,7 @@ from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.native import annotations
 from rolloupe.formats.native.derived_metrics import derived
-from rolloupe.formats.native.losses import losses
+from rolloupe.formats.native.losses import dropped, lost
 from rolloupe.formats.native.step_metrics import metrics_in
 from rolloupe.formats.native.token_arrays import NativeTokens
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
@@ -59,7 +59,7 @@ _CONFIG = re.compile(r"config\..+\.json")
 
 FOLDERS = {
     "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
-    "torn": "ends of lines that a killed process left",
+    "torn": "ends of lines that a killed process left", "losses": "what was not written",
 }  # fmt: skip
 _TELLING = ("uid", "step", "prompt", "response", "reward")
 
@@ -268,12 +268,13 @@ class Native(JsonlFormat):
     def trainer_files(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
-        return trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
+        named = trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
+        return [*named, *_losses_files(run)]
 
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`."""
-        sources = trainer.json_sources(run.root, _metrics_files(run))
-        return [problem for source in sources for problem in losses(source)]
+        series = [one for source in trainer.json_sources(run.root, _metrics_files(run)) for one in dropped(source)]
+        return [*series, *(one for source in _losses_files(run) for one in lost(source))]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
@@ -346,6 +347,11 @@ def _file(run: RunInfo, name: str) -> Location | None:
 
 def _metrics_files(run: RunInfo) -> list[Location]:
     return [entry.location for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
+
+
+def _losses_files(run: RunInfo) -> list[Source]:
+    lines = files(os.path.join(run.root, "losses"), links_of(run))
+    return trainer.json_sources(run.root, [entry.location for entry in lines])
 
 
 def _config_file(run: RunInfo) -> Location | None:

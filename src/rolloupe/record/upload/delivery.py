@@ -14,7 +14,7 @@ from rolloupe.record.files.folder import ATTEMPTS, CHECKPOINTS, ENDED
 from rolloupe.record.upload.targets import MARK, FileVersion, Target, files_in
 
 TOKENS = "tokens"
-_LATER = {TOKENS: 1, "samples": 2, "annotations": 2, "metrics": 2, "torn": 2, CHECKPOINTS: 3, ENDED: 4}
+_LATER = {TOKENS: 1, "samples": 2, "annotations": 2, "metrics": 2, "torn": 2, "losses": 2, CHECKPOINTS: 3, ENDED: 4}
 
 
 class Delivery:

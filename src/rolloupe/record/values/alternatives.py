@@ -29,7 +29,12 @@ Alternatives = list[list[list[str | float]]]
 
 
 def alternatives(
-    values: object, ids: Array | None, strings: Sequence[str] | None, lengths: frozenset[int], trouble: Trouble
+    values: object,
+    ids: Array | None,
+    strings: Sequence[str] | None,
+    lengths: frozenset[int],
+    trouble: Trouble,
+    step: int,
 ) -> Alternatives:
     """Read the alternatives of a sample's tokens; an empty list if no token has any.
 
@@ -47,7 +52,9 @@ def alternatives(
         bad, beyond = bad + wrong, beyond + max(0, len(pairs) - MOST_ALTERNATIVES)
         found.append([[text, logprob] for text, logprob in pairs[:MOST_ALTERNATIVES]])
     if bad:
-        trouble.met(TypeError("expected pairs of a token and a finite logprob"), bad, where=WHAT)
+        trouble.met(
+            TypeError("expected pairs of a token and a finite logprob"), bad, where=WHAT, what="values", step=step
+        )
     if beyond:
         trouble.report(BEYOND, beyond)
     if not any(found):

@@ -118,15 +118,16 @@ def metric_ranges_of(ranges: object) -> dict[str, tuple[float, float]] | None:
 class Arguments:
     """Reads the arguments of a call."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: Trouble, step: object = None) -> None:
         self._trouble = trouble
+        self._step = step
 
     def take(self, what: str, read: Callable[[Any], T], value: object) -> T | None:
         """Read one value; None if it cannot be read."""
         try:
             return read(value)
         except Exception as error:
-            self._trouble.met(error, where=what)
+            self._trouble.met(error, where=what, what="values", step=self._step)
             return None
 
     def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:

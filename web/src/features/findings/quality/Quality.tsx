@@ -44,7 +44,7 @@ function Rules({ reply: { broken, unchecked, checked, samples, read } }: { reply
             <Verdict isCertain={one.is_certain} /> <Text text={one.text} />
           </h3>
           <p>
-            The rule: {one.words}. Samples:{" "}
+            The rule: {one.words}. {one.samples.length > 0 && "Samples: "}
             {one.samples.map((id, i) => (
               <span key={id}>
                 {i > 0 && ", "}
