@@ -14,6 +14,16 @@ from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER
 
 
+UNSEEN = (
+    "\u00a0\u1680\u2000\u2007\u2009\u200a\u202f\u205f\u3000"  # spaces
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"  # of no width
+    "\u200e\u200f\u061c\u202a\u202d\u202e\u2066\u2069"  # marks of direction
+    "\x01\x0b\x0c\x1c\x7f\x85\x9b\u2028\u2029\U000e0041"  # control characters, separators, tags
+    "\u034f\u115f\u1160\u17b4\u180b\u2800\u3164\ufe0f\uffa0\U000e0100"  # fillers, joiners, variants
+)
+"""Characters that leave a name looking like another."""
+
+
 def status(app: App, *pairs: tuple[str, str], client: str = "127.0.0.1") -> int:
     return ask(app, "GET", "/api/runs", pairs, client=client).status
 
@@ -62,6 +72,12 @@ def test_two_names_for_the_sender_are_refused(app: App, pairs: list[tuple[str, s
         "x" * 201,
         "ro\u200bot",
         "ro\u202eot",
+        *(f"{space}root" for space in UNSEEN),
+        *(f"root{space}" for space in UNSEEN),
+        *(f"ro{space}ot" for space in UNSEEN),
+        "ro  ot",
+        "\u212aim",
+        "\u1fefroot",
     ],
 )
 def test_a_name_that_could_be_another_is_refused(app: App, name: str) -> None:
@@ -72,6 +88,11 @@ def test_a_name_that_could_be_another_is_refused(app: App, name: str) -> None:
 @pytest.mark.parametrize("name", ["ROOT", "Root", "root@", "r\u043e\u043et", "../root", "root/", "%72oot", "*", "none"])
 def test_a_name_like_that_of_somebody_is_somebody_else(app: App, name: str) -> None:
     assert status(app, (HEADER, name.encode().decode("latin-1"))) == 403
+
+
+@pytest.mark.parametrize("name", ["Zo\u00eb", "Zoe\u0308", "\u0958", "O\u00b4Brien", "Ada Lovelace", "\u4f50\u85e4"])
+def test_names_of_people_are_taken(app: App, name: str) -> None:
+    assert status(app, (HEADER, name.encode().decode("latin-1"))) == 403, "known, but without a role"
 
 
 @pytest.mark.parametrize("value", ["", " ", "\t"])

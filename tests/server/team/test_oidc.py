@@ -168,6 +168,13 @@ def test_an_address_that_the_provider_does_not_trust_is_no_name(verified: object
             login._named(facts)
 
 
+@pytest.mark.parametrize("name", ["\u00a0ada", "ada\u3000", "ada ", "a\u3164da", "a\u200bda", "\u212aim", "\ud800"])
+def test_a_name_with_what_nobody_sees_is_nobodys(name: str) -> None:
+    login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://r.example.org", "nick"))
+    with pytest.raises(Refused, match="cannot be used"):
+        login._named({"nick": name})
+
+
 def test_a_provider_that_is_away_is_named(tmp_path: Path) -> None:
     relax_run(tmp_path / "runs" / "first", steps=1)
     (tmp_path / "secret").write_text("secret")

@@ -235,6 +235,13 @@ def test_a_name_is_the_same_however_its_accents_are_written() -> None:
         parsed((text.format(names[0]) + f'"{names[1]}" = "admin"\n').encode())
 
 
+@pytest.mark.parametrize("name", ["ada ", "\u00a0ada", "a\u200bda", "a\u3164da", "\u212aim"])
+def test_a_name_that_no_sender_can_have_is_refused_in_the_file_too(name: str) -> None:
+    for text in ('[people]\n"{}" = "reader"\n', '[[runs]]\npath = "/d"\npeople = ["{}"]\n'):
+        with pytest.raises(BadQuery, match="cannot be seen"):
+            parsed(text.format(name).encode())
+
+
 def test_a_folder_that_became_a_link_to_a_hidden_run_stays_closed(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     relax_run(secret / "run")

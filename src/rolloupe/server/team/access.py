@@ -6,6 +6,7 @@ says why.
 
 import enum
 import os
+import re
 import time
 import tomllib
 import unicodedata
@@ -109,7 +110,7 @@ def parsed(text: bytes) -> Access:
         content = msgspec.convert(tomllib.loads(text.decode()), AccessText)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise BadQuery(str(error)) from None
-    people = {_composed(name): _role(role, f"people.{name}") for name, role in content.people.items()}
+    people = {_known_name(name): _role(role, f"people.{name}") for name, role in content.people.items()}
     if len(people) < len(content.people):
         raise BadQuery("people has two spellings of one name; leave one of them out")
     rules: dict[str, frozenset[str]] = {}
@@ -119,7 +120,7 @@ def parsed(text: bytes) -> Access:
                 f"runs.path {rule.path!r} must be a whole path, from the root of the file system, or an address such "
                 "as s3://bucket/runs"
             )
-        names = frozenset(_composed(name) for word in rule.people for name in _members(word, content.groups))
+        names = frozenset(_known_name(name) for word in rule.people for name in _members(word, content.groups))
         for place in set(both_places(rule.path)):
             if place in rules:
                 raise BadQuery(f"two rules of runs name {place}; name its people in one")
@@ -127,9 +128,40 @@ def parsed(text: bytes) -> Access:
     return Access(_role(content.everyone, "everyone"), people, rules)
 
 
-def _composed(name: str) -> str:
-    """A name as that of a sender is compared: an accent and its letter are one character."""
+def composed(name: str) -> str:
+    """Return a name as that of a sender is compared: an accent and its letter are one character."""
     return unicodedata.normalize("NFC", name)
+
+
+def has_unseen(name: str) -> bool:
+    """Tell whether a name has what nobody sees in it, so that it looks like another.
+
+    That is a character that shows nothing, a space but for single ones between words, and a character that is another
+    one by a second number, such as the sign of Kelvin for a K.
+    """
+    return (
+        not name.isprintable()
+        or name.split(" ") != name.split()
+        or _SHOWS_NOTHING.search(name) is not None
+        or any(len(one := composed(char)) == 1 and one != char for char in name)
+    )
+
+
+_SHOWS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+    "\U000132fa\U00016fe4\U0001d159]"
+)
+"""What Unicode counts as printable and fonts leave blank: fillers, joiners, selectors of variants.
+
+Source: `Default_Ignorable_Code_Point` of Unicode, without the characters of format.
+"""
+
+
+def _known_name(name: str) -> str:
+    """The name of a person in the file. Raises `BadQuery` for one that no sender can have."""
+    if has_unseen(name):
+        raise BadQuery(f"the name {name!r} has a space or a character that cannot be seen; write it again")
+    return composed(name)
 
 
 def _role(word: str, place: str) -> Role:

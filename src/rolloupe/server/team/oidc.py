@@ -154,7 +154,7 @@ class OidcLogin:
             raise Refused(403, f"the login provider says no {claim}", "Ask an administrator about --oidc-claim.")
         if claim == "email" and facts.get("email_verified") not in VERIFIED:
             raise Refused(403, f"the address {value} is not verified at the login provider", "Verify it there.")
-        return checked_name(value.encode())
+        return checked_name(value.encode(errors="surrogatepass"))
 
     def _set(self, answer: Response, name: str, value: str, most_s: int, *, path: str) -> None:
         secure = self._client.public_url.startswith("https:")

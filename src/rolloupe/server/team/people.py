@@ -1,13 +1,12 @@
 """The people of a team: who sends a request, and what that person may do."""
 
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from starlette.types import Scope
 
 from rolloupe.server.context import Forbidden
-from rolloupe.server.team.access import ROLES, AccessFile, Role
+from rolloupe.server.team.access import ROLES, AccessFile, Role, composed, has_unseen
 
 MAX_NAME_CHARS = 200
 RATE = 50.0
@@ -78,13 +77,13 @@ class Team:
 def checked_name(value: bytes) -> str:
     """Return a person's name. Raises `Refused` if it could be another in disguise, or several."""
     try:
-        name = unicodedata.normalize("NFC", value.decode().strip())
+        name = value.decode()
     except UnicodeDecodeError:
         name = ""
-    if not name or len(name) > MAX_NAME_CHARS or not name.isprintable() or set(name) & set(',;"'):
+    if not name or len(name) > MAX_NAME_CHARS or has_unseen(name) or set(name) & set(',;"'):
         raise Refused(
             400,
             "the name of the sender cannot be used",
-            f"Names have up to {MAX_NAME_CHARS} letters, no commas.",
+            f"Names have up to {MAX_NAME_CHARS} letters, no commas, and no space that cannot be seen.",
         )
-    return name
+    return composed(name)

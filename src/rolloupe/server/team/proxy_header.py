@@ -42,7 +42,7 @@ class ProxyHeader:
             )
         if not values or not values[0].strip():
             raise Refused(401, "the proxy does not say who sends this request", "Log in at the proxy.")
-        return checked_name(values[0])
+        return checked_name(values[0].strip(b" \t"))  # of the line, says HTTP, not of the value
 
     def _trusts(self, scope: Scope) -> bool:
         client = scope.get("client")
