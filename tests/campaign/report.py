@@ -1,0 +1,115 @@
+"""Runs the campaign and prints what failed: `python -m tests.campaign.report --seeds 0:300`."""
+
+import argparse
+import contextlib
+import json
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tests.campaign.check import Outcome, check
+from tests.campaign.folders import make
+
+
+def outcome(seed: int, home: Path) -> Outcome:
+    """Make the folder of a seed, check it, and remove it."""
+    place = home / f"seed{seed}"
+    try:
+        (place / "run").mkdir(parents=True)
+        return check(make(seed, place / "run"), place / "index")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def outcomes(seeds: Iterable[int], workers: int = 1) -> Iterator[Outcome]:
+    """Check the folders of many seeds, in as many processes."""
+    with contextlib.ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if workers < 2:
+            yield from (outcome(seed, home) for seed in seeds)
+            return
+        pool = stack.enter_context(ProcessPoolExecutor(workers))
+        yield from pool.map(outcome, seeds, (home for _ in iter(int, 1)), chunksize=8)
+
+
+def summary(found: list[Outcome], most: int = 60) -> str:
+    """Describe many outcomes: how many of each verdict, the causes, and which habits fail more often than others."""
+    counts = Counter(one.verdict for one in found)
+    shares = ", ".join(f"{verdict} {count} ({count / len(found):.1%})" for verdict, count in counts.most_common())
+    lines = [f"{len(found)} folders: {shares}", "", "By what differs:"]
+    causes: dict[tuple[str, str], list[Outcome]] = {}
+    for one in found:
+        if one.verdict in ("wrong", "lost"):
+            causes.setdefault((one.verdict, _cause(one)), []).append(one)
+    for (verdict, cause), some in sorted(causes.items(), key=lambda pair: -len(pair[1]))[:most]:
+        seeds = ", ".join(str(one.case.seed) for one in some[:15])
+        lines += [f"{len(some):5}  {verdict}: {cause}", f"       seeds {seeds}"]
+        for one in some[:2]:
+            habits = ", ".join(f"{name} {value}" for name, value in one.case.features.items() if "beside" not in name)
+            lines += [
+                f"       {one.case.seed} was written with {habits}",
+                f"           {one.faults[0][0]}: {one.faults[0][1]}",
+            ]
+    habits_met: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str, str]] = Counter()
+    for one in found:
+        for habit in one.case.features.items():
+            habits_met[habit] += 1
+            failed[habit] += one.verdict in ("wrong", "lost")
+    mean = (counts["wrong"] + counts["lost"]) / len(found)
+    worst = sorted(habits_met, key=lambda habit: mean * habits_met[habit] - failed[habit])
+    lines += ["", "By habit, those first that fail most beyond the mean:", "  failed      of  habit"]
+    lines += [
+        f"{failed[habit]:8}{habits_met[habit]:8}  {habit[0]}: {habit[1]}"
+        for habit in worst[:most]
+        if failed[habit] > mean * habits_met[habit]
+    ]
+    return "\n".join(lines)
+
+
+def _cause(one: Outcome) -> str:
+    """Name the facts that differ; of a folder that was not read, the reason without the names of its files and keys."""
+    if one.verdict == "wrong":
+        return one.facts
+    reason = re.sub(r"\([^()]*\)", "(...)", one.faults[0][1].split(": ", 1)[-1])
+    return f"{one.facts}: {reason:.160}"
+
+
+def show(seed: int, home: Path) -> str:
+    """Describe one folder: its files with their beginnings, the habits, and what came of it."""
+    place = home / "run"
+    case = make(seed, place)
+    lines = [json.dumps(case.features, ensure_ascii=False)]
+    for path in sorted(place.rglob("*")):
+        if path.is_file():
+            lines += [f"--- {path.relative_to(place)} ({path.stat().st_size} bytes)"]
+            lines.append(path.read_bytes()[:1500].decode("utf-8", "replace"))
+    found = check(case, home / "index")
+    lines += ["", found.verdict, *(f"  {fact}: {how}" for fact, how in found.faults)]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table, or one folder with `--show`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", default="0:300", help="the first seed and the one after the last")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--show", type=int, metavar="SEED", help="show one folder, and what came of it")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="with --show: write the folder there, and leave it")
+    options = parser.parse_args()
+    if options.show is None:
+        first, last = (int(one) for one in options.seeds.split(":"))
+        print(summary(list(outcomes(range(first, last), options.workers))))
+        return
+    with tempfile.TemporaryDirectory() as home:
+        kept = options.keep or Path(home)
+        (kept / "run").mkdir(parents=True, exist_ok=True)
+        print(show(options.show, kept))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Folders of strangers' files are read right, or refused with a line that then reads them."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.campaign.check import check
+from tests.campaign.folders import Case, make, put_down
+from tests.campaign.report import outcome, summary
+from tests.campaign.style import Style
+from tests.campaign.truth import plan
+
+AT_ONCE = 250
+KNOWN = (
+    19,
+    28,
+    32,
+    34,
+    48,
+    55,
+    56,
+    62,
+    69,
+    76,
+    87,
+    91,
+    117,
+    124,
+    126,
+    149,
+    158,
+    165,
+    167,
+    179,
+    195,
+    200,
+    207,
+    208,
+    215,
+    220,
+    222,
+    224,
+    233,
+    253,
+    273,
+    281,
+    284,
+    296,
+    313,
+    316,
+    323,
+    327,
+    329,
+    331,
+    338,
+    340,
+)
+"""Seeds whose folders `make test` opens."""
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def right_case(folder: Path) -> Case:
+    """A folder of usual files, which is read right."""
+    case, rng = Case(0, folder), Random(2)
+    ground = replace(plan(rng), is_verdict=False, system="", has_turns=False, has_tools=False, steps=[0, 1])
+    roles = ("prompt", "response", "reward", "label", "advantage", "step", "group", "end", "logprobs")
+    keys = {role: role for role in roles}
+    keys |= {"response": "completion", "label": "ground_truth", "end": "finish_reason", "group": "group_id"}
+    put_down(rng, case, ground, [Style(keys=keys, tokens="logprobs")] * 2)
+    return case
+
+
+def test_usual_files_are_read_right(tmp_path: Path) -> None:
+    assert check(right_case(tmp_path / "run"), tmp_path / "index").verdict == "right"
+
+
+@pytest.mark.parametrize("seed", KNOWN)
+def test_a_folder_is_read_right(seed: int, tmp_path: Path) -> None:
+    found = outcome(seed, tmp_path)
+    assert (found.verdict, found.faults) == ("right", [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 2_000, AT_ONCE))
+def test_folders_are_read_right_or_refused_with_a_line_that_reads_them(first: int, tmp_path: Path) -> None:
+    found = [outcome(seed, tmp_path) for seed in range(first, first + AT_ONCE)]
+    counts = Counter(one.verdict for one in found)
+    assert counts["wrong"] == counts["lost"] == 0, summary(found)
+    assert counts["right"] >= 0.9 * AT_ONCE, summary(found)
+
+
+def test_a_seed_makes_the_same_folder_each_time(tmp_path: Path) -> None:
+    for seed in range(60):
+        one, two = make(seed, tmp_path / f"{seed}a"), make(seed, tmp_path / f"{seed}b")
+        assert files(one.folder) == files(two.folder)
+        assert one.expected == two.expected != []
+
+
+def test_the_campaign_has_every_habit(tmp_path: Path) -> None:
+    met = Counter(habit for seed in range(250) for habit in make(seed, tmp_path / str(seed)).features.items())
+    for habit in (
+        ("container", "parquet"), ("container", "csv"), ("container", "gz"), ("container", "document"),
+        ("layout", "arrays"), ("layout", "objects"), ("layout", "numbered"), ("layout", "batch"),
+        ("shape", "messages"), ("shape", "sharegpt"), ("tokens", "whole"), ("tokens", "response"),
+        ("spelling", "camel"), ("turns", "several"), ("mixed", "yes"), ("last line", "torn"),
+        ("observed", "tau_bench"), ("observed", "lm_eval"),
+    ):  # fmt: skip
+        assert met[habit], habit
+
+
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [
+        ("reward", {"reward": 77.0}),
+        ("prompt", {"prompt": "What?", "prompt_turns": ()}),
+        ("response", {"response": "No.", "response_turns": ()}),
+        ("step", {"step": 12_345}),
+        ("label", {"label": "no such label"}),
+        ("mask", {"mask": [False, True]}),
+        ("logprobs", {"logprobs": [-77.0]}),
+        ("advantage", {"advantage": 77.0}),
+        ("status", {"status": "aborted"}),
+    ],
+)
+def test_another_truth_is_noticed(fact: str, change: dict[str, Any], tmp_path: Path) -> None:
+    case = right_case(tmp_path / "run")
+    case.expected[0] = replace(case.expected[0], **change)
+    found = check(case, tmp_path / "index")
+    assert found.verdict == "wrong"
+    assert fact in found.facts
+
+
+def test_a_sample_too_many_and_another_group_are_noticed(tmp_path: Path) -> None:
+    case = right_case(tmp_path / "run")
+    *rest, last = case.expected
+    case.expected = [*rest, replace(last, group="of its own")]
+    assert "groups" in check(case, tmp_path / "index").facts
+    case.expected = rest
+    assert "count" in check(case, tmp_path / "index").facts
+
+
+def test_a_refused_folder_is_opened_as_its_line_says(tmp_path: Path) -> None:
+    """Whether the words of a refusal are taken as they stand is seen by a folder that no word can open."""
+    case = Case(0, tmp_path / "run")
+    case.folder.mkdir()
+    (case.folder / "notes.jsonl").write_text('{"spam": "eggs", "ham": "toast"}\n', encoding="utf-8")
+    assert check(case, tmp_path / "index").verdict == "lost"
