@@ -1,5 +1,6 @@
 """The page of evaluations, in a real browser."""
 
+import json
 import re
 from pathlib import Path
 
@@ -65,6 +66,26 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(page).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval/countdown/0/1/"))
         page.go_back()
         expect(answers.get_by_text("Step 0")).to_be_visible()
+
+
+def test_each_answer_is_compared_with_its_own_reference(page: Page, tmp_path: Path) -> None:
+    """P1's best reward is that of P0, and so is its best reference; but none of its answers beats the one beside it."""
+    drawn = ((0, 0.01, 0.0), (0, 0.17, 0.9), (1, 0.0, 0.0), (1, 0.17, 0.9))
+    rows = [
+        {"prompt": f"Poem {p}", "response": "a", "ref_response": "b", "reward": own, "ref_reward": ref, "step": n % 2}
+        for n, (p, own, ref) in enumerate(drawn)
+    ]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/data.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to("runs/run/evals"))
+        why = "correct if reward ≥ 0.0875: no answer reaches 1, so the mean of all values stands in"
+        expect(page.get_by_text(why)).to_be_visible()
+        page.get_by_role("button", name="never beat the reference 1").click()
+        row = page.get_by_role("grid", name="Prompts by step").get_by_role("row").nth(1)
+        expect(row).to_contain_text("never beat the reference")
+        expect(row.get_by_role("gridcell", name="step 1: 1 of 1 correct")).to_be_visible()
+        expect(page.get_by_role("grid", name="Prompts by step")).to_have_attribute("aria-rowcount", "2")
 
 
 @pytest.mark.slow

@@ -171,9 +171,12 @@ def test_training_prompts_that_come_again(tmp_path: Path) -> None:
 
 
 def test_what_never_beat_the_reference(tmp_path: Path) -> None:
+    """Each answer is compared with the reference of its own row: that of P2 once beat its own, and no other."""
+    drawn = ((0, 0, 0.1, 0.5), (0, 1, 0.9, 0.5), (1, 0, 0.2, 0.5), (1, 1, 0.5, 0.5), (1, 2, 0.6, None),
+             (2, 0, 0.3, 0.1), (2, 1, 0.2, 0.8), (3, 0, 0.2, None), (3, 1, math.nan, 0.1))  # fmt: skip
     rows = [
-        {"prompt": f"P{p}", "response": "a", "ref_response": "b", "reward": reward, "ref_reward": 0.5, "step": step}
-        for p, step, reward in ((0, 0, 0.1), (0, 1, 0.9), (1, 0, 0.2), (1, 1, 0.5))
+        {"prompt": f"P{p}", "response": "a", "ref_response": "b", "reward": reward, "ref_reward": ref, "step": step}
+        for p, step, reward, ref in drawn
     ]
     path = tmp_path / "run/data.jsonl"
     path.parent.mkdir()
@@ -182,9 +185,44 @@ def test_what_never_beat_the_reference(tmp_path: Path) -> None:
         tmp_path / "run", index_dir=tmp_path / "index", reading=rolloupe.model.Reading(format="rl_logging_board")
     ) as library:
         grid = query.grid(library.runs[0], "train")
-        assert {one.prompt: one.beat for one in grid.prompts} == {"P0": True, "P1": False}
+        assert {one.prompt: one.beat for one in grid.prompts} == {"P0": True, "P1": False, "P2": True}
+        alone = query.grid(library.runs[0], "train", step_min=1)
+        assert {one.prompt: one.beat for one in alone.prompts} == {"P1": False}
         assert [one.prompt for one in query.grid(library.runs[0], "train", only="unbeaten").prompts] == ["P1"]
         assert grid.counts["unbeaten"] == 1
+
+
+def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> None:
+    values = [0.17 * step * p / 12 - 0.05 for step in range(4) for p in range(4)]
+    rewards: Drawn = [(n // 4, n % 4, value) for n, value in enumerate(values)]
+    with opened(write(tmp_path / "low", rewards), index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        mean = sum(values) / 16
+        grid, (summary,), (judge,) = query.grid(run, SPLIT), query.evals(run), query.judges(run)
+        assert grid.bar == judge.bar and (summary.bar, summary.reason) == (judge.bar.value, judge.bar.reason)
+        assert grid.bar.value == pytest.approx(mean)
+        assert grid.bar.reason == "no answer reaches 1, so the mean of all values stands in"
+        right = [value >= mean for value in values]
+        assert sum(sum(one.c) for one in grid.prompts) == sum(right) and 0 < sum(right) < 16
+        cells = [query.answers(run, SPLIT, step, one.name) for one in grid.prompts for step in range(4)]
+        assert sum(bool(one.correct) for cell in cells for one in cell) == sum(right)
+        asked = query.grid(run, SPLIT, threshold=0.5).bar
+        assert (asked.value, asked.reason) == (0.5, "as requested; no answer reaches it: the best is 0.0775")
+        assert query.wrong_answers(run, SPLIT) == "reward < 1"  # nothing but the comparison of prompts takes the mean
+    for name, reward, why in (
+        ("none", 0.0, "no range of rewards is declared; no answer reaches it: the best is 0"),
+        ("all", 1.0, "no range of rewards is declared"),
+    ):
+        with opened(write(tmp_path / name, [(0, 0, reward)] * 3), index_dir=tmp_path / "index") as library:
+            bar = query.grid(library.runs[0], SPLIT).bar
+            assert (bar.value, bar.reason) == (1.0, why)
+    with Recorder(tmp_path / "declared", code=None, reward_range=(0, 2)) as record:
+        for number in range(4):
+            record.sample(step=number, split="eval/x", group="g", index=0, prompt="P", reward=number / 2)
+    with opened(tmp_path / "declared", index_dir=tmp_path / "index") as library:
+        (judge,) = query.judges(library.runs[0])
+        assert judge.bar.value == 2
+        assert judge.bar.reason == "the highest reward that the run declares; no answer reaches it: the best is 1.5"
 
 
 def test_evaluations_without_rewards_are_told_by_what_the_run_declares(tmp_path: Path) -> None:
@@ -267,7 +305,7 @@ def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
         (named,) = query.evals(run, "reward")
         assert (named.metric, named.bar) == ("reward", 2)
         (asked,) = query.evals(run, threshold=0.25)
-        assert (asked.metric, asked.bar, asked.reason) == (metric, 0.25, "as requested")
+        assert (asked.metric, asked.bar, asked.reason.split(";")[0]) == (metric, 0.25, "as requested")
 
 
 def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Path) -> None:

@@ -630,7 +630,7 @@ export interface EvalsReply {
 /**
  * A row of the grid: the number of answers at each step, -1 at steps without the prompt, and of correct answers.
  *
- * `beat`: whether its best reward ever exceeded the reference model's; null without a reference.
+ * `beat`: whether any answer had a higher reward than the reference answer beside it; null without a reference.
  */
 export interface PromptRow {
   /** The hash of the prompt, which addresses use as its name. */
@@ -657,7 +657,7 @@ export interface GridReply {
   total: number;
   offset: number;
   prompts: PromptRow[];
-  /** Number of prompts by verdict; `unbeaten` counts prompts that never exceeded the reference. */
+  /** Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference. */
   counts: Record<string, number>;
   /** Training prompts that appear at only one step; the grid leaves them out. */
   once: number;

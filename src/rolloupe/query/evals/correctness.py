@@ -43,10 +43,10 @@ class Cells(NamedTuple):
     c: NDArray[np.int64]
     total: NDArray[np.float64]
     """The sum of the values."""
-    best: NDArray[np.float64]
-    """The best reward, whatever the value."""
-    reference: NDArray[np.float64]
-    """The reference's best reward, NaN if it has none."""
+    compared: NDArray[np.int64]
+    """Samples with a finite reward and a finite reward of the reference, whatever the value."""
+    beat: NDArray[np.int64]
+    """How many of these have the higher reward: each is compared with its own reference."""
     without: NDArray[np.int64]
 
     @property
@@ -85,24 +85,25 @@ def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Ba
     value, named = value_of(snapshot, metric)
     reference = "NULL::DOUBLE"
     if REFERENCE in snapshot.metrics:
-        expression, column = value_of(snapshot, REFERENCE)
-        reference, named = f"max({expression}) FILTER (isfinite({expression}))", list(dict.fromkeys([*named, *column]))
-    used = [metric if metric in CHARTED else qualified(metric, "metric"), REFERENCE]
+        reference, column = value_of(snapshot, REFERENCE)
+        named = list(dict.fromkeys([*named, *column]))
+    used = [metric if metric in CHARTED else qualified(metric, "metric"), "reward", REFERENCE]
+    is_compared = f"isfinite(reward) AND isfinite({reference})"
     matches = matching(snapshot, where, used)
     sql = f"""
     {matches.own} SELECT prompt_hash, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
            count(*) FILTER (isfinite({value}::DOUBLE) AND {bar.sql(value)}),
            coalesce(sum({value}::DOUBLE) FILTER (isfinite({value}::DOUBLE)), 0),
-           max(reward) FILTER (isfinite(reward)), {reference},
+           count(*) FILTER ({is_compared}), count(*) FILTER ({is_compared} AND reward > {reference}),
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
     FROM {matches.table} WHERE split = ? GROUP BY prompt_hash, step"""
     overlay = matches.overlay if matches.own else overlay_of(snapshot, used)
     named = list(dict.fromkeys([*named, *matches.named]))
     question = Question(snapshot.holding([split]), sql, [*matches.values, split], named, overlay=overlay)
     table = database.table(run, question)
-    hashes, steps, n, c, total, best, ref, without, ordinal = (
+    hashes, steps, n, c, total, compared, beat, without, ordinal = (
         column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)
-        for column, fill in zip(table.columns, (0, 0, 0, 0, 0.0, np.nan, np.nan, 0, 0), strict=True)
+        for column, fill in zip(table.columns, (0, 0, 0, 0, 0.0, 0, 0, 0, 0), strict=True)
     )
     order = np.lexsort((hashes, ordinal, steps))
     names, first = np.unique(hashes[order], return_index=True)
@@ -114,5 +115,6 @@ def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Ba
     place = np.lexsort((step, prompt))
     return Cells(
         names[by_first], step_numbers, prompt[place], step.astype(np.int32)[place], n.astype(np.int64)[place],
-        c.astype(np.int64)[place], total[place], best[place], ref[place], without.astype(np.int64)[place],
+        c.astype(np.int64)[place], total[place], compared.astype(np.int64)[place], beat.astype(np.int64)[place],
+        without.astype(np.int64)[place],
     )  # fmt: skip

@@ -3,6 +3,9 @@
 The default is the reward, unless the run has a metric for correctness: its name means correctness, and either the run
 declares its range or it holds nothing but 0 and 1. A reward pays for other things as well, so a correct answer may miss
 the best reward.
+
+A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values stands in
+where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
 """
 
 from collections.abc import Sequence
@@ -25,6 +28,9 @@ TOLERANCE = 1e-9
 """Sums of rewards miss the best one by rounding errors; so do the sums of a step's statistics."""
 
 NOTHING = Moments()
+
+UNDECLARED = ("no range is declared", "no range of rewards is declared")
+"""The reasons for a threshold of 1."""
 
 
 class Bar(NamedTuple):
@@ -55,7 +61,7 @@ class Judge(NamedTuple):
 
 def judges(run: OpenRun) -> list[Judge]:
     """Return the default grading of each evaluation. Reads no sample."""
-    return [judge_of(run, split) for split in evaluations(run)]
+    return [telling_judge(run, split) for split in evaluations(run)]
 
 
 def evaluations(run: OpenRun) -> list[str]:
@@ -81,6 +87,22 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     return Judge(split, chosen, bar, choices)
 
 
+def telling_judge(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
+    """Return the grading to compare prompts and steps by: `judge_of`, unless no answer reaches its bar."""
+    judge = judge_of(run, split, metric, threshold)
+    bar, seen = judge.bar, NOTHING
+    for stats in _step_stats(run, split):
+        seen = seen.merge(stats.columns.get(judge.metric) or stats.metrics.get(judge.metric, NOTHING))
+    best, slack = seen.min if bar.falls else seen.max, TOLERANCE * max(1.0, abs(bar.value))
+    is_reached = best <= bar.value + slack if bar.falls else best >= bar.value - slack
+    if is_reached or not seen.count or bar.by_env or judge.metric in run.snapshot().annotated():
+        return judge
+    if bar.reason in UNDECLARED and seen.min < seen.max:
+        reason = f"no answer reaches {bar.value:g}, so the mean of all values stands in"
+        return judge._replace(bar=bar._replace(value=seen.mean, reason=reason))
+    return judge._replace(bar=bar._replace(reason=f"{bar.reason}; no answer reaches it: the best is {best:g}"))
+
+
 def wrong_answers(run: OpenRun, split: str) -> str:
     """Return the filter of the wrong answers of a split, by its own grading; of the first split if it is empty."""
     judge = judge_of(run, split or next((one.name for one in splits(run, quick=True)), "train"))
@@ -100,9 +122,7 @@ def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
         return Bar(threshold, falls=falls, reason="as requested")
     if metric != "reward":
         declared = any(name == metric for name, _, _ in run.info.metric_ranges)
-        return Bar(
-            best, falls=falls, reason="the best value that the run declares" if declared else "no range is declared"
-        )
+        return Bar(best, falls=falls, reason="the best value that the run declares" if declared else UNDECLARED[0])
     if run.info.reading.reward_range:
         return Bar(run.info.reading.reward_range[1], reason="the highest reward, as named when the run was opened")
     by_env = tuple((env, high) for env, _, high in run.info.env_reward_ranges)
@@ -111,7 +131,7 @@ def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
         return Bar(highest, by_env, reason="the highest reward that the run declares for each environment")
     if run.info.reward_range:
         return Bar(run.info.reward_range[1], reason="the highest reward that the run declares")
-    return Bar(1.0, reason="no range of rewards is declared")
+    return Bar(1.0, reason=UNDECLARED[1])
 
 
 def _step_stats(run: OpenRun, split: str) -> list[StepStats]:

@@ -18,7 +18,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER, overlay_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.evals.correctness import Cells, cells_of, value_of
-from rolloupe.query.evals.grader import Bar, evaluations, judge_of
+from rolloupe.query.evals.grader import Bar, evaluations, telling_judge
 from rolloupe.query.evals.pass_at_k import ks_of, mean, pass_all, pass_at
 from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 
@@ -62,7 +62,7 @@ class EvalSummary(NamedTuple):
 class PromptScores(NamedTuple):
     """A row of the grid: `n` answers and `c` correct ones at each step, -1 and 0 for a step without the prompt.
 
-    `beat` is true if its best reward ever exceeded the reference's, None without a reference.
+    `beat` is true if any answer had a higher reward than its own reference, None without a reference.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Answer(NamedTuple):
 
 
 def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
-    """The evaluations of a run. Without a metric, each has its own judge: see `judge_of`.
+    """The evaluations of a run. Without a metric, each has its own judge: see `telling_judge`.
 
     Raises `BadQuery` for a metric that no sample has, or a k that is not a positive number.
     """
@@ -115,7 +115,7 @@ def eval_summary(
     run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...], where: str = ""
 ) -> EvalSummary:
     """One evaluation by step, of the samples that match a filter. Raises as `evals` does."""
-    judge = judge_of(run, split, metric, threshold)
+    judge = telling_judge(run, split, metric, threshold)
     cells, bar = cells_of(run, judge, where), judge.bar
     ks = ks or ks_of(int(cells.n.max(initial=0)))
     steps = [_step(cells, number, int(step), ks) for number, step in enumerate(cells.steps)]
@@ -155,12 +155,12 @@ def grid(
     """A page of the prompts of a split by its steps; of `train`, only prompts that occur at several steps.
 
     Verdicts cover the steps from `step_min` to `step_max`, or all without these. `only` is a verdict, or `unbeaten`:
-    prompts whose best reward never exceeded the reference's. `sort` is one of `SORTS`. Raises `BadQuery`, and
-    `NotFound` for an unknown split.
+    prompts of which no answer had a higher reward than its own reference. `sort` is one of `SORTS`. Raises `BadQuery`,
+    and `NotFound` for an unknown split.
     """
     if only not in ("", "unbeaten", *VERDICTS) or sort not in SORTS:
         raise BadQuery(f"only= is one of {', '.join(VERDICTS)}, unbeaten; sort= is one of {', '.join(SORTS)}")
-    judge = judge_of(run, split, metric, threshold)
+    judge = telling_judge(run, split, metric, threshold)
     cells = _between(cells_of(run, judge), step_min, step_max)
     kinds, beat, occurrences = _fared(cells)
     recurs = occurrences > 1 if split == "train" else occurrences > 0
@@ -216,10 +216,8 @@ def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     kinds[last] = VERDICTS.index("solved")
     kinds[correct == 0] = VERDICTS.index("never")
     kinds[(well == occurrences) & (occurrences > 0)] = VERDICTS.index("always")
-    best, reference = np.full(count, -np.inf), np.full(count, -np.inf)
-    np.fmax.at(best, cells.prompt, cells.best)
-    np.fmax.at(reference, cells.prompt, cells.reference)
-    beat = np.where(np.isfinite(reference), (best > reference).astype(np.int64), -1)
+    compared, above = (np.bincount(cells.prompt, of, minlength=count) for of in (cells.compared, cells.beat))
+    beat = np.where(compared > 0, (above > 0).astype(np.int64), -1)
     return kinds, beat, occurrences
 
 
@@ -279,7 +277,7 @@ def answers(
         name = None
     if name is None or not pieces:
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r}")
-    judge = judge_of(run, split, metric, threshold)
+    judge = telling_judge(run, split, metric, threshold)
     value, named = value_of(snapshot, judge.metric)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
 SPARK, NAME, PROMPTS = 20, 22, 500
+WORDS = {"never": "never correct", "unbeaten": "never beat the reference"}
 
 
 class EvalsScreen(BackScreen[SampleKey]):
@@ -64,11 +65,16 @@ class EvalsScreen(BackScreen[SampleKey]):
     def _title(self, width: int) -> list[Line]:
         if self._grid is not None:
             counts: list[Line] = [
-                [(f" {name} ", DIM), (f"{number:,}", PLAIN)] for name, number in self._grid.counts.items() if number
+                [(f" {WORDS.get(name, name)} ", DIM), (f"{number:,}", PLAIN)]
+                for name, number in self._grid.counts.items()
+                if number
             ]
+            bar = self._grid.bar
+            sign = "≤" if bar.falls else "≥"
             title = [
                 [(" ", PLAIN), safe(self._split, STRONG)],
                 [(listed(len(self._grid.prompts), self._grid.total, "prompt"), DIM)],
+                [("correct if ", DIM), safe(f"{self._grid.metric} {sign} {score(bar.value)}: {bar.reason}", DIM)],
             ]
             return [cut(joined(title), width), cut(joined([*counts, self._steps(width)]), width)]
         note = "Reading …" if self._evals is None else "" if self._evals else "This run has no evaluations."

@@ -48,7 +48,7 @@ class EvalsReply(Struct, kw_only=True):
 class PromptRow(Struct, kw_only=True):
     """A row of the grid: the number of answers at each step, -1 at steps without the prompt, and of correct answers.
 
-    `beat`: whether its best reward ever exceeded the reference model's; null without a reference.
+    `beat`: whether any answer had a higher reward than the reference answer beside it; null without a reference.
     """
 
     name: str
@@ -77,7 +77,7 @@ class GridReply(Struct, kw_only=True):
     offset: int
     prompts: list[PromptRow]
     counts: dict[str, int]
-    """Number of prompts by verdict; `unbeaten` counts prompts that never exceeded the reference."""
+    """Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference."""
     once: int
     """Training prompts that appear at only one step; the grid leaves them out."""
 

@@ -198,7 +198,7 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
           title={row === undefined ? undefined : kindOf(row.verdict).meaning}
         >
           {row === undefined ? "" : kindOf(row.verdict).words}
-          {row?.beat === false && " · below the reference"}
+          {row?.beat === false && " · never beat the reference"}
         </small>
       </span>
       <span class={style["cells"]} style={width} role="presentation">

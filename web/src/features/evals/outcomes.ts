@@ -5,7 +5,7 @@ export const KINDS: readonly [string, string, string][] = [
   ["mixed", "mixed", "Some answers are correct, but never more than half"],
   ["never", "never correct", "No correct answer at any step"],
   ["always", "held", "More than half of the answers are correct at every step"],
-  ["unbeaten", "never beat the reference", "No answer ever had a higher reward than the reference answer"],
+  ["unbeaten", "never beat the reference", "No answer has a higher reward than the reference answer of its own row"],
 ];
 
 /** The name of a verdict on the page, and its meaning. */
