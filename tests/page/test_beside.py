@@ -93,6 +93,41 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
     expect(page).to_have_url(re.compile("runs/silent.*sample=train/2/"))
 
 
+def test_an_address_that_names_what_is_not_there_says_so_and_shows_nothing_else(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.to("runs/reported/report?split=eval/none&step=1"))
+    expect(page.get_by_role("heading", name="No report for step 1 of eval/none")).to_be_visible()
+    expect(page.get_by_text("and the run has no samples of it")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"report\?split=eval/none&step=1$"))
+    for beside in ("", "/metrics", "/tokens"):
+        go(page, viewer, f"runs/reported{beside}?split=eval/none&step=1")
+        expect(page.get_by_role("heading", name="This run has no such split")).to_be_visible()
+        expect(page.get_by_text("no samples of eval/none, neither at step 1 nor at any other")).to_be_visible()
+        expect(page).to_have_url(re.compile(r"split=eval/none&step=1$"))
+    page.get_by_role("link", name="train", exact=True).click()
+    expect(page).to_have_url(re.compile("split=train"))
+    go(page, viewer, "runs/reported?split=train&step=77")
+    expect(page.get_by_text("No samples at step 77")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"split=train&step=77$"))
+    go(page, viewer, "runs/reported?split=train&step=1&sample=train/1/none/0")
+    expect(page.get_by_text(re.compile("No sample train/1/none/0"))).to_be_visible()
+
+
+def test_a_report_without_samples_opens_at_the_step_that_is_named(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    for step in (1, 4):
+        tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": ["Done"]}}
+        (tmp_path / f"run/train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
+    (tmp_path / "run/metrics.jsonl").write_bytes(lines([{"step": 1, "loss": 0.5}]))
+    (tmp_path / "run/config.json").write_text("{}")
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to("runs/run/report?step=1"))
+        expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
+        go(page, viewer, "runs/run/report?split=train")
+        expect(page.get_by_role("heading", name="Iteration 4")).to_be_visible()
+        go(page, viewer, "runs/run/report?step=3")
+        expect(page.get_by_role("heading", name="No report for step 3 of train")).to_be_visible()
+
+
 @pytest.mark.slow
 def test_report_is_dimmed_where_a_run_has_none(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.to("runs/silent"))

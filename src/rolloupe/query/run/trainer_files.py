@@ -82,7 +82,12 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
     """A trainer's report of a step, as an outline. Raises `NotFound` for a step without one."""
     root = run.format.logtree(run.info, split, step)
     if root is None:
-        raise NotFound(f"nothing was logged for step {step} of {split!r} in run {run.id!r}")
+        logged: dict[str, list[int]] = {}
+        for name, at in logtrees(run):
+            logged.setdefault(name, []).append(at)
+        there = "; ".join(f"{name}, steps {', '.join(map(str, steps[-20:]))}" for name, steps in logged.items())
+        known = f"; there are reports of {there[:400]}" if there else ""
+        raise NotFound(f"nothing was logged for step {step} of {split!r} in run {run.id!r}{known}")
     return root
 
 

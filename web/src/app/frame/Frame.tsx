@@ -1,6 +1,10 @@
 /** The frame of every page: bar, rail, and between them the page of the address. */
 
+import { hasStep } from "../../lib/address/address";
+import { nameOfSplit } from "../../lib/address/splits";
+import { figure } from "../../lib/numbers/numbers";
 import { useSession } from "../../state/useSession";
+import { Text } from "../../ui/text/Text";
 import { isSearching, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/browser/login";
 import { Alone, Failure, State } from "../../ui/layout/EmptyState";
@@ -57,6 +61,7 @@ function Content() {
   if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
   if (session.run.now.value === null) return <NoSuchRun />;
+  if (session.run.isSplitMissing.value && hasStep(page) && page !== "report") return <NoSuchSplit />;
   if (page === "metrics") return <MetricsPage key={session.run.now.value.id} />;
   if (page === "findings") return <FindingsPage key={session.run.now.value.id} />;
   if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
@@ -65,6 +70,32 @@ function Content() {
   if (page === "problems") return <ProblemsPage key={session.run.now.value.id} />;
   if (page === "run") return <RunPage key={session.run.now.value.id} />;
   return page === "report" ? <ReportPage key={session.run.now.value.id} /> : <Rollouts />;
+}
+
+/** Another split, or a step of another one, is never shown in its place. */
+function NoSuchSplit() {
+  const session = useSession();
+  const { split, step } = session.place.now.value;
+  return (
+    <Alone heading="No such split">
+      <State title="This run has no such split">
+        <p>
+          It has no samples of <Text text={split ?? ""} />
+          {step === null ? "" : `, neither at step ${figure(step)} nor at any other`}. Its splits:
+        </p>
+        <ul>
+          {session.run.splitChoices.value.map(({ name, first_step: first, last_step: last }) => (
+            <li key={name}>
+              <a href={session.place.href({ split: name })} onClick={session.place.onLink({ split: name })}>
+                <Text text={nameOfSplit(name)} />
+              </a>
+              {first === null ? "" : `: steps ${figure(first)} to ${figure(last)}`}
+            </li>
+          ))}
+        </ul>
+      </State>
+    </Alone>
+  );
 }
 
 function NoSuchRun() {

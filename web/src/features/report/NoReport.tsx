@@ -21,6 +21,7 @@ export function NoReport({ reports }: Props) {
   if (reports.length === 0) return <None />;
   const logged = reports.find((one) => one.split === split)?.steps ?? [];
   const steps = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
+  const noSamples = steps === undefined && split !== null ? ", and the run has no samples of it" : "";
   const share = steps === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(steps, "step")}`;
   const before = logged.findLast((one) => step !== null && one < step);
   const after = logged.find((one) => step !== null && one > step);
@@ -32,7 +33,7 @@ export function NoReport({ reports }: Props) {
     >
       <p>
         {logged.length === 0
-          ? "The trainer logged no report for any step of this split."
+          ? `The trainer logged no report for any step of this split${noSamples}.`
           : `The trainer logs a report for some steps only: ${share} of this split.`}
       </p>
       {(before !== undefined || after !== undefined) && (

@@ -27,12 +27,13 @@ export function ReportPage() {
     key,
   );
 
-  // A run without samples has no current split.
-  const first = about.value?.reports[0];
+  // A run without samples has no current split, and a split without them no newest step. What the address names stays.
+  const first = about.value?.reports.find((one) => split === null || one.split === split);
+  const isOpen = session.run.split.value === null && (split === null || step === null);
   useEffect(() => {
-    if (split === null && first !== undefined)
-      session.place.go({ split: first.split, step: first.steps.at(-1) ?? null }, "replace");
-  }, [session, split, first]);
+    if (isOpen && first !== undefined)
+      session.place.go({ split: first.split, step: step ?? first.steps.at(-1) ?? null }, "replace");
+  }, [session, isOpen, step, first]);
 
   if (about.error !== null)
     return (

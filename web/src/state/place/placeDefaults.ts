@@ -23,13 +23,9 @@ export function startComplete(session: Session): void {
   });
   session.effect(() => {
     const { page, split, step } = session.place.now.value;
-    const splits = session.run.splitChoices.value;
-    const first = splits[0];
-    if (!needsStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
-    if (split === null || session.run.now.value?.progress.phase === "ready")
-      untracked(() =>
-        session.place.go(split === null ? { split: first.name, step } : { split: first.name }, "replace"),
-      );
+    const first = session.run.splitChoices.value[0];
+    if (needsStep(page) && split === null && first !== undefined)
+      untracked(() => session.place.go({ split: first.name, step }, "replace"));
   });
   session.effect(() => {
     const { page, split, step, discarded } = session.place.now.value;

@@ -12,6 +12,15 @@ export class RunStore extends Store {
   /** The splits of the run to choose from, including all evaluations together. */
   readonly splitChoices = computed<readonly SplitItem[]>(() => choicesOf(this.now.value?.splits ?? []));
 
+  /** True if the address names a split that the run lacks, which is certain once the run is indexed. */
+  readonly isSplitMissing = computed(
+    () =>
+      this.now.value?.progress.phase === "ready" &&
+      this.splitChoices.value.length > 0 &&
+      this.session.place.now.value.split !== null &&
+      this.split.value === null,
+  );
+
   readonly split = computed<SplitItem | null>(
     () => this.splitChoices.value.find((one) => one.name === this.session.place.now.value.split) ?? null,
   );
