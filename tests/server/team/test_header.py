@@ -13,7 +13,6 @@ from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER
 
-
 UNSEEN = (
     "\u00a0\u1680\u2000\u2007\u2009\u200a\u202f\u205f\u3000"  # spaces
     "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"  # of no width
