@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -150,3 +151,30 @@ def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page,
         for name in ("env/reward/mean", "actor/grad_norm", "time/step"):
             expect(charts.get_by_role("region", name=f"{name} by step").locator("canvas")).to_be_visible()
         expect(page.get_by_text(re.compile("^Its trainer logged 4 metrics; the charts show some"))).to_be_visible()
+
+
+def test_each_chart_beside_the_rollouts_draws_its_own_record(page: Page, tmp_path: Path) -> None:
+    """Of one metric: a filter, another figure, a distribution, and a second curve."""
+    with Recorder(tmp_path / "run", code=None) as record:
+        for step in range(12):
+            for number in range(4):
+                record.sample(
+                    step=step, group="g", index=number, prompt="P", response="a", reward=float(number),
+                    metrics={"speed": 10.0 * number + step}, env="math" if number else "code",
+                )  # fmt: skip
+    looks = ("", "&where=env+%3D+code", "&figure=max&ema=4", "&figure=map", "&with=reward&zero=1")
+    charts = "".join(f"&chart={quote(f'?kind=sample&name=speed{look}')}" for look in looks)
+    page.set_viewport_size({"width": 1440, "height": 2400})
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.to(f"runs/run?split=train&step=11{charts}"))
+        own = page.get_by_role("complementary", name="Charts").get_by_role("region", name="speed by step")
+        expect(own).to_have_count(5)
+        for nth, (value, words) in enumerate((
+            ("26.0", "mean ± std"), ("11.0", "only env = code"), ("41.0", "greatest · EMA 4"),
+            ("", "samples by value"), ("+11.0", "and Reward · shifted to begin at zero"),
+        )):  # fmt: skip
+            expect(own.nth(nth)).to_contain_text(words)
+            expect(own.nth(nth).locator("h3 b")).to_have_text(value)
+        expect(own.nth(1).get_by_role("img")).to_have_attribute("aria-label", re.compile(r"from 0\b.* to 11\.0"))
+        expect(own.nth(3).locator("canvas, svg").first).to_be_visible()
+        expect(page.get_by_text("thick line")).to_have_count(0)  # of twelve steps nothing is smoothed

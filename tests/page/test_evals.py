@@ -79,7 +79,7 @@ def test_each_answer_is_compared_with_its_own_reference(page: Page, tmp_path: Pa
     (tmp_path / "run/data.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.goto(viewer.to("runs/run/evals"))
-        why = "correct if reward ≥ 0.0875: no answer reaches 1, so the mean of all values stands in"
+        why = "correct if reward ≥ 0.0875: no answer reaches 1, so the bar is the mean of all values"
         expect(page.get_by_text(why)).to_be_visible()
         page.get_by_role("button", name="never beat the reference 1").click()
         row = page.get_by_role("grid", name="Prompts by step").get_by_role("row").nth(1)

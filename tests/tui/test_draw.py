@@ -113,6 +113,9 @@ def test_one_spike_does_not_press_a_curve_flat() -> None:
     last = [*values, -1e6]
     assert axis_of([last])[0] == -1e6, "the newest point is in sight"
     assert axis_of([[0.0] * 50 + [1.0]]) == (0.0, 1.0), "a curve with equal quartiles shows all"
+    learnt: list[float | None] = [0.05, 0.2, 0.5, *(0.99 + 0.001 * (step % 10) for step in range(197))]
+    assert axis_of([learnt])[0] == 0.05, "what a run learns first is in sight"
+    assert axis_of([[*learnt[:100], 1e6, *learnt[100:]]])[0] == 0.05
     assert axis_of([[1.0, 1e9]]) == (1.0, 1e9) and axis_of([[]]) == (-0.5, 0.5)
     assert axis_of([[float(step % 9) for step in range(99)] + [1.7e308, -1.7e308, 0.0]]) == (0.0, 8.0)
 

@@ -201,7 +201,7 @@ def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> Non
         grid, (summary,), (judge,) = query.grid(run, SPLIT), query.evals(run), query.judges(run)
         assert grid.bar == judge.bar and (summary.bar, summary.reason) == (judge.bar.value, judge.bar.reason)
         assert grid.bar.value == pytest.approx(mean)
-        assert grid.bar.reason == "no answer reaches 1, so the mean of all values stands in"
+        assert grid.bar.reason == "no answer reaches 1, so the bar is the mean of all values"
         right = [value >= mean for value in values]
         assert sum(sum(one.c) for one in grid.prompts) == sum(right) and 0 < sum(right) < 16
         cells = [query.answers(run, SPLIT, step, one.name) for one in grid.prompts for step in range(4)]

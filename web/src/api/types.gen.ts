@@ -201,7 +201,7 @@ export interface ConfigTableReply {
 export interface CurveOptionsView {
   /** For a mean: also return the standard deviation of each point. */
   spread: boolean;
-  /** Span in steps of a bias-corrected moving average of the values; 0 for none. */
+  /** Span in steps of a bias-corrected moving average of the values; 0 for none, -1 for the usual one. */
   smooth: number;
   /** For an evaluation: the value at which an answer counts as correct; null leaves it to the run. */
   threshold: number | null;

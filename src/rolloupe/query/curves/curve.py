@@ -12,7 +12,7 @@ from rolloupe.index import OpenRun
 from rolloupe.query.curves.across import across, is_known
 from rolloupe.query.curves.cut import Range, cut
 from rolloupe.query.curves.decimation import LEAST_POINTS
-from rolloupe.query.curves.moving_average import smoothed
+from rolloupe.query.curves.moving_average import USUAL, average
 from rolloupe.query.curves.outliers import inlier_bounds
 from rolloupe.query.curves.points import Points, points_of
 from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats, Ints
@@ -53,7 +53,7 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
     check_curve(query)
     options = query.options
     points, outliers = _without_outliers(_own(points_of(run, query), options), options)
-    smooth = smoothed(points.steps, points.values, options.smooth) if options.smooth else None
+    smooth = average(points.steps, points.values, options.smooth)
     axis = None if query.x is None else across(run, query.x, points.steps)
     start = _start(points.values) if options.from_zero else 0.0
     return Curve(
@@ -82,11 +82,15 @@ def _own(points: Points, options: CurveOptions) -> Points:
 
 
 def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, Ints]:
-    """Return the points that are no outliers, and the steps of those that are."""
-    if not options.outliers:
+    """Return the points that are no outliers, and the steps of those that are.
+
+    What is far off before the first other point stays: there the run learns.
+    """
+    if not options.outliers or not len(points.values):
         return points, points.steps[:0]
     low, high = inlier_bounds(points.values, options.outliers)
     is_out = (points.values < low) | (points.values > high)
+    is_out[: np.argmin(is_out | ~np.isfinite(points.values))] = False
     return _at(points, ~is_out), points.steps[is_out]
 
 
@@ -109,8 +113,10 @@ def check_curve(query: CurveQuery) -> None:
         raise unknown("statistic", query.stat, STATS[kind], f" of a curve of the kind {kind!r}")
     if options.band and options.band not in BANDS:
         raise unknown("band", options.band, BANDS)
-    if not 0 <= options.smooth <= MAX_SPAN_STEPS:
-        raise BadQuery(f"smooth is {options.smooth}; a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off")
+    if not USUAL <= options.smooth <= MAX_SPAN_STEPS:
+        raise BadQuery(
+            f"smooth is {options.smooth}; a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off, -1 is usual"
+        )
     if not 1 <= options.k <= MAX_K:
         raise BadQuery(f"k is {options.k}; the k of pass@k is a whole number from 1 to {MAX_K:,}")
     if options.threshold is not None and not math.isfinite(options.threshold):

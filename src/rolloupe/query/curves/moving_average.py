@@ -16,6 +16,17 @@ SCALED = 2.0**-300
 """Sums of larger numbers than 1e150, times the weights of a block, would overflow without it."""
 
 
+USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
+"""The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
+
+
+def average(steps: Ints, values: Floats, span_steps: int) -> Floats | None:
+    """Return the average of a whole curve over a span, which may be `USUAL`; None if nothing is averaged."""
+    if span_steps == USUAL:
+        span_steps = 0 if len(values) < LEAST_SMOOTHED else USUAL_SPAN
+    return smoothed(steps, values, span_steps) if span_steps else None
+
+
 def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
     """Return the average at each point: NaN at a value that is not finite, and such values do not count.
 

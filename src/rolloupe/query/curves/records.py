@@ -38,7 +38,8 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     spread: bool = False
     """For a mean: also return the standard deviation of each point."""
     smooth: int = 0
-    """Span in steps of a bias-corrected moving average of the values; 0 turns it off."""
+    """Span in steps of a bias-corrected moving average of the values; 0 turns it off. -1 is the usual one: 10, but none
+    for a curve of fewer than 30 points."""
     threshold: float | None = None
     """For an evaluation: the minimum value of a correct answer; None takes the run's own."""
     k: int = 1
@@ -49,7 +50,8 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     """Leave out the first step of the curve."""
     outliers: float = 0.0
     """Leave out values that are further below the first or above the third quartile of the curve than so many times
-    their distance (Tukey's rule, usually 1.5); 0 keeps all."""
+    their distance (Tukey's rule, usually 1.5), but not those that the curve begins with, where a run learns; 0 keeps
+    all."""
     from_zero: bool = False
     """Subtract the first finite value of the curve from all values."""
     last_step: int | None = None

@@ -4,8 +4,8 @@ The default is the reward, unless the run has a metric for correctness: its name
 declares its range or it holds nothing but 0 and 1. A reward pays for other things as well, so a correct answer may miss
 the best reward.
 
-A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values stands in
-where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
+A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values takes its
+place where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def telling_judge(run: OpenRun, split: str, metric: str = "", threshold: float |
     if is_reached or not seen.count or bar.by_env or judge.metric in run.snapshot().annotated():
         return judge
     if bar.reason in UNDECLARED and seen.min < seen.max:
-        reason = f"no answer reaches {bar.value:g}, so the mean of all values stands in"
+        reason = f"no answer reaches {bar.value:g}, so the bar is the mean of all values"
         return judge._replace(bar=bar._replace(value=seen.mean, reason=reason))
     return judge._replace(bar=bar._replace(reason=f"{bar.reason}; no answer reaches it: the best is {best:g}"))
 

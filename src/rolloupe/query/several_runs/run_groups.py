@@ -11,7 +11,7 @@ from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.query.curves.curve import check_range, whole_curve
 from rolloupe.query.curves.cut import Range, cut
-from rolloupe.query.curves.moving_average import smoothed
+from rolloupe.query.curves.moving_average import average
 from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
 from rolloupe.query.run.config_differences import flat
 from rolloupe.query.run.trainer_files import config
@@ -79,7 +79,7 @@ def group_curve(
         spread=spread,
         low=low,
         high=high,
-        smooth=smoothed(steps, mean, query.options.smooth) if query.options.smooth else None,
+        smooth=average(steps, mean, query.options.smooth),
         points=len(steps),
         left_out=sum(one.left_out for one in found),
         reach=_reach(found),

@@ -1,6 +1,7 @@
 """The axis of values of a chart, as on the page: a few far points do not press the rest flat; they are counted."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from math import isfinite
 
 from rolloupe.tui.draw.braille import bounds
@@ -22,7 +23,8 @@ NEAR = 1.5
 def axis_of(curves: Sequence[Values]) -> Ends:
     """Return the ends of the axis: of all points, or without far ones if the others have a third of its height or less.
 
-    Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one.
+    Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one or
+    those that it begins with, where a run learns.
     """
     whole = bounds([value for values in curves for value in values])
     rest = [value for values in curves for value in _near(_finite(values))]
@@ -52,7 +54,8 @@ def _near(values: list[float]) -> list[float]:
         return values  # of a curve with equal quartiles the few other values are all that it shows
     median, most = ordered[count // 2], max(1, count // MOST_LEFT_OUT)
     far = sorted(values, key=lambda value: -abs(value / 2 - median / 2))
-    kept = [*far[most:], values[-1]]
+    out = set(far[:most])
+    kept = [*far[most:], values[-1], *takewhile(out.__contains__, values)]
     near = min(NEAR * _height(kept), FLAT * _height(values))
     for value in reversed(far[1:most]):
         if _height([*kept, value]) > near:

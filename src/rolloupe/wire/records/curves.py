@@ -11,7 +11,7 @@ class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
     spread: bool = False
     """For a mean: also return the standard deviation of each point."""
     smooth: int = 0
-    """Span in steps of a bias-corrected moving average of the values; 0 for none."""
+    """Span in steps of a bias-corrected moving average of the values; 0 for none, -1 for the usual one."""
     threshold: float | None = None
     """For an evaluation: the value at which an answer counts as correct; null leaves it to the run."""
     k: int = 1

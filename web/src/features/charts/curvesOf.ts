@@ -4,7 +4,7 @@
  */
 
 import type { CurveData, StepsReply, WireNumber } from "../../api/types.gen";
-import { SPAN } from "../../lib/charts/chart";
+import { spanFor, USUAL_SPAN } from "../../lib/charts/chart";
 import { shrinking, shrunk, smoothed } from "../../lib/numbers/curves";
 import { finite } from "../../lib/numbers/numbers";
 
@@ -25,11 +25,17 @@ export interface Curve {
   edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
 
+/** The usual average of a whole curve: its values if it has few points. */
+export function averageOf(steps: readonly number[], mean: readonly WireNumber[]): readonly WireNumber[] {
+  const span = spanFor(USUAL_SPAN, steps.length);
+  return span === 0 ? mean : smoothed(steps, mean.map(finite), span);
+}
+
 /** The rewards of a run. The reply has every step, so that they are smoothed here. */
 export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({
   steps,
   mean: reward_mean,
-  smooth: smoothed(steps, reward_mean.map(finite), SPAN),
+  smooth: averageOf(steps, reward_mean),
   std: reward_std,
 });
 

@@ -24,7 +24,6 @@ import {
   isLog,
   limitsOf,
   setOption,
-  spanOf,
   xOf,
   xTitle,
   zoomOf,
@@ -129,7 +128,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const ofRun = isMap && over.length > 0 && mapOf !== null ? `of ${harmless(nameOf(mapOf))}` : "";
   const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
-  const span = spanOf(asked);
+  const span = own?.span ?? 0;
   const x = own?.x ?? "";
   const across = acrossOf(x);
   const xName = isMap ? "step" : xTitle(x, entries);

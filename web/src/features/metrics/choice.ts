@@ -4,7 +4,7 @@ import type { CatalogueEntry } from "../../api/types.gen";
 import { MAX_METRICS } from "../../lib/address/address";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import { STEP } from "../../lib/charts/across";
-import { type Chart, chartOf, SPAN, textOf } from "../../lib/charts/chart";
+import { type Chart, chartOf, textOf, USUAL_SPAN } from "../../lib/charts/chart";
 import {
   added,
   altered,
@@ -122,8 +122,11 @@ export const askedOf = (session: Session, { kind, look }: Chart): Asked => ({
 /** Evaluations are few and far between: an average over them says less than they do. */
 const UNSMOOTHED: Asked = { ema: "0" };
 
-/** The span of the moving average in steps; 0 for none. */
-export const spanOf = ({ ema = "" }: Asked): number => Math.min(MOST_SPAN, Math.max(0, whole(ema) ?? SPAN));
+/** The span of the moving average in steps; 0 for none, that of the curve's record or the usual one if nobody chose. */
+export function spanOf({ ema = "" }: Asked, own = USUAL_SPAN): number {
+  const span = whole(ema);
+  return span === null ? own : Math.min(MOST_SPAN, Math.max(0, span));
+}
 
 /** The key of configurations whose values divide the runs into groups; empty for none. */
 export const groupOf = ({ by = "" }: Asked): string => by;

@@ -3,17 +3,14 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiError } from "../../api";
 import { curveCsv, getCurves } from "../../api";
-import type { CurveAxis, CurveData, CurveGroup, CurveRecord, CurvesRequest } from "../../api/types.gen";
-import { chartOf, recordOf } from "../../lib/charts/chart";
+import type { CurveData, CurveGroup, CurveRecord, CurvesRequest } from "../../api/types.gen";
+import { spanFor } from "../../lib/charts/chart";
 import { idOf, type Placed } from "../../lib/charts/layout";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { type Curve, curveOf, type Range } from "../charts";
 import { askedOf, groupOf, pageAsked, spanOf, xOf, zoomOf } from "./choice";
-import { bandOf } from "./band/band";
-import { statOf } from "./figure/figure";
-import { splitOf, whereOf } from "./filter/filter";
-import { pointsOf } from "./points/points";
+import { chartRecord } from "./chartRecord";
 import { averaged, wholeOf } from "./smoothing/average";
 import { cutOf } from "./smoothing/cut";
 import { draggedSpan, visits } from "./smoothing/slider";
@@ -34,6 +31,8 @@ const [MOST_OF_ONE, MOST_OF_ANSWER] = [20_000, 1_000_000];
 export interface Drawn {
   data: CurveData;
   curve: Curve | null;
+  /** Over how many steps it is averaged; 0 for none. */
+  span: number;
   /** What stands across it. */
   x: string;
 }
@@ -47,14 +46,6 @@ interface Curves {
   csvOf: (of: Placed) => string;
   error: ApiError | null;
   again: () => void;
-}
-
-/** The curve that stands across, of the split of the page; tokens are those of the first split, whatever is read. */
-function axisOf(x: string, split: string): CurveAxis | null {
-  const chart = x === "" ? null : chartOf(x);
-  if (chart === null) return null;
-  const { kind, name, source, stat } = recordOf(chart, SPLITLESS.has(chart.kind) ? "" : split);
-  return { kind, name, source, stat };
 }
 
 /** Ask for all curves, in one request unless the server refuses so many; for each curve those of the runs. */
@@ -90,38 +81,14 @@ const areCut = (from: readonly View[], to: readonly View[], { points, isCurrent 
   points.flat().every((one) => one !== null) &&
   from.every(({ x, zoom }, i) => x === to[i]?.x && (x === "" || isSame(zoom, to[i]?.zoom ?? null)));
 
-const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
-
 export function useCurves(shown: readonly Placed[]): Curves {
   const session = useSession();
   const split = session.place.field.split.value ?? "";
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
   const ids = runs.map(({ id }) => id);
   const group = ids.length > 1 ? groupOf(pageAsked(session)) : "";
-  const recordsFor = (placed: Placed, isFile: boolean): CurveRecord[] => {
-    const asked = askedOf(session, placed.chart);
-    const { last: last_step, ...which } = pointsOf(asked);
-    const band = bandOf(asked, group !== "");
-    const [x_min, x_max] = (isFile ? null : zoomOf(asked)) ?? [null, null];
-    const options = {
-      spread: !isFile || band.scale > 0,
-      band: group === "" ? band.between : "",
-      where: whereOf(asked),
-      smooth: spanOf(asked),
-      ...which,
-      last_step,
-      x_min,
-      x_max,
-    };
-    const x = axisOf(xOf(asked), split);
-    return [placed, ...placed.series].map(({ chart }) =>
-      recordOf(
-        { ...chart, stat: statOf(asked, chart), options: { ...chart.options, ...options } },
-        chart.kind === "trainer" || chart.kind === "elapsed" ? "" : splitOf(asked, split),
-        x,
-      ),
-    );
-  };
+  const recordsFor = ({ chart, series }: Placed, isFile: boolean): CurveRecord[] =>
+    [chart, ...series.map((one) => one.chart)].map((of) => chartRecord(session, chart, of, group !== "", isFile));
   const most = Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length)));
   const requestOf = (curves: CurveRecord[], points = most): CurvesRequest => ({
     runs: ids,
@@ -134,7 +101,13 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const charts = shown.map(({ chart, series }): View => {
     const asked = askedOf(session, chart);
     const x = xOf(asked);
-    return { id: idOf(chart), x, span: spanOf(asked), zoom: zoomOf(asked), count: series.length + 1 };
+    return {
+      id: idOf(chart),
+      x,
+      span: spanOf(asked, chart.options?.smooth),
+      zoom: zoomOf(asked),
+      count: series.length + 1,
+    };
   });
   const records = shown.flatMap((one) => recordsFor(one, false));
   const wholes = records.map(wholeOf);
@@ -190,7 +163,9 @@ export function useCurves(shown: readonly Placed[]): Curves {
           const shownData = isCut ? cutOf(own, view.zoom, most, view.span) : data;
           const curve = shownData.error === "" && shownData.steps.length > 0 ? curveOf(shownData) : null;
           const isAveraged = curve !== null && own !== null && !isCut && view.span !== from.span;
-          return { data: shownData, curve: isAveraged ? (averaged(curve, own, view.span) ?? curve) : curve, x };
+          const isPlain = own === null ? data.smooth === null : spanFor(view.span, own.values.length) === 0;
+          const span = isPlain ? 0 : spanFor(view.span, Infinity);
+          return { data: shownData, curve: isAveraged ? (averaged(curve, own, view.span) ?? curve) : curve, span, x };
         }),
       );
       byChart.set(from.id, curves ?? []);

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { LEFT, RIGHT, choose, settings } from "../../state/browser/settings";
 import { Divider } from "../../ui/layout/Divider";
 import { NARROW, SLIM, useMatch } from "../../ui/hooks/useMatch";
-import { Charts } from "../charts";
+import { Charts } from "../pane";
 import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";

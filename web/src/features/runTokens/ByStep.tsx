@@ -3,16 +3,15 @@
 import { useMemo, useState } from "preact/hooks";
 import { getTokenSteps } from "../../api/runTokens";
 import type { RunSeriesItem, TokenStepsReply, WireNumber } from "../../api/types.gen";
-import { SPAN } from "../../lib/charts/chart";
-import { smoothed } from "../../lib/numbers/curves";
-import { figure, finite, score } from "../../lib/numbers/numbers";
+import { spanFor, USUAL_SPAN } from "../../lib/charts/chart";
+import { figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
 import { Missing } from "../../ui/layout/EmptyState";
 import { Coverage } from "../../ui/text/Coverage";
-import { type Curve, CurveChart } from "../charts";
+import { averageOf, type Curve, CurveChart } from "../charts";
 import { besides, Lines } from "./Lines";
 import { option, setOption, useAnswer } from "./scope";
 import style from "./RunTokens.module.css";
@@ -34,6 +33,7 @@ export function ByStep({ series }: { series: RunSeriesItem }) {
   const at = step === null ? -1 : (reply?.steps.indexOf(step) ?? -1);
   const title = harmless(series.title);
   const colour = run === null ? 1 : colourOf(run.id);
+  const span = spanFor(USUAL_SPAN, reply?.steps.length ?? 0);
   const shared = { current: session.place.field.step.value, hover: point };
   return (
     <section aria-labelledby="tokens-by-step">
@@ -52,7 +52,11 @@ export function ByStep({ series }: { series: RunSeriesItem }) {
             <div class={style["charts"]}>
               <figure>
                 <figcaption>
-                  {title} <small>mean, with percentiles 10 to 90; thick line: EMA {SPAN}</small>
+                  {title}{" "}
+                  <small>
+                    mean, with percentiles 10 to 90
+                    {span === 0 ? "" : `; thick line: EMA ${span}`}
+                  </small>
                 </figcaption>
                 <CurveChart what={`mean ${series.title}`} curve={curves.mean} colour={colour} others={[]} {...shared} />
               </figure>
@@ -90,7 +94,7 @@ function curvesOf(reply: TokenStepsReply, isOfSamples: boolean): { mean: Curve; 
     mean: {
       steps,
       mean,
-      smooth: smoothed(steps, mean.map(finite), SPAN),
+      smooth: averageOf(steps, mean),
       std: [],
       edges: { low: p10, high: p90 },
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Chart, chart, chartOf, chartsOf, recordOf, SPAN, textOf } from "./chart";
+import { type Chart, chart, chartOf, chartsOf, recordOf, SPAN, spanFor, textOf, USUAL_SPAN } from "./chart";
 
 describe("charts in an address", () => {
   it("are short for most, as they have always been", () => {
@@ -42,7 +42,7 @@ it("takes stored charts of any version, and leaves out what is none", () => {
 });
 
 it("asks for a moving average over the usual span, or over its own", () => {
-  expect(recordOf(chart("sample", "turns"), "train").options?.smooth).toBe(SPAN);
+  expect(recordOf(chart("sample", "turns"), "train").options?.smooth).toBe(USUAL_SPAN);
   const spans = ["50", "0"].map((smooth) => chartOf(`?kind=sample&name=turns&smooth=${smooth}`));
   expect(spans.map((one) => one && recordOf(one, "train").options?.smooth)).toEqual([50, 0]);
 });
@@ -53,4 +53,20 @@ it("asks for the curve of the split of the page, or of its own", () => {
     source: "eval/x",
     options: { k: 4, spread: true },
   });
+});
+
+it("has in an address each look of a curve, and a curve of one look once", () => {
+  const texts = [
+    "reward",
+    "?kind=sample&name=reward&where=turns+%3E+1",
+    "?kind=sample&name=reward&figure=map",
+    "reward",
+  ];
+  const read = chartsOf(texts, 9);
+  expect(read.map(({ look }) => look)).toEqual([{}, { where: "turns > 1" }, { figure: "map" }]);
+  expect(chartsOf(read.map(textOf), 9)).toEqual(read);
+});
+
+it("is not smoothed where it has few points and nobody asked for it", () => {
+  expect([spanFor(USUAL_SPAN, 29), spanFor(USUAL_SPAN, 30), spanFor(5, 3), spanFor(0, 99)]).toEqual([0, SPAN, 5, 0]);
 });

@@ -165,11 +165,23 @@ export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   for (const one of stored) {
     if (found.size >= most) break;
     const text = typeof one === "string" ? one : isChart(one) ? textOf({ ...BLANK, ...one, ...PLAIN }) : "";
-    const result = chartOf(text);
+    const read = chartOf(text);
+    const result = read === null ? null : asOwn(read, found);
     if (result !== null && !found.has(sortedText(result))) found.set(sortedText(result), result);
   }
   return [...found.values()];
 }
+
+/** Of one curve with several looks each is a chart of its own, whether it is called a copy or not. */
+function asOwn(one: Chart, found: ReadonlyMap<string, Chart>): Chart {
+  const named = (copy: number): Chart => (copy === 1 ? one : { ...one, copy: String(copy) });
+  let copy = 1;
+  while (isDrawnOtherwise(found.get(sortedText(named(copy))), one)) copy += 1;
+  return named(copy);
+}
+
+const isDrawnOtherwise = (one: Chart | undefined, other: Chart): boolean =>
+  one !== undefined && JSON.stringify([one.look, one.more]) !== JSON.stringify([other.look, other.more]);
 
 const BLANK = { source: "", stat: "", title: "", section: "", options: null };
 
@@ -187,10 +199,17 @@ function isChart(value: unknown): value is Stored {
 
 /** The usual span of the smoothed line, in steps. */
 export const SPAN = 10;
+/** Stands for it where nobody chose a span: a curve of few points is not smoothed then. */
+export const USUAL_SPAN = -1;
+export const LEAST_SMOOTHED = 30;
+
+/** The span of a curve of so many points; 0 for none. */
+export const spanFor = (span: number, points: number): number =>
+  span !== USUAL_SPAN ? span : points < LEAST_SMOOTHED ? 0 : SPAN;
 
 const USUAL: CurveOptionsView = {
   spread: true,
-  smooth: SPAN,
+  smooth: USUAL_SPAN,
   threshold: null,
   k: 1,
   reason: "",

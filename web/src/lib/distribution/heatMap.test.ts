@@ -106,6 +106,14 @@ describe("the heat map of a distribution", () => {
     expect(withoutOutliers(equal, 1.5), "with equal quartiles all of it stays").toEqual({ map: equal, leftOut: 0 });
   });
 
+  test("keeps the bins of the first columns, where a run learns", () => {
+    const edges = [-90, -50, -10, 0, 1, 2, 3, 4, 90];
+    const steady = [0, 0, 0, 4, 6, 6, 4, 0];
+    const counts = [[0, 9, 0, 0, 0, 0, 0, 0], [0, 0, 9, 0, 0, 0, 0, 0], ...Array.from({ length: 9 }, () => steady)];
+    const late = [...counts, [1, 0, 0, 4, 6, 6, 4, 1]];
+    expect(withoutOutliers({ ...MAP, edges, counts: late }, 1.5).map.edges).toEqual([-50, -10, 0, 1, 2, 3, 4, 90]);
+  });
+
   test("has a line of its file for each cell with samples", () => {
     expect(csvOf(MAP)).toBe("first_step,last_step,from,to,samples\n0,3,0,0.5,3\n0,3,0.5,1,1\n4,4,0.5,1,8\n");
   });

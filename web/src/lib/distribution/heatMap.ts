@@ -27,24 +27,32 @@ export function between(map: DistributionReply, range: readonly [low: number, hi
 
 /**
  * The map without the bins beyond so many times the distance of the quartiles, as curves leave out their outliers, and
- * how many samples were in them. A bin stays if any of its values may. With equal quartiles all of it stays.
+ * how many samples were in them. A bin stays if any of its values may, and so do the medians of the first columns,
+ * where a run learns. With equal quartiles all of it stays.
  */
 export function withoutOutliers(map: DistributionReply, factor: number): { map: DistributionReply; leftOut: number } {
   const { edges, counts } = map;
   const totals = edges.slice(1).map((_, bin) => counts.reduce((sum, own) => sum + (own[bin] ?? 0), 0));
-  const all = totals.reduce((sum, one) => sum + one, 0);
+  const all = sumOf(totals);
   const [low, high] = [quartile(edges, totals, all, 0.25), quartile(edges, totals, all, 0.75)];
   if (factor <= 0 || low.bin === high.bin) return { map, leftOut: 0 };
   const by = factor * (high.value - low.value);
   const isIn = totals.map(
     (one, bin) => one > 0 && (edges[bin + 1] ?? 0) > low.value - by && (edges[bin] ?? 0) <= high.value + by,
   );
+  for (const own of counts) {
+    const { bin } = quartile(edges, own, sumOf(own), 0.5);
+    if (isIn[bin] !== false) break;
+    isIn[bin] = true;
+  }
   const [first, stop] = [isIn.indexOf(true), isIn.lastIndexOf(true) + 1];
-  const kept = totals.slice(first, stop).reduce((sum, one) => sum + one, 0);
+  const kept = sumOf(totals.slice(first, stop));
   if (kept === all) return { map, leftOut: 0 };
   const cut = { ...map, edges: edges.slice(first, stop + 1), counts: counts.map((own) => own.slice(first, stop)) };
   return { map: cut, leftOut: all - kept };
 }
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
 
 /** Where so large a share of the samples is below: the middle of a bin. */
 function quartile(edges: readonly number[], totals: readonly number[], all: number, share: number) {

@@ -11,6 +11,13 @@ function of(count: number, level: number, far: Readonly<Record<number, number>> 
   return { steps, mean, smooth: smoothed(steps, mean, SPAN), std };
 }
 
+/** A reward that is learnt in four steps of two hundred. */
+function learnt(): Curve {
+  const steps = Array.from({ length: 200 }, (_, step) => step);
+  const mean = steps.map((step) => [0.05, 0.2, 0.5, 0.8][step] ?? 0.99 + 0.005 * Math.sin(step));
+  return { steps, mean, smooth: mean, std: [] };
+}
+
 const fit = (curve: Curve, ...others: (Curve | null)[]) => fitOf(curve, others, NO_BOUNDS, false);
 
 describe("the range of a chart", () => {
@@ -33,6 +40,12 @@ describe("the range of a chart", () => {
     expect(fit(of(90, 0.1, { 89: 9 }))).toBeNull();
     expect(fit(of(7, 0.1, { 3: 9 }))).toBeNull();
     expect(fit(of(8, 0.1, { 3: 9 }))?.[1]).toBeLessThan(0.2);
+  });
+  it("keeps what a curve begins with, where a run learns", () => {
+    expect(fit(learnt())).toBeNull();
+    const spiked = { ...learnt(), mean: learnt().mean.with(100, 50) };
+    const [low = NaN, high = NaN] = fit(spiked) ?? [];
+    expect([low, high < 3]).toEqual([0.05, true]);
   });
   it("keeps the few values of a curve that is else the same", () => {
     const rare = of(90, 0, { 3: 0.01, 40: 0.02, 60: 1 });

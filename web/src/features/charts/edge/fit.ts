@@ -1,8 +1,9 @@
 /**
  * The range of values of a chart. A few far points do not press the rest flat: they are beyond its edge, and counted.
  *
- * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one, and as
- * few as bring the range near to its least; of its band the ends at one point in five. They are left out if the rest
+ * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one or those
+ * that it begins with, where a run learns, and as few as bring the range near to its least; of its band the ends at one
+ * point in five. They are left out if the rest
  * has a third of the height with them, or less.
  * A curve with equal quartiles keeps all points: its few other values are all that it shows.
  */
@@ -133,7 +134,10 @@ function restOf(values: readonly number[], bands: readonly Ends[] | null): Ends 
   if (quarter === third) return bands === null ? [least, most] : union(bands);
   const end = Math.max(1, Math.floor(sorted.length * SURE));
   const middle = [sorted[end] ?? last, sorted[sorted.length - 1 - end] ?? last];
-  const kept = [Math.min(last, ...middle), Math.max(last, ...middle)] as const;
+  const [low, high] = [Math.min(...middle), Math.max(...middle)];
+  const start = values.findIndex((value) => value >= low && value <= high); // at most `end` points are on either side
+  const sure = [...middle, last, ...values.slice(0, start)];
+  const kept = [Math.min(...sure), Math.max(...sure)] as const;
   if (bands === null && height(kept) > FLAT * (most - least)) return [least, most]; // most curves
   const rows = values.map((value): Ends => [value, value]);
   return nearer(bands ?? rows, nearer(rows, kept, median, MOST_LEFT_OUT), median, MOST_BANDS);

@@ -1,6 +1,6 @@
 /** The settings of one chart, where they differ from those of the page. */
 
-import { LOOKS, type Chart } from "../../../lib/charts/chart";
+import { LOOKS, type Chart, SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
 import { whole } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
 import { bandOf } from "../band/band";
@@ -30,7 +30,7 @@ export function OwnSettings({ chart, alter, plain }: Props) {
           type="number"
           min={0}
           max={MOST_SPAN}
-          value={String(spanOf(asked))}
+          value={String(spanOf(asked) === USUAL_SPAN ? SPAN : spanOf(asked))}
           aria-label="Smoothing over so many steps; 0 turns it off"
           take={(typed) => {
             const span = whole(typed);

@@ -5,11 +5,11 @@ import type { Placed } from "../../../lib/charts/layout";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
-import { Text } from "../../../ui/text/Text";
 import type { Charted, MapCharted } from "../../charts";
 import { type ChartTools, ChartTitle } from "../ChartTitle";
 import { askedOf } from "../choice";
 import { whereOf } from "../filter/filter";
+import { Only } from "../filter/Only";
 import { ChartMenu } from "../menu/ChartMenu";
 import { rolloutsAt } from "./rollouts";
 import style from "../Metrics.module.css";
@@ -55,8 +55,6 @@ export function ChartHead({
   const session = useSession();
   const title = harmless(entry.title);
   const asked = askedOf(session, entry.chart);
-  const where = whereOf(asked);
-  const split = asked["split"] ?? "";
   const about = (words: string): string => (definition === "" ? words : `${words}\n${definition}`);
   const which = step === undefined ? "" : `${value} ${whichValue(step, average, pointed)}: open its rollouts`;
   return (
@@ -104,24 +102,7 @@ export function ChartHead({
           ×
         </button>
       </h3>
-      {(where !== "" || split !== "") && (
-        <p class={style["only"]}>
-          {where !== "" && (
-            <>
-              only{" "}
-              <code>
-                <Text text={where} />
-              </code>
-            </>
-          )}
-          {split !== "" && (
-            <>
-              {" "}
-              of <Text text={split} />
-            </>
-          )}
-        </p>
-      )}
+      <Only where={whereOf(asked)} split={asked["split"] ?? ""} />
     </>
   );
 }

@@ -21,7 +21,7 @@ function drawn(values: number[]) {
   high: null, smooth: null, points: values.length,
     left_out: 0, reach: null, x: null, without_x: 0, x_start_s: null, with_value: null, samples: null, error: "",
   }; // prettier-ignore
-  return { data, curve: curveOf(data), x: "" };
+  return { data, curve: curveOf(data), span: 10, x: "" };
 }
 
 it("have the colour of their run and the dash of their curve; many curves of one run have colours of their own", () => {

@@ -1,15 +1,20 @@
 /** How much all curves are smoothed. They follow the slider; the server is asked once it rests. */
 
 import { useEffect } from "preact/hooks";
-import { SPAN } from "../../../lib/charts/chart";
+import { LEAST_SMOOTHED, SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
 import { useSession } from "../../../state/useSession";
 import { MOST_SPAN, pageAsked, setOption, spanOf } from "../choice";
 import { draggedSpan, visit, visits } from "./slider";
 import style from "../Metrics.module.css";
 
+const TITLE =
+  `Moving average over so many steps: at first ${SPAN}, and none for curves of fewer than ${LEAST_SMOOTHED} steps. ` +
+  "The thin lines and all numbers are the values of single steps";
+
 export function Smoothing() {
   const session = useSession();
-  const now = draggedSpan.value ?? spanOf(pageAsked(session));
+  const chosen = draggedSpan.value ?? spanOf(pageAsked(session));
+  const now = chosen === USUAL_SPAN ? SPAN : chosen;
   useEffect(
     () => () => {
       draggedSpan.value = null;
@@ -18,7 +23,7 @@ export function Smoothing() {
     [],
   );
   return (
-    <label title="Moving average over so many steps; the thin lines and all numbers are the values of single steps">
+    <label title={TITLE}>
       Smoothing
       <input
         type="range"
@@ -29,15 +34,15 @@ export function Smoothing() {
         onPointerEnter={visit}
         onFocus={visit}
         onInput={(event) => {
-          draggedSpan.value = Number(event.currentTarget.value);
+          draggedSpan.value = usual(Number(event.currentTarget.value));
         }}
         onChange={(event) => {
-          const next = Number(event.currentTarget.value);
+          const next = usual(Number(event.currentTarget.value));
           draggedSpan.value = next;
           afterFrame(() => {
             if (draggedSpan.value !== next) return;
             draggedSpan.value = null;
-            setOption(session, { ema: next === SPAN ? "" : String(next) });
+            setOption(session, { ema: next === USUAL_SPAN ? "" : String(next) });
           });
         }}
       />
@@ -45,6 +50,8 @@ export function Smoothing() {
     </label>
   );
 }
+
+const usual = (span: number): number => (span === SPAN ? USUAL_SPAN : span);
 
 /** The frame with the curves comes first; the address, and what else depends on it, after it. */
 const afterFrame = (work: () => void): number => requestAnimationFrame(() => setTimeout(work));

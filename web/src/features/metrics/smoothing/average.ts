@@ -1,6 +1,7 @@
 /** The moving average of the shown points of a curve: of all its points, as the server computes it. */
 
 import type { CurveData, CurveRecord, WireNumber } from "../../../api/types.gen";
+import { spanFor } from "../../../lib/charts/chart";
 import { averages, placeOf } from "../../../lib/numbers/curves";
 import { toNumber } from "../../../lib/numbers/numbers";
 import type { Curve } from "../../charts";
@@ -32,15 +33,16 @@ export const wholeOf = (record: CurveRecord): CurveRecord => ({
   options: record.options === null ? null : { ...record.options, smooth: 0, x_min: null, x_max: null },
 });
 
-const known = new WeakMap<AllPoints, { spanSteps: number; means: Float64Array }>();
+const known = new WeakMap<AllPoints, { span: number; means: Float64Array }>();
 
 /** The average at every point; the same array for the same span. */
 export function meansOf(points: AllPoints, spanSteps: number): Float64Array {
-  if (spanSteps === 0) return points.values;
+  const span = spanFor(spanSteps, points.values.length);
+  if (span === 0) return points.values;
   const before = known.get(points);
-  if (before?.spanSteps === spanSteps) return before.means;
-  const means = averages(points.data.steps, points.values, spanSteps);
-  known.set(points, { spanSteps, means });
+  if (before?.span === span) return before.means;
+  const means = averages(points.data.steps, points.values, span);
+  known.set(points, { span, means });
   return means;
 }
 

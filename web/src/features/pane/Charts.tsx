@@ -5,16 +5,14 @@ import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address/address";
 import { figure, score } from "../../lib/numbers/numbers";
 import { chartOfEntry, isProgress, sectionsOf } from "../../lib/charts/catalogue";
-import { chartOf, isSame, SPAN, textOf } from "../../lib/charts/chart";
+import { chartOf, isSame, SPAN, spanFor, textOf, USUAL_SPAN } from "../../lib/charts/chart";
 import { getCatalogue } from "../../api/metrics";
 import type { CatalogueEntry, RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { choose, ownCharts } from "../../state/browser/settings";
-import { CurveChart } from "./CurveChart";
-import { boundsOf, type Curve, rewardOf } from "./curvesOf";
-import { kindOf } from "./kinds";
-import { MetricChart } from "./MetricChart";
+import { boundsOf, type Curve, CurveChart, kindOf, rewardOf } from "../charts";
+import { PaneChart } from "./PaneChart";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import style from "./Charts.module.css";
 
@@ -45,7 +43,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
       <div class={style["bar"]}>
         <h2>Charts</h2>
         <span title="Thin line: value of each step. Number: value at the current step. Click to go to a step">
-          thick line: EMA {SPAN}
+          {spanFor(USUAL_SPAN, reply?.steps.length ?? 0) > 0 && `thick line: EMA ${SPAN}`}
         </span>
         {isAside && (
           <button
@@ -105,7 +103,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           {excluded > 0 && <p class={style["note"]}>{figure(excluded)} without a finite reward, not in the mean</p>}
         </section>
         {session.charts.shown.value.map((chart, i, all) => (
-          <MetricChart
+          <PaneChart
             key={textOf(chart)}
             chart={chart}
             remove={() => session.view.chooseCharts(all.filter((one) => one !== chart))}

@@ -1,0 +1,53 @@
+/**
+ * What a chart asks the server for: its curve, with what it and the page choose. The page of metrics and the pane
+ * beside the rollouts ask the same.
+ */
+
+import type { CurveAxis, CurveRecord } from "../../api/types.gen";
+import { type Chart, chartOf, recordOf } from "../../lib/charts/chart";
+import type { Session } from "../../state/session";
+import { bandOf } from "./band/band";
+import { askedOf, spanOf, xOf, zoomOf } from "./choice";
+import { statOf } from "./figure/figure";
+import { splitOf, whereOf } from "./filter/filter";
+import { pointsOf } from "./points/points";
+
+const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
+
+/** The curve that stands across, of the split of the page; tokens are those of the first split, whatever is read. */
+function axisOf(x: string, split: string): CurveAxis | null {
+  const chart = x === "" ? null : chartOf(x);
+  if (chart === null) return null;
+  const { kind, name, source, stat } = recordOf(chart, SPLITLESS.has(chart.kind) ? "" : split);
+  return { kind, name, source, stat };
+}
+
+/** The record of a curve `of` a chart, which may have several; `isFile`: all that a person takes away. */
+export function chartRecord(
+  session: Session,
+  chart: Chart,
+  of: Chart,
+  isGrouped: boolean,
+  isFile: boolean,
+): CurveRecord {
+  const split = session.place.field.split.value ?? "";
+  const asked = askedOf(session, chart);
+  const { last: last_step, ...which } = pointsOf(asked);
+  const band = bandOf(asked, isGrouped);
+  const [x_min, x_max] = (isFile ? null : zoomOf(asked)) ?? [null, null];
+  const options = {
+    spread: !isFile || band.scale > 0,
+    band: isGrouped ? "" : band.between,
+    where: whereOf(asked),
+    smooth: spanOf(asked, chart.options?.smooth),
+    ...which,
+    last_step,
+    x_min,
+    x_max,
+  };
+  return recordOf(
+    { ...of, stat: statOf(asked, of), options: { ...of.options, ...options } },
+    ["trainer", "elapsed", "eval"].includes(of.kind) ? "" : splitOf(asked, split),
+    axisOf(xOf(asked), split),
+  );
+}
