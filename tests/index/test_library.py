@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rolloupe.formats import Discovery, discover
-from rolloupe.index import Library
+from rolloupe.index import Library, OpenRun
 from rolloupe.index import library as library_module
 from rolloupe.index.library import ids_of
 from rolloupe.model import AS_FOUND, RunInfo
@@ -59,6 +59,25 @@ def test_a_run_of_curves_that_writes_its_first_samples_goes_on_under_its_id(tmp_
         library._look()
         (run,) = library.runs
         assert (curves.info.format, run.info.format, run.id) == ("curves", "generic", curves.id)
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_samples_beside_the_curves_of_an_open_run_take_it_over_whichever_look_finds_them_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
+) -> None:
+    monkeypatch.setattr(Library, "_watch", lambda *_: None)  # the test looks itself
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n')
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True) as library:
+        (curves,) = library.runs
+        relax_run(tmp_path / "run", steps=1)
+        library._look() if is_whole else library._look_for_new()
+        (run,) = library.runs
+        assert (curves.info.format, run.info.format, run.id) == ("curves", "relax", curves.id)
+        library._look_for_new()
+        library._look()
+        assert library.runs == [run]
+        eventually(lambda: row_count(run) == 8)
 
 
 def test_an_evaluation_that_begins_beside_its_run_joins_it(tmp_path: Path) -> None:
@@ -160,6 +179,24 @@ def test_the_runs_that_are_found_first_do_not_wait_for_the_search(
         eventually(lambda: not library.is_searching and library.notes != [])
         assert "runs" in told and library.runs == before
         assert [run.id for run in library.runs] == ["a", "b", "c-run", "d-run"] == list(library._runs)
+
+
+def test_whoever_sees_that_the_search_has_ended_finds_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        relax_run(tmp_path / "runs" / name, steps=1)
+    walk, searched, open_run = Walk(monkeypatch), dict[str, bool](), Library._opened
+    walk._found = lambda *how: discover(*how[:3], lambda info: info.name == "a" and how[3] and how[3](info))
+
+    def opened(library: Library, run_id: str, info: RunInfo) -> OpenRun:
+        searched[run_id] = library.is_searching
+        return open_run(library, run_id, info)
+
+    monkeypatch.setattr(Library, "_opened", opened)
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+        eventually(lambda: len(library.runs) == 1)
+        walk.goes_on.set()
+        eventually(lambda: not library.is_searching)
+        assert [run.id for run in library.runs] == ["a", "b"] and searched["b"]
 
 
 def test_few_runs_are_indexed_while_the_first_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,3 +191,27 @@ def test_a_large_run_at_rest_searches_for_no_work_and_is_followed(
         os.truncate(path, 4)
         run.heal([path])
         eventually(lambda: row_count(run) == 25 and is_readable(path))
+
+
+def test_what_a_look_finds_in_the_middle_of_a_turn_is_indexed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "MANY", 3)
+    monkeypatch.setattr(looks, "SETTLE_S", 0.0)
+    monkeypatch.setattr(sources, "QUIET_S", -1.0)
+    train = relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        run._look()
+
+        def write_late() -> None:
+            (train / "8.jsonl").write_bytes(lines([row(8, 0)]))
+            run._look()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "_write_packs", write_late)
+            run._turn()
+        assert row_count(run) == 24
+        run._turn()
+        assert row_count(run) == 25

@@ -19,6 +19,7 @@ import platformdirs
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, may_begin
 from rolloupe.formats.curve_files import check_named
+from rolloupe.formats.tracker_runs import hosts_of
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.poll.new_folders import NewFolders
@@ -166,10 +167,11 @@ class Library:
     def _found_so_far(self) -> Discovery:
         return Discovery(distinct(list({_place(info): info for info in self._early}.values())), [])
 
-    def _open(self, discovery: Discovery) -> None:
+    def _open(self, discovery: Discovery, *, is_whole: bool = False) -> None:
         """Open the runs that were found, and close all others; those that were written last are indexed first.
 
         While the first search goes on, few are indexed, so that it ends soon: the first, and those that somebody opens.
+        `is_whole` ends it: whoever sees that finds all runs.
         """
         before = {_place(run.info): run for run in self.runs}
         runs = dict[str, OpenRun]()
@@ -182,6 +184,8 @@ class Library:
                 run = self._opened(run_id, info)
             runs[run_id] = run
         self._runs, self.notes = runs, discovery.notes
+        if is_whole:
+            self._search = None
         self._tell("runs", None)  # before any of them changes
         started = list(runs.values())[: FIRST if self.is_searching else None]
         for run in sorted(started, key=lambda run: _changed_s(run.info.root), reverse=True):
@@ -248,9 +252,7 @@ class Library:
             elif len(found.runs) == opened:
                 continue
             began, opened = time.monotonic(), len(found.runs)
-            if is_over:
-                self._search = None
-            self._open(found)
+            self._open(found, is_whole=is_over)
             rest_s = max(ADOPT_S, ADOPT_SHARE * (time.monotonic() - began))
 
     def _rest_after(self, took_s: float) -> float:
@@ -264,7 +266,10 @@ class Library:
                 found = self._discover(self._paths, self._reading).runs
             opened = {_place(run.info) for run in self.runs}
             fresh = [info for info in found if _place(info) not in opened and by_name(info.format).has_samples]
-            if fresh and not self._closed.is_set():
+            curves = [run.info for run in self.runs if not run.format.has_samples]
+            if any(host in fresh for _, host in hosts_of([*curves, *fresh])):
+                self._look()  # the run of curves goes on as the one that begins
+            elif fresh and not self._closed.is_set():
                 self._hasty |= set(map(_place, fresh))
                 self._replace(fresh)
 

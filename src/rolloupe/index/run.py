@@ -132,6 +132,8 @@ class OpenRun:
         self._idle = True
         self._rests_at = ""
         """The version at which the last turn left nothing to do; empty if it did not."""
+        self._news = 0
+        """Counts what looks have found to do: one in the middle of a turn may be too late for that turn."""
         self._follows = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
@@ -304,7 +306,7 @@ class OpenRun:
         self._guarded(self._look)
         if self._is_at_rest():
             return self._rest_s(self._poll_s())
-        version, was_quiet = self.version, self._sources.are_quiet
+        version, news, was_quiet = self.version, self._news, self._sources.are_quiet
         self._turn_began_s = time.monotonic()
         self._guarded(self._index_new)
         if self._cut.is_set():
@@ -324,7 +326,8 @@ class OpenRun:
         if self._joins_others():
             return 0.0
         self._settled.set()
-        self._rests_at = version if was_quiet and self._mirror is None and not self._own.is_shard else ""
+        is_done = was_quiet and news == self._news and self._mirror is None and not self._own.is_shard
+        self._rests_at = version if is_done else ""
         return self._rest_s(self._poll_s()) if self._follows else None
 
     def _is_at_rest(self) -> bool:
@@ -394,6 +397,7 @@ class OpenRun:
             self._own.update()
         retried = self._take_back_failures(changed)
         self._idle = not (changed or lost or retried)
+        self._news += not self._idle
         if changed and not self.format.has_samples:  # no segment will tell
             self.catalog.touch()
         is_read_again = bool(changed) and self._had_lost
@@ -466,6 +470,7 @@ class OpenRun:
     def _drop_damaged(self) -> None:
         lacking = {self._lacking.pop() for _ in range(len(self._lacking))}
         if lacking:
+            self._news += 1
             self._rests_at = ""
         for backfill in self._backfills:
             backfill.lost(lacking)

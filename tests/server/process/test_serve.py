@@ -10,12 +10,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import printable
-from rolloupe.server.process.serve import access_of, address, announce, serve
+from rolloupe.server.process.serve import access_of, address, announce, say_what_is_missing, serve
 from rolloupe.server.process.socket import listening
 from rolloupe.server.settings import Settings, hosts_of, origins_of
 from tests import forks
@@ -333,3 +335,23 @@ def test_saying_where_the_page_is_waits_for_nothing_heavy() -> None:
     code = f"import sys, rolloupe.server.process.serve; print(*(name for name in {heavy} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("ends_first", [True, False])
+def test_a_search_that_finds_nothing_is_told_once_whenever_it_ends(
+    ends_first: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[Callable[[], None]] = []
+    library: Any = SimpleNamespace(is_searching=True, runs=[], notes=[])
+
+    def subscribe(look: Callable[[], None]) -> Callable[[], None]:
+        heard.append(look)
+        library.is_searching = not ends_first
+        return lambda: None
+
+    library.subscribe = subscribe
+    say_what_is_missing(library)
+    library.is_searching = False
+    if not ends_first:
+        heard[0]()
+    assert capsys.readouterr().err.count("No run was found yet") == 1

@@ -211,13 +211,14 @@ def on_signal(then: Callable[[], None]) -> None:
 def say_what_is_missing(library: "Library") -> None:
     """Say what was left out of curves that a person named, and why there are no runs: the page waits for the first."""
     if library.is_searching:
+        once = threading.Lock()
 
         def look(*_: object) -> None:
-            if not library.is_searching:
-                end()
+            if not library.is_searching and once.acquire(blocking=False):
                 say_what_is_missing(library)
 
-        end = library.subscribe(look)
+        library.subscribe(look)
+        look()  # the search may have ended just before
         return
     if library.runs:
         from rolloupe import query
