@@ -185,7 +185,8 @@ def test_whoever_sees_that_the_search_has_ended_finds_all_runs(tmp_path: Path, m
     for name in ("a", "b"):
         relax_run(tmp_path / "runs" / name, steps=1)
     walk, searched, open_run = Walk(monkeypatch), dict[str, bool](), Library._opened
-    walk._found = lambda *how: discover(*how[:3], lambda info: info.name == "a" and how[3] and how[3](info))
+    found: Any = walk._found
+    walk._found = lambda *how: found(*how[:3], lambda info: info.name == "a" and how[3] and how[3](info))
 
     def opened(library: Library, run_id: str, info: RunInfo) -> OpenRun:
         searched[run_id] = library.is_searching
