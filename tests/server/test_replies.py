@@ -14,8 +14,8 @@ from rolloupe import wire
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 from rolloupe.server import replies
 from rolloupe.server.app import App
+from rolloupe.text import readable
 from rolloupe.wire import encoding
-from rolloupe.wire.views.transcripts import pretty
 from tests.server.support import HUGE, ask, get, lines, opened, relax_run, row, run_path, served
 
 MARKS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -73,9 +73,9 @@ def test_nesting_without_end_is_told() -> None:
 
 
 def test_arguments_of_a_call_keep_their_numbers() -> None:
-    assert pretty('{"a":1.10,"b":12345678901234567890123}') == '{\n  "a": 1.10,\n  "b": 12345678901234567890123\n}'
+    assert readable('{"a":1.10,"b":12345678901234567890123}') == '{\n  "a": 1.10,\n  "b": 12345678901234567890123\n}'
     for text in ("{not json", "", "\ud800", "[" * 100_000, '{"a": NaN}'):
-        assert pretty(text) == text
+        assert readable(text) == text
 
 
 def test_float32_keeps_what_is_not_finite() -> None:

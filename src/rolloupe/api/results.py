@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from rolloupe import text
 from rolloupe.model import Sample
 
 if TYPE_CHECKING:
@@ -198,4 +199,4 @@ def _encodable(text: str) -> str:
 
 
 def _text(parts: Iterable[Any]) -> str:
-    return "".join(part.text if part.raw is None else part.raw for part in islice(parts, 10_000))
+    return "".join(shown for _, shown in text.legible_parts(islice(parts, 10_000)))

@@ -788,7 +788,7 @@ class Run:
         """Find a text in one sample: `turn`, `part`, `field` and `start`, `stop` in code points; 5,000 places at most.
 
         `run.sample(ID).turns[turn].parts[part].text[start:stop]` is the match; if `field` is `arguments`, the match is
-        in `.call.arguments`. Raises the errors of `sample` and `search`.
+        in `rolloupe.text.readable(PART.call.arguments)`. Raises the errors of `sample` and `search`.
         """
         wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
         return text_search.marked(self._ready(), key_of(id), wanted)[0]

@@ -6,34 +6,43 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 
 from rolloupe.text.blocks import parts
 from rolloupe.text.common_start import MOST_BACK, alike, goes_on
+from rolloupe.text.conversations import conversation, is_message
 from rolloupe.text.encodable import clean
-from rolloupe.text.full_text import Whole, after, verbatim, whole
-from rolloupe.text.messages import first_answer, from_messages, joined
+from rolloupe.text.full_text import Whole, after, legible, legible_parts, verbatim, whole
+from rolloupe.text.messages import answer_at, answers_in, first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import begins_any_turn, begins_turn, is_bare, split_prompt, split_response, turn_starts
-from rolloupe.text.tool_calls import call_of, is_broken
+from rolloupe.text.tool_calls import call_of, call_text, is_broken, readable
 
 __all__ = [
     "MOST_BACK",
     "Whole",
     "after",
     "alike",
+    "answer_at",
+    "answers_in",
     "begins_any_turn",
     "begins_turn",
     "call_of",
+    "call_text",
     "clean",
+    "conversation",
     "digest",
     "first_answer",
     "from_messages",
     "goes_on",
     "is_bare",
     "is_broken",
+    "is_message",
     "joined",
+    "legible",
+    "legible_parts",
     "natural",
     "one_line",
     "parts",
     "preview",
+    "readable",
     "split_prompt",
     "split_response",
     "turn_starts",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rolloupe.model import Part, PartKind
 from rolloupe.text import images
 from rolloupe.text.delimiters import Delimiters, literal
-from rolloupe.text.tool_calls import call_of
+from rolloupe.text.tool_calls import call_of, decoded_result
 
 MAX_PARTS = 10_000
 """After this many parts, the rest of a turn is one text."""
@@ -156,7 +156,8 @@ def _part(
 
 def _block(kind: PartKind, inner: str, raw: str, *, closed: bool) -> Part:
     call = call_of(inner) if kind == "tool_call" else None
-    return Part(kind=kind, text=inner.strip("\n"), raw=raw, call=call, closed=closed)
+    text = decoded_result(inner.strip("\n")) if kind == "tool_result" else inner.strip("\n")
+    return Part(kind=kind, text=text, raw=raw, call=call, closed=closed)
 
 
 def _plain(text: str, found: list[Part]) -> None:

@@ -1,12 +1,18 @@
 """A sample as one text: from its record or put together from its turns; also a system prompt that no template marks."""
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.text.blocks import parts
+from rolloupe.text.tool_calls import call_text, decoded
 
 OWN_KEYS = ("raw_string", "full_text")
 """Fields with the text that the trainer saw: prompt, template and response in one."""
+
+
+THINKING = "Thinking:"
+_BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder"))
 
 
 class Whole(NamedTuple):
@@ -34,6 +40,37 @@ def whole(sample: Sample) -> Whole:
 def verbatim(turn: Turn) -> str:
     """The text of a turn exactly as written; parts without text are described."""
     return "".join(part.text if part.raw is None else part.raw for part in turn.parts)
+
+
+def legible(part: Part) -> str:
+    """A part as written, but that arguments of calls and JSON of tools stand without escapes; no data of images."""
+    if not part.raw or part.media:
+        return part.text
+    if "\\" not in part.raw:
+        return part.raw
+    if part.call is not None and not part.call.error and part.text:
+        before, _, behind = part.raw.partition(part.text)
+        return f"{before}{call_text(part.call)}{behind}"
+    return decoded(part.raw) if part.kind in ("text", "tool_result") and part.text not in part.raw else part.raw
+
+
+def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
+    """Yield the parts of a turn, each `legible`; what a record stores apart from the text begins on a line of its own.
+
+    So do thoughts that no tag marks, under a word that says what they are.
+    """
+    written, is_thought, is_block = "", False, False
+    for part in some:
+        shown, was_block = legible(part), is_block
+        is_block = part.kind in _BLOCKS and not part.raw
+        if written and shown and (is_block or was_block):
+            ends = len(written) - len(written.rstrip("\n"))
+            shown = "\n" * max(0, (2 if is_thought else 1) - ends) + shown
+        is_thought = is_block and part.kind == "think"
+        if is_thought:
+            shown = shown.replace(part.text, f"{THINKING}\n{part.text}", 1)
+        written = shown or written
+        yield part, shown
 
 
 def after(turns: list[Turn], token: str) -> list[Turn]:

@@ -1,18 +1,30 @@
-"""Name and arguments from the text of a tool call: JSON as most models write it, XML as Qwen3-Coder does."""
+"""Name and arguments of a tool call: JSON as most models write it, XML as Qwen3-Coder does, harmony; objects of APIs.
+
+`readable` is the form of arguments that every face shows and that search finds.
+"""
 
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from rolloupe.model import ToolCall
+from rolloupe.text.encodable import clean
+
+ARGUMENTS = ("arguments", "parameters", "args", "input")
+IDS = ("call_id", "id", "tool_use_id", "tool_call_id", "toolCallId", "toolUseId")
+"""The names of an id: in the Responses API `call_id` ties a call to its output, and `id` names the item."""
+NAMES = ("name", "tool_name", "toolName", "function_name")
 
 _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>")
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>")
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 _FENCE = re.compile(r"```(?:json)?\n?|```")
+_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|.)", re.DOTALL)
+_TO_DECODE = re.compile(r'[\x00-\x1f"\\]')
 
 
 def call_of(inner: str) -> ToolCall:
@@ -46,16 +58,20 @@ def from_object(value: dict[str, Any]) -> ToolCall:
     """Read a call as an object: `{name, arguments}`, OpenAI's `{id, function: {name, arguments}}` and kin."""
     function = value.get("function")
     inner = function if isinstance(function, dict) else value
-    name = inner.get("name") if isinstance(inner.get("name"), str) else (function if isinstance(function, str) else "")
-    arguments: object = next((inner[key] for key in ("arguments", "parameters", "args", "input") if key in inner), {})
-    own = value.get("id")
+    name = next((inner[key] for key in NAMES if isinstance(inner.get(key), str)), function)
+    arguments: object = next((inner[key] for key in ARGUMENTS if key in inner), {})
     error = value.get("error")
     return ToolCall(
-        name=str(name or ""),
-        arguments=arguments if isinstance(arguments, str) else _dumped(arguments),
-        id=own if isinstance(own, str) else "",
-        error=error if isinstance(error, str) else "",
+        name=clean(name) if isinstance(name, str) else "",
+        arguments=decoded(clean(arguments)) if isinstance(arguments, str) else _dumped(arguments),
+        id=id_of(value),
+        error=clean(error) if isinstance(error, str) else "",
     )
+
+
+def id_of(value: dict[str, Any]) -> str:
+    """The id that ties a call and its result together; empty without one."""
+    return next((clean(own) for key in IDS if isinstance(own := value.get(key), str) and own), "")
 
 
 def from_arguments(name: str, arguments: str) -> ToolCall:
@@ -64,7 +80,100 @@ def from_arguments(name: str, arguments: str) -> ToolCall:
         json.loads(arguments)
     except (ValueError, RecursionError):
         return ToolCall(name=name, arguments=arguments, error="arguments are not JSON")
-    return ToolCall(name=name, arguments=arguments)
+    return ToolCall(name=name, arguments=decoded(arguments))
+
+
+def call_text(call: ToolCall) -> str:
+    """A call as a person reads it: name and id on the first line, then the arguments."""
+    head = f"{call.name} {call.id}" if call.name and call.id else call.name or call.id
+    return "\n".join(filter(None, (head, readable(call.arguments))))
+
+
+def decoded(written: str) -> str:
+    r"""JSON with characters in place of their escapes `\uXXXX`, unless they need an escape; all else as written."""
+    if "\\u" not in written:
+        return written
+    return clean(_ESCAPE.sub(_character, written).encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def decoded_result(text: str) -> str:
+    """What a tool gave back, `decoded` if it looks like JSON."""
+    return decoded(text) if "\\u" in text and text.lstrip()[:1] in ("{", "[", '"') else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape["code"] or "0", 16)
+    return chr(code) if code >= 0xA0 else escape[0]
+
+
+def readable(arguments: str) -> str:
+    """Return arguments as a person reads them: JSON on several lines, numbers as written.
+
+    Where texts in it have escapes, such as code with line breaks, each member is a name and its value, and these texts
+    stand as they are. What is no JSON stays as the model wrote it.
+    """
+    try:
+        if "\\" not in arguments:
+            return msgspec.json.format(arguments, indent=2)
+        value = _parsed(arguments)
+        if isinstance(value, str) and not isinstance(value, _Literal):
+            return readable(value) if value[:1] in ("{", "[") else clean(value)
+        if not _has_escapes(value):
+            return msgspec.json.format(decoded(arguments), indent=2)
+        return clean("\n".join(_lines(value, "")))
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return arguments
+
+
+class _Members(list[tuple[str, Any]]):
+    """The members of an object, those with equal names too."""
+
+
+class _Literal(str):
+    """A number, or NaN, as written."""
+
+    __slots__ = ()
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(
+        text, object_pairs_hook=_Members, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal
+    )
+
+
+def _has_escapes(value: Any) -> bool:
+    if isinstance(value, _Members):
+        return any(_has_escapes(member) for _, member in value)
+    if isinstance(value, list):
+        return any(map(_has_escapes, value))
+    return isinstance(value, str) and not isinstance(value, _Literal) and _TO_DECODE.search(value) is not None
+
+
+def _lines(value: Any, margin: str) -> Iterator[str]:
+    """The lines of a value; those of a text are indented only within another value."""
+    if isinstance(value, _Members | list) and value:
+        named = value if isinstance(value, _Members) else (("-", entry) for entry in value)
+        for name, member in named:
+            head = f"{margin}{name}" if name == "-" else f"{margin}{name}:"
+            if isinstance(member, _Members | list) and member:
+                yield head
+                yield from _lines(member, f"{margin}  ")
+            elif isinstance(member, str) and "\n" in member:
+                yield head
+                inner = f"{margin}  " if margin or name == "-" else ""
+                yield from (f"{inner}{line}" for line in member.split("\n"))
+            else:
+                yield f"{head} {_scalar(member)}"
+    else:
+        yield f"{margin}{_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, _Literal) or (isinstance(value, str) and _TO_DECODE.search(value)):
+        return value
+    if isinstance(value, _Members):
+        return "{}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _parameters(body: str) -> dict[str, str]:
@@ -80,6 +189,6 @@ def _parameters(body: str) -> dict[str, str]:
 
 def _dumped(value: Any) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):
+        return clean(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
         return str(type(value).__name__)

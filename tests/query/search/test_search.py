@@ -319,7 +319,7 @@ def conversation() -> dict[str, Any]:
     ("needle", "roles"),
     [
         ("alpha", {"system", "assistant"}), ("beta", {"user", "assistant"}), ("gamma", {"assistant"}),
-        ("delta", {"tool"}), ('say \\"alpha', {"assistant"}),
+        ("delta", {"tool"}), ('say "alpha', {"assistant"}),
     ],
 )  # fmt: skip
 def test_roles_are_told_apart(tmp_path: Path, needle: str, roles: set[str]) -> None:

@@ -12,6 +12,7 @@ from rolloupe.cli.frame import Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import block, line, number, output, tell
 from rolloupe.errors import NotFound
+from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
 
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]
         tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
         reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
         facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
-        yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason, *facts)
+        error = "error" if turn.logs.get("is_error") or turn.logs.get("error") else ""
+        yield _heading(turn.role, turn.name, turn.tool_call_id, error, tokens, reward, turn.stop_reason, *facts)
         yield _body(turn, mask)
 
 
@@ -194,14 +196,13 @@ def _heading(title: str, *more: str) -> "Text":
 
 def _body(turn: "Turn", mask: "Mask | None") -> "Text":
     body = block("")
-    for part in turn.parts:
-        body.append_text(_part(part, mask))
+    for part, written in legible_parts(turn.parts):
+        body.append_text(_part(part, written, mask))
     body.rstrip()
     return body
 
 
-def _part(part: "Part", mask: "Mask | None") -> "Text":
-    """Return a part as written and masked; without a mask, repeated template placeholders as one, with their number."""
-    is_folded = part.raw is None or (part.kind == "placeholder" and mask is None)
-    shown = part.text if is_folded or part.raw is None else part.raw
+def _part(part: "Part", written: str, mask: "Mask | None") -> "Text":
+    """Return a part, masked; without a mask, repeated template placeholders as one, with their number."""
+    shown = part.text if part.kind == "placeholder" and part.raw and mask is None else written
     return block(mask(shown) if mask else shown, STYLES.get(part.kind, ""))

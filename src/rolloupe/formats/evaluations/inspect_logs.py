@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rolloupe import text
 from rolloupe.formats.evaluations.inspect_chunks import SHELL, sample_in_chunks
 from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
@@ -146,7 +147,7 @@ class InspectLogs(NumberedFormat):
             reward=_reward(record.get("scores")),
             status=status,
             status_raw=status_raw,
-            turns=sum(isinstance(one, dict) and one.get("role") == "assistant" for one in answered),
+            turns=text.answers_in(answered),
             uid=fields.name(record.get("uuid")) or "",
             metrics=metrics,
             tags=tags,

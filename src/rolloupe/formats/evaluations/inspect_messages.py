@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from rolloupe import text
 from rolloupe.formats.reading.records import Record
 
 ATTACHMENT = "attachment://"
@@ -24,7 +25,7 @@ def conversation(sample: Record) -> tuple[Any, list[Any]]:
 
 
 def _is_answer(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") == "assistant" and message.get("source") != "input"
+    return isinstance(message, dict) and text.answers_in([message]) > 0 and message.get("source") != "input"
 
 
 def _choices(output: object) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleRow, Status
@@ -62,13 +63,13 @@ class Roles(NamedTuple):
 
     def texts(self, record: Record) -> tuple[Any, Any]:
         """Prompt and response; of messages alone, the response begins at the first assistant message."""
-        prompt = record.get(self.prompt) if self.prompt else None
+        prompt = _unpacked(record.get(self.prompt)) if self.prompt else None
         if self.messages is None:
-            return prompt, record.get(self.response) if self.response else None
-        messages = record[self.messages]
+            return prompt, _unpacked(record.get(self.response)) if self.response else None
+        messages = _unpacked(record[self.messages])
         if self.response:
-            return (prompt if self.prompt else messages), record.get(self.response)
-        first = next((n for n, m in enumerate(messages) if m.get("role") == "assistant"), len(messages))
+            return (prompt if self.prompt else messages), _unpacked(record.get(self.response))
+        first = text.answer_at(messages)
         return messages[:first], messages[first:]
 
     def tokens(self, record: Record, what: str) -> int | None:
@@ -164,6 +165,11 @@ def is_aside(key: str) -> bool:
 def may_be_sample(record: Record) -> bool:
     """Whether a row has any usual name of a text or a score, whatever the type of its value."""
     return not _TELLING.isdisjoint(record)
+
+
+def _unpacked(value: object) -> Any:
+    """The messages of a value that is a conversation, however it is stored; any other value unchanged."""
+    return value if (messages := text.conversation(value)) is None else messages
 
 
 def _first(record: Record, keys: tuple[str, ...], fits: Test) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.alternatives import STRINGS, alternatives_of, with_lists
 from rolloupe.formats.generic.keys import SERIES, Roles, is_aside, may_be_sample, roles_of
 from rolloupe.formats.reading import fields
@@ -109,10 +109,10 @@ def _group(roles: Roles, record: Record) -> str | None:
 
 
 def _turn_count(response: object) -> int:
-    if not isinstance(response, list):
+    messages = fields.chat(response)
+    if messages is None:
         return 1
-    roles = [entry.get("role") for entry in response if isinstance(entry, dict)]
-    return max(1, roles.count("assistant")) if response else 0
+    return max(1, text.answers_in(messages)) if messages else 0
 
 
 def _arrays(roles: Roles, record: Record) -> Record:

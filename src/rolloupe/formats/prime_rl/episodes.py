@@ -217,18 +217,19 @@ def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
     return ("completed" if trace.get("is_completed") is True else "unknown"), word
 
 
-def turns_of(branch: Branch) -> list[Turn]:
-    """Return a turn for each node, with its place among the tokens and the call that produced it."""
+def turns_of(branch: Branch) -> list[list[Turn]]:
+    """Return the turns of each node, the first with its place among the tokens and the call that produced it."""
     calls = {call.get("node"): call for call in map(as_dict, as_list(branch.trace.get("calls"))) if _is_node(call)}
-    first, at, found = split_at(branch.members), 0, []
+    first, at, found = split_at(branch.members), 0, list[list[Turn]]()
     for place, index in enumerate(branch.path):
         node = branch.nodes[index]
-        (turn,) = text.from_messages([node.record.get("message")], "response" if place >= first else "prompt")
+        turns = text.from_messages([node.record.get("message")], "response" if place >= first else "prompt")
+        turn = turns[0]
         if node.ids:
             turn.tokens, turn.token_start, turn.token_stop = len(node.ids), at, at + len(node.ids)
         _add_call(turn, calls.get(index, {}))
         at += len(node.ids)
-        found.append(turn)
+        found.append(turns)
     return found
 
 

@@ -35,6 +35,7 @@ from rolloupe.model import (
     SampleRow,
     Scanned,
     Source,
+    Turn,
 )
 from rolloupe.storage import is_file, is_folder
 from rolloupe.tokens import SampleTokens, tokens_of
@@ -162,9 +163,10 @@ class PrimeRLTraces(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         branch = _branch(record, row.part)
-        turns = episodes.turns_of(branch)
-        for turn, node in zip(turns, branch.members, strict=True):
-            turn.logs = {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
+        turns: list[Turn] = []
+        for found, node in zip(episodes.turns_of(branch), branch.members, strict=True):
+            found[0].logs |= {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
+            turns += found
         return Sample(
             key=row.key,
             row=row,

@@ -256,21 +256,30 @@ def messages(value: object) -> list[Any] | None:
 
     A value nested too deeply to pass on counts as absent.
     """
+    value = _messages_or(value)
     return value if isinstance(value, list) and value and showable(value) is value else None
 
 
 def chat(value: object) -> list[Any] | None:
-    """Return a response that is stored as a list of messages, unchanged; None for any other."""
+    """Return a response that is stored as messages, as a list of them; None for any other."""
+    value = _messages_or(value)
     return value if isinstance(value, list) else None
+
+
+def _messages_or(value: object) -> Any:
+    """The messages of a list or object that is a conversation (`text.conversation`); any other value unchanged."""
+    return (text.conversation(value) or value) if isinstance(value, list | dict) else value
 
 
 def joined(value: object, *, thoughts: bool = False) -> str:
     """Return a prompt or response as one plain text, whether stored as text or as messages: see `text.joined`."""
+    value = _messages_or(value)
     return text.joined(value, thoughts=thoughts) if isinstance(value, list) else as_text(value)
 
 
 def prompt_turns(value: object) -> list[Turn]:
     """Return the turns of a prompt, whether stored as text or as messages."""
+    value = _messages_or(value)
     if isinstance(value, list):
         return text.from_messages(value)
     if isinstance(value, str):
@@ -280,6 +289,7 @@ def prompt_turns(value: object) -> list[Turn]:
 
 def response_turns(value: object) -> list[Turn]:
     """Return the turns of a response, whether stored as text or as messages."""
+    value = _messages_or(value)
     if isinstance(value, list):
         return text.from_messages(value, origin="response")
     if isinstance(value, str):

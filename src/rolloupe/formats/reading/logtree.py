@@ -331,14 +331,15 @@ def _rows_of(table: Element) -> Iterator[Element]:
 
 def turns_of(messages: list[Any]) -> list[Turn]:
     """Read messages in the cookbook's form; calls that it could not parse are calls with an error."""
-    turns = text.from_messages(messages)
-    for turn, message in zip(turns, messages, strict=True):
+    turns: list[Turn] = []
+    for message in messages:
+        turns += text.from_messages([message])
         unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
         for call in unparsed if isinstance(unparsed, list) else ():
             raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
             error = _string(call.get("error")) if isinstance(call, dict) else ""
             tool_call = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
-            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=tool_call))
+            turns[-1].parts.append(Part(kind="tool_call", text=text.clean(raw), call=tool_call))
     return turns
 
 
@@ -367,7 +368,7 @@ def _shown_call(element: Element, shown: str) -> Part:
     if name is None or arguments is None:
         return Part(kind="text", text=shown)
     call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
-    return Part(kind="tool_call", text=f"{call.name}({call.arguments})", call=call)
+    return Part(kind="tool_call", text=text.call_text(call), call=call)
 
 
 def _shown_parts(element: Element, role: str) -> list[Part]:

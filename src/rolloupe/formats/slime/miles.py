@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from rolloupe import text
 from rolloupe.formats.prime_rl.annotations import about
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
@@ -236,7 +237,7 @@ def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
     """Give a row the messages of its conversation that answer the prompt, and the number of its turns."""
     first = first_answer(messages, prompt)
     row.messages = messages[first:]
-    row.turns = sum(one.get("role") == "assistant" for one in row.messages) or 1
+    row.turns = text.answers_in(row.messages) or 1
 
 
 def _metrics_files(run: RunInfo) -> list[Location]:

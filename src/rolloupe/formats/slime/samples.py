@@ -281,7 +281,8 @@ def first_answer(messages: Sequence[Any], prompt: Any) -> int:
     """Return where in a recorded conversation the response begins: behind the prompt, else with the first answer."""
     if isinstance(prompt, list) and len(messages) > len(prompt) and list(messages[: len(prompt)]) == prompt:
         return len(prompt)
-    return next((n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "assistant"), 0)
+    first = text.answer_at(messages)
+    return first if first < len(messages) else 0
 
 
 def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:

@@ -21,6 +21,7 @@ from rolloupe.formats.reading.records import Record
 from rolloupe.formats.tinker.steps import CONTENT, calls_in, member, steps_of
 from rolloupe.formats.tinker.turns import Tied, shows
 from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
+from rolloupe.text.tool_calls import decoded
 
 Place = tuple[str, str]
 """Group and index of a trajectory, as in its row."""
@@ -412,7 +413,7 @@ class _Acted:
 
 def _logged_act(logs: Record) -> _Act:
     content = logs.get(CONTENT, "")
-    return content if isinstance(content, str) else "", tuple(calls_in(logs))
+    return content if isinstance(content, str) else "", tuple(map(decoded, calls_in(logs)))
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:

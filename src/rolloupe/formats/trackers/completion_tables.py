@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from rolloupe import text
 from rolloupe.formats.generic.keys import ENVS, has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
@@ -16,7 +17,6 @@ from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.trackers.logged_samples import (
     LoggedSample,
     as_bytes,
-    first_answer,
     name_of,
     split_named,
     with_numbers,
@@ -185,7 +185,7 @@ def _of_messages(row: Record, step: int | None, split: str) -> LoggedSample:
     messages = unpacked(row["messages"])
     if isinstance(messages, str):
         messages = _turns(messages)
-    first = first_answer(messages) if isinstance(messages, list) else 0
+    first = text.answer_at(messages) if isinstance(messages, list) else 0
     record = {name: value for name, value in row.items() if name not in ("messages", *_GROUPS)}
     texts = {"prompt": messages[:first], "response": messages[first:]} if isinstance(messages, list) else {}
     return _plain(record | (texts or {"response": messages}) | _group(row), step, split)

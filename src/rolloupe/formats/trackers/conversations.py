@@ -6,10 +6,10 @@ Sources: TRL's `log_rollout_traces`, verl's `ValidationGenerationsLogger`, and t
 
 from typing import Any
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.trackers.logged_samples import LoggedSample, first_answer, name_of, split_named, with_numbers
+from rolloupe.formats.trackers.logged_samples import LoggedSample, name_of, split_named, with_numbers
 from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
 
 UNWEIGHTED = "the reward is the sum of its parts without weights: the trace holds neither a total nor weights"
@@ -26,7 +26,7 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
         return sample_of_call(known, step)
     if not (isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages)):
         return "a trace without messages is no sample"
-    first = first_answer(messages)
+    first = text.answer_at(messages)
     record: Record = known | {"prompt": messages[:first], "response": messages[first:]}
     record["step"] = next((own for name in STEPS if (own := fields.integer(known.get(name))) is not None), step)
     reward, notes = _reward(known)

@@ -189,12 +189,6 @@ def as_bytes(record: Any) -> bytes:
     return json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
 
-def first_answer(messages: Sequence[Any]) -> int:
-    """Return where the response begins in a conversation: at the first message of the assistant."""
-    own = (n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "assistant")
-    return next(own, len(messages))
-
-
 def name_of(value: object) -> str:
     """Return a framework's name for something, empty for anything else."""
     return fields.name(value) or ""

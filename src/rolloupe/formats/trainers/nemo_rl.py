@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of, plain_name, stem
@@ -214,7 +214,7 @@ def _cut(values: Any, total: int) -> Any:
 def _texts(content: object) -> tuple[Any, Any]:
     """Prompt and response: of messages the response begins at the first answer, of texts behind the first."""
     if fields.is_messages(content) and isinstance(content, list):
-        first = next((n for n, one in enumerate(content) if one.get("role") == "assistant"), len(content))
+        first = text.answer_at(content)
         return content[:first], content[first:]
     if isinstance(content, list):
         return fields.as_text(content[0]) if content else "", "".join(map(fields.as_text, content[1:]))

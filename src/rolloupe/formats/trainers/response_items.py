@@ -1,15 +1,14 @@
-"""Items of OpenAI's Responses API as chat messages, and the tokens that NeMo-Gym stores with them.
+"""Items of OpenAI's Responses API, and the tokens that NeMo-Gym stores with them.
 
-An item is a message, reasoning, a call or its output. Agents that repeat the conversation at each turn store a list of
-lists: the last holds the others.
+An item is a message, reasoning, a call or its output: `text.from_messages` reads each. Agents that repeat the
+conversation at each turn store a list of lists: the last holds the others.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.trainers.token_rows import ids_of
@@ -28,15 +27,16 @@ NO_TOKENS = ItemTokens([], 0, np.empty(0), np.empty(0))
 
 
 def conversation(items: object) -> Any:
-    """Return items as messages; a text, or anything else that is no list, unchanged."""
-    return [*_messages(_last(items))] if isinstance(items, list) else items
+    """Return the items of a conversation; a text, or anything else that is no list, unchanged."""
+    return _last(items) if isinstance(items, list) else items
 
 
 def parted(asked: Any, answered: Any) -> tuple[Any, Any]:
     """Return prompt and response; without a prompt, the one with which the answer begins, if it is a conversation."""
     if asked or not fields.is_messages(answered):
         return asked, answered
-    first = next((n for n, one in enumerate(answered) if one.get("role") not in ("system", "developer", "user")), 0)
+    first = text.answer_at(answered)
+    first = first if first < len(answered) else 0
     return answered[:first], answered[first:]
 
 
@@ -66,24 +66,3 @@ def _last(items: list[Any]) -> list[Any]:
 def _ids(item: Record) -> tuple[list[int], list[int], np.ndarray | None]:
     asked, answered = ids_of(item.get("prompt_token_ids")), ids_of(item.get("generation_token_ids"))
     return asked, answered, tokens.read_floats(item.get("generation_log_probs"))
-
-
-def _messages(items: list[Any]) -> Iterator[Any]:
-    for item in items:
-        kind = item.get("type") if isinstance(item, dict) else ""
-        if kind == "function_call":
-            function = {"name": item.get("name"), "arguments": item.get("arguments")}
-            call = {"id": item.get("call_id"), "type": "function", "function": function}
-            yield {"role": "assistant", "content": "", "tool_calls": [call]}
-        elif kind == "function_call_output":
-            yield {"role": "tool", "content": item.get("output"), "tool_call_id": item.get("call_id")}
-        elif kind == "reasoning":
-            yield {"role": "assistant", "content": "", "reasoning_content": _said(item)}
-        else:
-            yield item
-
-
-def _said(item: Record) -> str:
-    parts = item.get("summary") or item.get("content")
-    some = parts if isinstance(parts, list) else []
-    return "\n".join(fields.as_text(one.get("text")) for one in some if isinstance(one, dict))

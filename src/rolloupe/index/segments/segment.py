@@ -35,7 +35,7 @@ from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Scanned, Source
 from rolloupe.storage import Interrupted, atomic, open_file
 
-LAYOUT = 21
+LAYOUT = 22
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
 NUMBERS = SegmentKind("numbers", 6, ".parquet")

@@ -9,6 +9,7 @@ from rolloupe.errors import NotFound
 from rolloupe.mcp.answer import Page, start_of
 from rolloupe.mcp.bins import bounds_of, mean_of
 from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
+from rolloupe.text import call_text, legible_parts
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -60,7 +61,7 @@ def _parts(found: "Sample") -> Iterator[dict[str, Any]]:
 
 
 def _text(part: "Part") -> str:
-    return f"{part.call.name}({part.call.arguments})" if part.call else part.text
+    return call_text(part.call) if part.call else part.text
 
 
 def _pieces(found: "Sample", place: int, start: int) -> Iterator[dict[str, Any]]:
@@ -76,7 +77,7 @@ def _turn(found: "Sample", place: int) -> "Turn":
 
 
 def _whole(turn: "Turn") -> str:
-    return "".join(part.text if part.raw is None else part.raw for part in turn.parts)
+    return "".join(shown for _, shown in legible_parts(turn.parts))
 
 
 def _series(run: "Run", asked: SampleArguments) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextP
 
 def _text(part: Part) -> str:
     if part.call is not None:
-        return f"{part.call.name}({part.call.arguments})"
+        return text.call_text(part.call)
     return part.text
 
 

@@ -29,7 +29,7 @@ PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 class RolePlace(NamedTuple):
     """A place in a sample: `start` and `stop` count the code points of `part.text` of a turn, 0-based.
 
-    `field` is `text`, or for a tool call `arguments`.
+    `field` is `text`, or for a tool call `arguments`, which are then read by `rolloupe.text.readable`.
     """
 
     turn: int
@@ -48,7 +48,8 @@ def speaks(turn: Turn, roles: Sequence[str]) -> bool:
 def fields_of(part: Part) -> Iterator[tuple[str, str]]:
     """The texts of a part that a person reads."""
     if part.call is not None:
-        yield "arguments", part.call.arguments
+        yield "arguments", texts.readable(part.call.arguments)
+        yield "name", f"{part.call.name} {part.call.id}"
     elif part.kind != "image":
         yield "text", part.text
 

@@ -112,9 +112,17 @@ def _message(turn: Turn) -> dict[str, Any]:
     if any(part.kind in ("json", "image") for part in rest):
         message["content"] = [_entry(part) for part in rest]
     if calls:
-        message["tool_calls"] = [_decoded(part.text) for part in calls]
+        message["tool_calls"] = [_call(part) for part in calls]
     named = {"name": turn.name, "tool_call_id": turn.tool_call_id, "stop_reason": turn.stop_reason}
     return message | {key: word for key, word in named.items() if word}
+
+
+def _call(part: Part) -> Any:
+    if part.call is None or (part.call.error and not part.call.name):
+        return part.call.arguments if part.call else part.text
+    function = {"name": part.call.name, "arguments": part.call.arguments}
+    more = {"id": part.call.id, "error": part.call.error}
+    return {"type": "function", "function": function} | {key: word for key, word in more.items() if word}
 
 
 def _entry(part: Part) -> Any:
@@ -145,4 +153,12 @@ def _raw(part: Part) -> str:
         return part.raw
     if part.kind == "think":
         return f"<think>\n{part.text}\n</think>\n\n"
-    return f"<tool_call>\n{part.text}\n</tool_call>\n" if part.kind == "tool_call" else part.text
+    return f"<tool_call>\n{_written(part)}\n</tool_call>\n" if part.kind == "tool_call" else part.text
+
+
+def _written(part: Part) -> str:
+    """A call as models write it."""
+    if part.call is None or (part.call.error and not part.call.name):
+        return part.text
+    call = {"name": part.call.name, "arguments": _decoded(part.call.arguments)}
+    return json.dumps(call | ({"id": part.call.id} if part.call.id else {}), ensure_ascii=False)

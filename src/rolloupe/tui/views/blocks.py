@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rolloupe.model import Part, Sample, Turn
+from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
 from rolloupe.tui.draw.figures import count, exact, figure, score
 from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe
@@ -68,6 +69,8 @@ def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBloc
     ink = Ink(ROLES.get(turn.role, "role-assistant"), bold=True)
     facts = [
         safe(turn.name, DIM) if turn.name else None,
+        safe(turn.tool_call_id, DIM) if turn.tool_call_id else None,
+        ("error", Ink("warn")) if turn.logs.get("is_error") or turn.logs.get("error") else None,
         (count(turn.tokens, "token"), DIM) if turn.tokens is not None else None,
         (f"reward {score(turn.reward)}", DIM) if turn.reward is not None else None,
         safe(turn.stop_reason, DIM) if turn.stop_reason else None,
@@ -82,18 +85,13 @@ def _inked(parts: Iterable[Part], mask: Mask) -> tuple[str, list[Run]]:
     texts: list[str] = []
     runs: list[Run] = []
     at = 0
-    for part in parts:
-        text = shown(mask(part_text(part)))
+    for part, written in legible_parts(parts):
+        text = shown(mask(written))
         ink = KINDS.get(part.kind, PLAIN)
         texts.append(text)
         runs.append((at, at + len(text), ink))
         at += len(text)
     return "".join(texts).rstrip("\n"), runs
-
-
-def part_text(part: Part) -> str:
-    """Return a part as written, without the data of an image."""
-    return part.text if part.raw is None or part.media else part.raw
 
 
 def shown(text: str) -> str:

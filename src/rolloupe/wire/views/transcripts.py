@@ -7,8 +7,6 @@ part of the reference response, `label` the golden answer, `extra.2` the third i
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from rolloupe import text, wire
 from rolloupe.model import Part, Sample, ToolCall, Turn
 from rolloupe.text import images
@@ -92,20 +90,12 @@ def part_view(part: Part) -> wire.PartView:
 
 def call_view(call: ToolCall) -> wire.CallView:
     """A tool call."""
-    return wire.CallView(name=call.name, arguments=pretty(call.arguments), id=call.id, error=call.error)
-
-
-def pretty(arguments: str) -> str:
-    """Format JSON for reading, with its numbers and escapes unchanged; any other text stays as it is."""
-    try:
-        return msgspec.json.format(arguments, indent=2)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return arguments
+    return wire.CallView(name=call.name, arguments=text.readable(call.arguments), id=call.id, error=call.error)
 
 
 def shown_text(part: Part) -> str:
     """Return the searchable text of a part: the text as the page shows it."""
-    return pretty(part.call.arguments) if part.call else part.text[:PART_CHARS]
+    return text.readable(part.call.arguments) if part.call else part.text[:PART_CHARS]
 
 
 def named_texts(sample: Sample) -> Iterator[tuple[str, str]]:

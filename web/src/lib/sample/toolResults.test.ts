@@ -35,6 +35,21 @@ describe("results of calls", () => {
       ["0.1", 2],
     ]);
   });
+  it("are found by id where calls are turns of their own, and in the later turn where an id occurs again", () => {
+    const items = [turn("assistant", [call("a")]), turn("assistant", [call("b")])];
+    const both = [turn("tool", [], { tool_call_id: "a" }), turn("tool", [], { tool_call_id: "b" })];
+    expect([...results([...items, ...both], 0)]).toEqual([
+      ["0.0", 2],
+      ["1.0", 3],
+    ]);
+    const again = [turn("assistant", [call("a"), call("a")]), turn("user", []), turn("assistant", [call("a")])];
+    expect([...results([...again, turn("tool", [], { tool_call_id: "a" })], 0)]).toEqual([["2.0", 3]]);
+    const twice = [turn("assistant", [call("a"), call("a")]), ...both, turn("tool", [], { tool_call_id: "a" })];
+    expect([...results(twice, 0)]).toEqual([
+      ["0.0", 1],
+      ["0.1", 3],
+    ]);
+  });
   it("are none where the id names another call, or another turn came between", () => {
     expect([...results([turn("assistant", [call("a")]), turn("tool", [], { tool_call_id: "z" })], 0)]).toEqual([]);
     expect([...results([turn("assistant", [call("a")]), turn("user", []), turn("tool", [])], 0)]).toEqual([]);
