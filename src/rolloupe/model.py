@@ -146,6 +146,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """The size of that file."""
     stream: RowStream | None = None
     """What holds the samples, in place of the bytes of the file."""
+    launches: tuple[int, ...] = ()
+    """The places at which launches after the first begin, as far as the index knows: formats leave it alone."""
 
     @property
     def location(self) -> Location:

@@ -958,6 +958,10 @@ class Run:
         """Return the number of problems, including those that `problems` does not list."""
         return queries.problem_count(self._ready())
 
+    def launch_doubts(self) -> list[str]:
+        """Return what looks as if the run was resumed over its own files, where only a person can tell."""
+        return self._ready().launch_doubts()
+
     def read(self, file: str, start: int, stop: int) -> bytes:
         """Read bytes `start` to `stop` of one of the run's files, for example the range of a `Problem`.
 

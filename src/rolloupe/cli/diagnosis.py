@@ -53,6 +53,8 @@ class Findings:
     missing_bytes: int
     """Bytes of the run's files that were not looked at in time."""
     total_bytes: int
+    doubts: "Sequence[str]" = ()
+    """What looks as if the run was resumed over its own files."""
     metrics: int = 0
     """Number of the trainer's metrics, counted for a run without samples."""
     is_counted: bool = True
@@ -180,5 +182,5 @@ def _findings(run: "Run") -> Findings:
         id=run.id, path=run.path, format=run.format, reason=run.reason, splits=splits, judges=run.judges(),
         problem_count=run.problem_count(), problems=run.problems(),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
-        metrics=0 if splits else len(run.metric_names()),
+        metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
     )  # fmt: skip

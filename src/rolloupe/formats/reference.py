@@ -47,8 +47,13 @@ These rules hold for all formats; the rules about lines hold for formats of JSON
   as long as the file only grows.
 - If several rows have the same split, step, group and index (a `sample_index` that is written twice), each of them is
   a sample: all count in means, groups, lists, searches, evaluations and exports. The last one has the plain id; the
-  earlier ones are `~1`, `~2`, ... in file order. One exception: the format `native`, which alone names launches,
-  ignores an older launch's records of a step.
+  earlier ones are `~1`, `~2`, ... in file order. One exception: an older launch's records of a step that a later launch
+  wrote again do not count, though their addresses still open them. The format `native` names launches. In any other
+  format, one begins where a file goes back to an earlier step and writes a whole step again: with the same names of
+  samples, or, three steps or more behind the last and not at the first step of the file, with the same number of
+  samples of the same prompts. If several files hold such steps, as those of ranks do, all must go back as often.
+  `rolloupe doctor` and `rolloupe lint` say what was left out. What is less certain counts, and they name it: a file
+  that goes back in another way, and files of the last steps that are older than those of steps before them.
 """
 
 

@@ -9,7 +9,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
 from rolloupe.index.segments.files import discard
+from rolloupe.index.segments.launches import StepBlock
 from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot
@@ -58,6 +60,8 @@ class Tail(NamedTuple):
     """The fingerprint of the file at the scan of the tail's end."""
     metrics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    blocks: Sequence[StepBlock] = ()
+    """As in `SegmentMeta`."""
 
     def grown(self, addition: Scan, print_: Fingerprint) -> "Tail":
         """The tail with an addition appended; the cost depends on the addition alone."""
@@ -74,6 +78,7 @@ class Tail(NamedTuple):
             fingerprint=print_,
             metrics=tuple(dict.fromkeys((*self.metrics, *metrics))),
             tags=tuple(dict.fromkeys((*self.tags, *tags))),
+            blocks=[*self.blocks, *addition.blocks],
         )
 
 
@@ -194,6 +199,28 @@ class Catalog:
         self._unpublished.add(key)
         self.touch()
         return path, path.with_suffix(".meta")
+
+    def blocks(self, name: str) -> list[StepBlock] | None:
+        """The steps of a source as its file has them, if something follows from that; None while a part is lacking."""
+        blocks: list[StepBlock] = []
+        stop = 0
+        for part in count():
+            segment, tail = self._segments.get((name, part)), self._tails.get((name, part))
+            if segment is None:
+                return blocks if part else None
+            if segment.meta.start > stop:
+                return None
+            if segment.meta.rows and not segment.meta.blocks:
+                return []
+            blocks += segment.meta.blocks
+            blocks += tail.blocks if tail else ()
+            stop = max(stop, tail.stop if tail else segment.meta.stop)
+        raise AssertionError
+
+    def launches(self) -> dict[str, tuple[int, ...]]:
+        """Where launches begin, by source, as whoever wrote the segments knew."""
+        found = (segment.meta for segment in self._segments.values() if segment.meta.launches)
+        return {meta.source: meta.launches for meta in sorted(found, key=lambda meta: meta.stop)}
 
     def segments(self) -> list[Segment]:
         """The current segments of all parts."""

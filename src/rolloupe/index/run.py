@@ -6,6 +6,7 @@ No two turns of a run overlap, and nothing else changes its catalog.
 
 import contextlib
 import math
+import os
 import random
 import threading
 import time
@@ -27,6 +28,7 @@ from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
 from rolloupe.index.segments.kind import Stage
+from rolloupe.index.segments.launches import LaunchPlaces, StepBlock, agreed, launches_of, older_steps
 from rolloupe.index.segments.segment import has_columns, scan
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.shards import OwnParts, RunShard
@@ -132,6 +134,12 @@ class OpenRun:
         self._idle = True
         self._rests_at = ""
         """The version at which the last turn left nothing to do; empty if it did not."""
+        self._launches: dict[str, LaunchPlaces] = {}
+        """Where launches seem to begin, by source, as far as any do."""
+        self._last_steps: dict[tuple[str, str], int] = {}
+        """The last step of each source in each split."""
+        self._goes_back: set[str] = set()
+        """The sources of which new rows go back to earlier steps."""
         self._news = 0
         """Counts what looks have found to do: one in the middle of a turn may be too late for that turn."""
         self._follows = False
@@ -203,6 +211,29 @@ class OpenRun:
     def sample_files(self) -> list[RunFile]:
         """The files that hold samples, in their current state."""
         return self._sources.files()
+
+    def launch_doubts(self) -> list[str]:
+        """What looks as if the run was resumed over its own files, but only a person can tell: a sentence each."""
+        known = agreed(self._launches, self._last_steps)
+        doubts = [
+            f"{name} goes back to step {step} of {split} at {place} and writes steps again: if a launch began there, "
+            "all of its predecessor counts as well. Next: move what that wrote of these steps out of the run"
+            for name, found in sorted(self._launches.items())
+            for place, (split, step) in sorted({**found.doubtful, **found.certain}.items())
+            if place not in known.get(name, ())
+        ]
+        times: dict[str, dict[int, float]] = {}
+        for source, state in self._sources.all().values():
+            if source.step is not None and not (source.annotates or source.stream):
+                steps = times.setdefault(source.split or os.path.dirname(source.name), {})
+                steps[source.step] = max(steps.get(source.step, 0.0), state.mtime_ns / 1e9)
+        for of, steps in sorted(times.items()):
+            if left := older_steps(steps):
+                doubts.append(
+                    f"the files of {of or 'the run'} from step {left[0]} to {left[-1]} are older than those before "
+                    "that step: if the run was resumed, an earlier launch left them. Next: move them out of the run"
+                )
+        return doubts
 
     def changed_s(self) -> float | None:
         """Seconds since a source last changed."""
@@ -309,6 +340,7 @@ class OpenRun:
         version, news, was_quiet = self.version, self._news, self._sources.are_quiet
         self._turn_began_s = time.monotonic()
         self._guarded(self._index_new)
+        self._guarded(self._find_launches)
         if self._cut.is_set():
             return 0.0
         if not self._own.is_shard:
@@ -512,6 +544,30 @@ class OpenRun:
         if worked:
             self._update("scalars")
 
+    def _find_launches(self) -> None:
+        """Number the launches of sources that were written on from an earlier step: they are scanned again, once."""
+        names, self._goes_back = self._goes_back, set()
+        if not names or self._cut.is_set():
+            self._goes_back |= names
+            return
+        for name in names:
+            blocks = self.catalog.blocks(name)
+            if blocks is not None:
+                self._launches[name] = launches_of(blocks)
+        marked = self._sources.mark(agreed(self._launches, self._last_steps))
+        if marked:
+            self._schedule.again(marked)
+            self._index_new()
+
+    def _note_blocks(self, name: str, blocks: Sequence[StepBlock]) -> None:
+        """Note whether a source goes back to earlier steps."""
+        for block in blocks:
+            key = name, block.split
+            last = self._last_steps.get(key, block.step)
+            if block.step < last:
+                self._goes_back.add(name)
+            self._last_steps[key] = max(last, block.step)
+
     def _begin(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
         segment = self.catalog.segment(key)
@@ -544,6 +600,7 @@ class OpenRun:
         elif reply.meta is not None:
             for path in self.catalog.add(reply.meta):
                 self._budget.wrote(path)
+            self._note_blocks(reply.meta.source, reply.meta.blocks)
             self._schedule.scanned(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._tell()
 
@@ -572,6 +629,7 @@ class OpenRun:
         self._schedule.scanned(key, place.state.size)
         if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
             self.catalog.grow(key, addition, print_)
+            self._note_blocks(key[0], addition.blocks)
 
     def _fail(self, key: PartKey, reason: str) -> None:
         name, part = key
@@ -630,6 +688,9 @@ class OpenRun:
             self._mirror.fetch_numbers(self.catalog.discarded)
         with uncollected():
             self.catalog.read(self.info.format)
+        for segment in self.catalog.segments():
+            self._note_blocks(segment.meta.source, segment.meta.blocks)
+        self._sources.mark(self.catalog.launches())
 
     def _fetch_rest(self) -> None:
         """Fetch what others have written behind the numbers; if new records wait, they come first."""

@@ -1,6 +1,6 @@
 """Decides which parts of a run's sources to scan, the newest first, and when additions go to disk."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import count
 
 from msgspec.structs import replace
@@ -76,10 +76,16 @@ class Schedule:
         self._seen[key] = size_bytes
         self._done.pop(key[0], None)
 
+    def again(self, names: Collection[str]) -> None:
+        """Look at sources again: other launches of theirs are known."""
+        for name in names:
+            self._done.pop(name, None)
+
     def settles(self, place: SourceState, part: int, segment: Segment, tail: Tail | None) -> bool:
         """Tell whether to scan a part as a whole: its file is quiet, its tail is long, or it is complete."""
         is_large = tail is not None and tail.stop - segment.meta.stop > TAIL_BYTES
-        return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
+        is_other = segment.meta.launches != place.source.launches
+        return is_large or is_other or self._sources.is_quiet(place) or self._is_whole(place, part)
 
     def goes_further(self, place: SourceState, part: int) -> bool:
         """Tell whether a compressed source's stream is known to reach the end of a part, or beyond."""
@@ -111,7 +117,7 @@ class Schedule:
     def _is_due(self, place: SourceState, part: int) -> bool:
         key = (place.source.name, part)
         segment = self._catalog.segment(key)
-        if segment is None:
+        if segment is None or segment.meta.launches != place.source.launches:
             return True
         if segment.meta.complete:
             return False

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from rolloupe.formats import known_length
 from rolloupe.formats.base import Format
 from rolloupe.index.fingerprint import FileState, size_of, state_of_source
@@ -54,6 +56,20 @@ class Sources:
         self.changed_at: dict[str, float] = {}
         """The time at which each last changed, by the clock of this process; 0 at the first poll."""
         self.rhythm = Rhythm()
+        self._launches: dict[str, tuple[int, ...]] = {}
+
+    def mark(self, launches: Mapping[str, tuple[int, ...]]) -> set[str]:
+        """Take over where launches begin, by source. Returns the names of the sources for which that is new."""
+        names = {name for name in {**self._launches, **launches} if self._launches.get(name) != launches.get(name)}
+        self._launches = {**launches}
+        if names:
+            places = self._places.items()
+            self._places = {name: place._replace(source=self._marked(place.source)) for name, place in places}
+        return names
+
+    def _marked(self, source: Source) -> Source:
+        known = self._launches.get(source.name, ())
+        return source if source.launches == known else replace(source, launches=known)
 
     def look(self) -> Seen:
         """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
@@ -62,7 +78,7 @@ class Sources:
         self.looked_at_all = found is None
         if found is None:
             with self._looks.whole(now):
-                found = _states(self._format.sources(self._run))
+                found = _states(map(self._marked, self._format.sources(self._run)))
             self._looks.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
         if self._first_look_s is None:
             self._places = found  # whoever keeps the scores finds the run by its places

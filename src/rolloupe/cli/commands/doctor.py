@@ -89,6 +89,8 @@ def _record(report: Diagnosis) -> dict[str, Any]:
                 "evals": {judge.split: _record_of(judge) for judge in run.judges},
                 "is_counted": run.is_counted,
                 "not_looked_at_bytes": run.missing_bytes,
+                "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
+                "launch_doubts": list(run.doubts),
                 "problem_count": run.problem_count,
                 "problems": [
                     {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
@@ -151,6 +153,8 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
     if run.missing_bytes:
         missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
         console.print(line(f"    {missing}", "yellow"))
+    for doubt in run.doubts:
+        console.print(line(f"    perhaps several launches: {doubt}", "yellow"), soft_wrap=True)
     count = run.problem_count
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))

@@ -30,6 +30,7 @@ from rolloupe.index.segments.columns import metric_column, names_of, tag_column,
 from rolloupe.index.segments.files import contents_of, discard
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
+from rolloupe.index.segments.launches import StepBlock, blocks_of, number
 from rolloupe.index.segments.scores import scan_scores
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Scanned, Source
@@ -38,7 +39,7 @@ from rolloupe.storage import Interrupted, atomic, open_file
 LAYOUT = 22
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
-NUMBERS = SegmentKind("numbers", 6, ".parquet")
+NUMBERS = SegmentKind("numbers", 7, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
 
 PACK = ".pack.parquet"
@@ -111,6 +112,10 @@ class SegmentMeta(Struct, kw_only=True, gc=False):
     """As in `Source`."""
     digest: str = ""
     """Names the contents: the numbers, and samples of the source's bytes."""
+    blocks: Sequence[StepBlock] = ()
+    """The steps in the order of the file; empty where nothing follows from it."""
+    launches: tuple[int, ...] = ()
+    """`Source.launches` at the scan."""
 
 
 class Scan(NamedTuple):
@@ -122,6 +127,7 @@ class Scan(NamedTuple):
     problems: list[Problem]
     stop: int
     unfinished: bool
+    blocks: list[StepBlock]
 
     @property
     def named(self) -> list[SampleRow] | list[Annotation]:
@@ -168,7 +174,9 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     except OSError as error:
         problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
         unfinished = True
-    return Scan(source, rows, annotations, problems, end, unfinished)
+    blocks = blocks_of(rows)
+    number(rows, source.launches)
+    return Scan(source, rows, annotations, problems, end, unfinished, blocks)
 
 
 def _records(run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -378,6 +386,7 @@ def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
         for item in by_name(run.format).scan(run, source, meta.start, meta.stop):
             if isinstance(item, SampleRow) and len(rows) < meta.rows:
                 rows.append(item)
+    number(rows, meta.launches)
     return rows
 
 
@@ -396,6 +405,7 @@ def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Finger
         texts_from=source.texts_from, lacks_prompts=not all(row.prompt for row in records.rows),
         has_series=any(row.series or row.has_series for row in records.rows),
         annotated_series=sorted({name for one in records.annotations for name in one.series}),
+        blocks=records.blocks, launches=source.launches,
     )  # fmt: skip
 
 

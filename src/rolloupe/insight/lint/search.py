@@ -4,7 +4,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from rolloupe.index import OpenRun
-from rolloupe.insight.lint import rules, sample_rules, series_rules
+from rolloupe.insight.lint import rules, run_rules, sample_rules, series_rules
 from rolloupe.insight.lint.data import LintData
 from rolloupe.insight.lint.records import BrokenRule, LintQuery, RunLint
 from rolloupe.insight.lint.rule import Breach, LintRule, Unknown
@@ -13,7 +13,7 @@ from rolloupe.insight.too_little import UncheckedRule
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
     rule.name: rule
-    for room in (rules, series_rules, sample_rules)
+    for room in (rules, run_rules, series_rules, sample_rules)
     for rule in (import_module(f"{room.__name__}.{module.name}").RULE for module in iter_modules(room.__path__))
 }
 """By name; a module each."""

@@ -1,0 +1,199 @@
+"""LaunchPlaces that no file names: a run that was resumed wrote some steps again.
+
+A scan notes the blocks of a part: stretches of one step, with sums that tell which samples they hold. Sums add up, so
+the parts of a file may be scanned in any order. From all blocks of a file follow the places at which a launch begins,
+and a scan that knows these places numbers the launches of the rows.
+"""
+
+import zlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from rolloupe.model import SampleRow
+
+MAX_BLOCKS = 20_000
+"""A part with more blocks has steps that alternate: nothing follows from it."""
+
+MAX_LOOKS = 100
+"""A file that goes back far more often is in no order."""
+
+FAR = 3
+"""Trainers that run ahead, and ranks that share a file, write a step up to two steps late."""
+
+GAP_S = 60.0
+"""Files of one copy have times that are nearer to each other."""
+
+SUMS = 2**63
+
+
+class StepBlock(Struct, array_like=True, gc=False):
+    """Rows of one step that follow each other."""
+
+    split: str
+    step: int
+    start: int
+    """The place of the first one in the source."""
+    rows: int = 0
+    prompts: int = 0
+    """The sum of the hashes of the prompts."""
+    ids: int = 0
+    """The sum of the hashes of the samples' own names."""
+    is_named: bool = True
+    """True if each sample has a name of its own."""
+
+
+def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
+    """The blocks of a part in the order of the file; none where rows name their launch, or their places do not rise."""
+    steps = list(map(attrgetter("split", "step"), rows))
+    cuts = [0, *(place for place, (one, other) in enumerate(pairwise(steps), 1) if one != other), len(rows)]
+    if not rows or len(cuts) > MAX_BLOCKS:
+        return []
+    blocks: list[StepBlock] = []
+    last = -1
+    for begin, end in pairwise(cuts):
+        found = rows[begin:end]
+        if found[0].start < last or found[0].launch:
+            return []
+        last = found[-1].start
+        names = _names(found)
+        prompts = sum(map(attrgetter("prompt_hash"), found)) % SUMS
+        ids = sum(map(zlib.crc32, names))
+        blocks.append(StepBlock(*steps[begin], found[0].start, len(found), prompts, ids, len({*names}) == len(found)))
+    return blocks
+
+
+def _names(rows: Sequence[SampleRow]) -> list[bytes]:
+    """The names that a file gives to samples; none without one for each. Epochs may repeat names."""
+    names = list(map(attrgetter("uid"), rows))
+    if not all(names):
+        if rows[0].index.endswith(str(rows[0].start)):
+            return []
+        names = [f"{row.group}/{row.index}" for row in rows]
+    if "epoch" in rows[0].metrics:
+        names = [f"{name} {row.metrics.get('epoch')}" for name, row in zip(names, rows, strict=True)]
+    return [name.encode("utf-8", "replace") for name in names]
+
+
+class LaunchPlaces(NamedTuple):
+    """Where launches after the first begin in a source: the split, and the first step that each wrote, by place."""
+
+    certain: dict[int, tuple[str, int]]
+    doubtful: dict[int, tuple[str, int]]
+
+
+def launches_of(blocks: Iterable[StepBlock]) -> LaunchPlaces:
+    """Find the places at which a file goes back to an earlier step and writes a whole one again.
+
+    It is certain where the samples' own names repeat, or where the file goes back by three steps or more to a step that
+    is not its first and the prompts repeat. A step that goes back any other way may be late, or of another rank.
+    """
+    found = LaunchPlaces({}, {})
+    by_split: dict[str, list[StepBlock]] = defaultdict(list)
+    for block in blocks:
+        by_split[block.split].append(block)
+    for members in by_split.values():
+        _find(members, found)
+    return found
+
+
+def _find(members: Sequence[StepBlock], found: LaunchPlaces) -> None:
+    """Add the launches of one split."""
+    known: dict[int, StepBlock] = {}
+    """What the launches so far wrote of each step; a later launch replaces what an earlier one wrote."""
+    again: set[int] = set()
+    """The steps that the present launch has written."""
+    last, first, looks = members[0].step, members[0].step, 0
+    for place, block in enumerate(members):
+        if block.step < last and looks < MAX_LOOKS:
+            ahead = max(again) - block.step
+            looks += ahead >= FAR
+            verdict = _verdict(known, last, members, place, ahead, is_first=block.step <= first)
+            if verdict is not None:
+                (found.certain if verdict else found.doubtful)[block.start] = block.split, block.step
+                again = set() if verdict else again
+        known[block.step] = _sum(known[block.step], block) if block.step in again else block
+        again.add(block.step)
+        last, first = block.step, min(first, block.step)
+
+
+def _verdict(
+    known: Mapping[int, StepBlock], last: int, members: Sequence[StepBlock], place: int, ahead: int, *, is_first: bool
+) -> bool | None:
+    """Tell whether a launch begins at a place for certain, perhaps (False) or not (None)."""
+    is_far, step = ahead >= FAR, members[place].step
+    after: dict[int, StepBlock] = {}
+    before = step
+    for one in islice(members, place, None):
+        if one.step < (step if is_far else before):
+            break
+        after[one.step] = _sum(after[one.step], one) if one.step in after else one
+        before = one.step
+    pairs = [(known[one], after[one]) for one in after.keys() & known.keys() if one != last]
+    whole = [(old, new) for old, new in pairs if (old.rows, old.prompts) == (new.rows, new.prompts)]
+    if any(old.is_named and new.is_named and old.ids == new.ids for old, new in whole):
+        return True
+    if is_far and whole and not is_first:
+        return True
+    return False if whole or (is_far and any(old.rows == new.rows for old, new in pairs)) else None
+
+
+def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
+    """Two blocks of one step together."""
+    return StepBlock(
+        a.split, a.step, a.start, a.rows + b.rows, (a.prompts + b.prompts) % SUMS, a.ids + b.ids,
+        a.is_named and b.is_named,
+    )  # fmt: skip
+
+
+def agreed(found: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]) -> dict[str, tuple[int, ...]]:
+    """The places of launches by source, where all sources of a split that hold such steps have as many.
+
+    `last_steps` has the last step of each source in each split: ranks with files of their own resume together.
+    """
+    places: dict[str, tuple[int, ...]] = {}
+    for name, one in found.items():
+        first: dict[str, int] = {}
+        for split, step in one.certain.values():
+            first[split] = min(step, first.get(split, step))
+        rivals = {other for (other, split), last in last_steps.items() if last >= first.get(split, last + 1)}
+        counts = {len(found[other].certain) if other in found else 0 for other in rivals}
+        if counts == {len(one.certain)}:
+            places[name] = tuple(sorted(one.certain))
+    return places
+
+
+def number(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
+    """Number the launches of rows, given where those after the first begin."""
+    if places:
+        for row in rows:
+            row.launch = 1 + bisect_right(places, row.start)
+
+
+def older_steps(times: Mapping[int, float]) -> list[int]:
+    """The steps whose files are left from an earlier launch, if the times say so: by step, when its files were written.
+
+    The newest files end at a step before the last; with those before they rise, as the others do; and the launch
+    began long after the last of the others, compared with the time between two files of one launch.
+    """
+    steps = sorted(times)
+    if len(steps) < FAR:
+        return []
+    newest = max(range(len(steps)), key=lambda place: (times[steps[place]], place))
+    left = steps[newest + 1 :]
+    if not left:
+        return []
+    last = max(times[one] for one in left)
+    begin = newest
+    while begin and last < times[steps[begin - 1]] <= times[steps[begin]]:
+        begin -= 1
+    first_launch, second = [*steps[:begin], *left], steps[begin : newest + 1]
+    gaps = [times[b] - times[a] for launch in (first_launch, second) for a, b in pairwise(launch)]
+    apart = times[second[0]] - last
+    is_orderly = all(gap >= 0 for gap in gaps)
+    return left if is_orderly and len(second) > 1 and apart > max(GAP_S, 2 * max(gaps, default=0.0)) else []
