@@ -11,7 +11,7 @@ def test_the_shares_of_the_gradient_are_a_table_or_objects(tmp_path: Path) -> No
     rows = rows_of([0.0, 0.0, 2.0, 2.0, 0.5, 0.5, 0.7, 0.7, 1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     path = run_of(tmp_path, [rows, rows]).path
     done = rolloupe("gradient", path)
-    assert done.code == 0 and "of 6 groups 2 have equal rewards" in done.out
+    assert done.code == 0 and "Of 6 groups 2 have equal rewards" in done.out
     assert any(line.split()[-4:] == ["8", "33.3%", "1.0%", "50.0%"] for line in done.out.splitlines())
     assert "Prompts of several steps, by reward.acc: 2 always right, 0 never" in done.out
     first, *shares = rolloupe("gradient", path, "--steps", "1", "--json").lines

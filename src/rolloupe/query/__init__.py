@@ -113,7 +113,7 @@ from rolloupe.query.several_runs.shared_prompts import (
     prompt_samples,
     shared_prompts,
 )
-from rolloupe.query.steps.discards import discards
+from rolloupe.query.steps.discards import discarded_among, discards
 from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, splits, steps, token_series_names, value_names
 from rolloupe.query.steps.token_points import needs_tokens, series
@@ -270,6 +270,7 @@ __all__ = [
     "curves",
     "datasets",
     "derived_names",
+    "discarded_among",
     "discarded_too",
     "discards",
     "distribution",

@@ -4,6 +4,10 @@ import numpy as np
 
 from rolloupe.tokens.arrays import Floats
 
+EQUAL = 1e-6
+"""Rewards of a group that lie apart by no more than so much of the largest are equal, and so small an advantage is
+none: sums of rewards, and float32, miss by less."""
+
 EPSILON = 1e-4
 """Added to the standard deviation, as TRL and Telescope do."""
 

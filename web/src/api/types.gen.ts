@@ -803,6 +803,8 @@ export interface GradientReply {
   step_max: number | null;
   env: string | null;
   samples: number;
+  /** Samples that were not trained on: they count in groups alone. */
+  discarded: number;
   groups: number;
   dead: number;
   /** How many groups have one sample, and no siblings. */
@@ -851,6 +853,8 @@ export interface LintReply {
   unchecked: UncheckedRuleView[];
   checked: string[];
   samples: number;
+  /** How many of them were not trained on. */
+  discarded: number;
   /** How many of them were read whole, for the rules that need it. */
   read: number;
 }

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.derive import METRICS, PREFIX
@@ -57,7 +58,8 @@ def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
     if found is None:
         found = _search(run, scope)
         cache.keep(run, scope.stamp, found)
-    return found
+    discarded = query.discarded_among(run, scope.window.split, asked.step_min, asked.step_max)
+    return replace(found, note=" ".join(filter(None, (found.note, discarded))))
 
 
 def version_of(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> str:

@@ -1,5 +1,7 @@
 """The samples of a window, and how much each pulls."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,11 +11,10 @@ from rolloupe.index import OpenRun
 from rolloupe.index.features.blocks import LARGEST
 from rolloupe.insight.gradient.records import GradientShare
 from rolloupe.query import GROUP, SampleQuery
+from rolloupe.tokens.groups import EQUAL
 
 Mask = NDArray[np.bool_]
-
-FLAT = 1e-12
-"""So small a share of the square of the largest reward in a group is a rounding error."""
+_Value = TypeVar("_Value", np.float64, np.bool_)
 
 COLUMNS = ("step", "reward", "advantage", "env", "status", "discarded", "response_tokens", "response_chars")
 
@@ -35,30 +36,30 @@ class Pulls:
         self.trained: Mask = self.words("discarded") == ""
         rewards = self.numbers("reward")
         gaps = self.grouping.centred(rewards)
-        flat = FLAT * self._largest(rewards) ** 2
-        self.is_dead: Mask = self.grouping.sums(gaps * gaps) <= flat
+        equal = EQUAL * self._extreme(np.maximum, np.abs(rewards))
+        apart = self._extreme(np.maximum, rewards) - self._extreme(np.minimum, rewards)
+        self.is_dead: Mask = apart <= equal
         """By group: all rewards are equal, those of discarded samples too."""
         self.sizes = self.sums(self.trained)
         """By group, the number of trained samples."""
         means = divided(self.sums(np.where(self.trained, gaps, 0)), self.sizes)
         self.on_rewards = np.where(self.trained, gaps - self.spread(means), 0) ** 2
-        self.on_rewards[self.on_rewards <= self.spread(flat)] = 0
+        self.on_rewards[self.spread(self.is_dead) | (self.on_rewards <= self.spread(equal**2))] = 0
         variances = divided(self.sums(self.on_rewards), self.sizes)
         self.on_std = divided(self.on_rewards, self.spread(variances))
         advantages = np.where(self.trained, self.numbers("advantage"), 0)
         self.recorded = advantages**2 if (np.abs(advantages) < LARGEST).all() and advantages.any() else None
 
-    def _largest(self, rewards: Floats) -> Floats:
-        """The largest amount in each group."""
-        amounts = np.abs(rewards)
-        largest: Floats = np.maximum.reduceat(amounts, self.grouping.starts) if len(amounts) else amounts
-        return largest
+    def _extreme(self, which: np.ufunc, values: Floats) -> Floats:
+        """The largest or the least value of each group."""
+        found: Floats = which.reduceat(values, self.grouping.starts) if len(values) else values
+        return found
 
     def sums(self, values: Floats | Mask) -> Floats:
         """The sums over each group."""
         return self.grouping.sums(values.astype(np.float64))
 
-    def spread(self, of_groups: Floats) -> Floats:
+    def spread(self, of_groups: NDArray[_Value]) -> NDArray[_Value]:
         """To each sample the value of its group."""
         return of_groups[self.grouping.numbers]
 

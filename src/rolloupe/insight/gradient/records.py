@@ -65,6 +65,8 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     env: str | None
     samples: int
     """Trained samples with a reward."""
+    discarded: int
+    """Samples with a reward that were not trained on: nothing but `groups`, `dead` and `single` counts them."""
     groups: int
     """Groups with a reward, those that were discarded too."""
     dead: int

@@ -41,7 +41,8 @@ def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
     shaped = weights * (all_right | all_wrong)
     return RunGradient(
         step_min=asked.step_min, step_max=asked.step_max, env=asked.env,
-        samples=int(pulls.trained.sum()), groups=len(pulls.grouping), dead=int(pulls.is_dead.sum()),
+        samples=int(pulls.trained.sum()), discarded=int((~pulls.trained).sum()),
+        groups=len(pulls.grouping), dead=int(pulls.is_dead.sum()),
         single=int((pulls.grouping.sizes == 1).sum()),
         effective=float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0,
         by_step=_by_step(pulls), correct=correct, all_right=int(all_right.sum()), all_wrong=int(all_wrong.sum()),

@@ -38,6 +38,8 @@ class RunLint(Struct, frozen=True, kw_only=True):
     """The rules that could be checked, by name."""
     samples: int
     """How many samples were looked at."""
+    discarded: int = 0
+    """How many of them were not trained on: rules about the update leave these out."""
     read: int = 0
     """How many of them were read whole, spread evenly over the steps, for the rules that need their arrays or texts."""
 

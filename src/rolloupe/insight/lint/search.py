@@ -38,6 +38,7 @@ def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
         unchecked=unchecked,
         checked=[name for name, one in looked.items() if not isinstance(one, Unknown)],
         samples=len(data),
+        discarded=int((data.words("discarded") != "").sum()),
         read=read,
     )
 

@@ -27,5 +27,8 @@ def parts(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunParts:
     return RunParts(
         parts=found, whole=formulas.whole, split=split, env=asked.env, step_min=asked.step_min,
         step_max=asked.step_max, samples=of.size, pending=pieces.pending,
-        note=note_of(formulas, of, pieces.pending, is_fitted=is_fitted),
+        note=note_of(
+            formulas, of, pieces, query.discarded_among(run, split, asked.step_min, asked.step_max),
+            is_fitted=is_fitted,
+        ),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.parts.records import PartTerm
-from rolloupe.query import SampleWords
+from rolloupe.query import FeaturePieces, SampleWords
 
 REWARD = "reward"
 
@@ -83,9 +83,12 @@ class Known(Protocol):
     is_level: bool
 
 
-def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> str:
-    """What was looked at, in a sentence or two."""
+def note_of(known: Known, of: SampleWords, pieces: FeaturePieces, discarded: str, *, is_fitted: bool) -> str:
+    """What was looked at, in a sentence or two; `discarded` says that not all of it was trained on."""
+    if not pieces.samples:
+        return "There is no sample in these steps."
     if not of.size:
+        pending = pieces.pending
         waits = f": {pending:,} wait for the index" if pending else ""
         return f"No sample with a reward is indexed{waits}."
     count = len(known.names) - len(known.copies)
@@ -105,5 +108,5 @@ def note_of(known: Known, of: SampleWords, pending: int, *, is_fitted: bool) -> 
         return own
     return (
         f"{own} Fitted to the differences among siblings of {of.size:,} samples; R² is measured in other groups than "
-        "those that the terms were chosen in."
-    )
+        f"those that the terms were chosen in. {discarded}"
+    ).rstrip()

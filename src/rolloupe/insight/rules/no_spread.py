@@ -8,8 +8,12 @@ from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
 from rolloupe.insight.too_little import enough
+from rolloupe.tokens.groups import EQUAL
 
 SHARE, STEPS = 0.5, 10
+
+ZERO = f"advantage >= -{EQUAL:g} and advantage <= {EQUAL:g}"
+"""The filter of samples without an advantage."""
 
 
 def look(source: HasCurves) -> Iterator[Alarm]:
@@ -28,7 +32,7 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         f"{share:.0%} of the groups have no spread",
         f"mean of the last {count} steps: {', '.join(parts)}; nothing is learned from such groups",
         int(flat.steps[-count]), int(flat.steps[-1]),
-        where="advantage = 0" if source.curve("sample", "advantage", "mean") is not None else "",
+        where=ZERO if source.curve("sample", "advantage", "mean") is not None else "",
         curves=(CurveName("group", "without_spread"),),
     )  # fmt: skip
 

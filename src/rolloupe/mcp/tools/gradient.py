@@ -31,6 +31,7 @@ def gradient(runs: "Runs", asked: GradientArguments) -> Page:
     run, start = run_of(runs, asked), start_of(asked.cursor)
     found = run.gradient(steps=(asked.step_min, asked.step_max), env=asked.env, correct=asked.correct)
     facts = {
+        "trained_samples": found.samples, "discarded_samples": found.discarded,
         "groups": found.groups, "dead_groups": found.dead, "groups_of_one": found.single,
         "effective_groups": found.effective,
         "correctness": found.correct or None, "groups_all_right": found.all_right, "groups_all_wrong": found.all_wrong,

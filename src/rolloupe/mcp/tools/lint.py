@@ -17,6 +17,7 @@ def lint(runs: "Runs", asked: WindowArguments) -> Page:
     found = run.lint(split=asked.split or None, steps=(asked.step_min, asked.step_max))
     facts = {
         "samples": found.samples,
+        "discarded_among_them": found.discarded,
         "read": found.read,
         "checked": found.checked,
         "unchecked": to_builtins(found.unchecked),

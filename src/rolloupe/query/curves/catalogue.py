@@ -140,7 +140,7 @@ def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for name in (shares.DISCARDED, *shares.STATUSES):
         if name != "unknown" and any(shares.counts(run, name, split).values()):
-            about = f"samples that were {name}, of all samples of the step"
+            about = f"samples that were {name}, of all samples of the step, discarded ones too"
             query = CurveQuery(kind="share", name=name, source=split)
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
     for reason in sorted({one.reason for one in discards(run, split)}):

@@ -86,11 +86,11 @@ def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, In
 
     What is far off before the first other point stays: there the run learns.
     """
-    if not options.outliers or not len(points.values):
+    if not options.outliers:
         return points, points.steps[:0]
     low, high = inlier_bounds(points.values, options.outliers)
     is_out = (points.values < low) | (points.values > high)
-    is_out[: np.argmin(is_out | ~np.isfinite(points.values))] = False
+    is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)
     return _at(points, ~is_out), points.steps[is_out]
 
 

@@ -12,6 +12,7 @@ from rolloupe.query.engine.relation import AnnotationOverlay
 from rolloupe.query.engine.row_filter import matching
 from rolloupe.query.engine.step_answers import StepAnswers
 from rolloupe.query.evals.grader import Bar, bar_of
+from rolloupe.tokens.groups import EQUAL
 
 KEPT_STEPS = 1_000_000
 
@@ -26,23 +27,28 @@ class Share(NamedTuple):
 SHARES = {
     "all_best": Share(
         "All right",
-        "groups in which every sample has the highest reward that the run declares (for its environment), else 1 or "
-        "more",
+        "groups in which every sample, discarded ones too, has the highest reward that the run declares (for its "
+        "environment), else 1 or more",
     ),
     "all_worst": Share(
         "All wrong",
-        "groups in which every sample has the lowest reward that the run declares (for its environment), else 0 or "
-        "less",
+        "groups in which every sample, discarded ones too, has the lowest reward that the run declares (for its "
+        "environment), else 0 or less",
     ),
-    "without_spread": Share("Without spread", "groups in which all samples have the same reward"),
-    "mixed": Share("Mixed", "groups whose samples have different rewards"),
+    "without_spread": Share(
+        "Without spread", "groups in which all samples, discarded ones too, have the same reward, within a millionth"
+    ),
+    "mixed": Share("Mixed", "groups whose samples, discarded ones too, have different rewards"),
 }
-"""Highest and lowest are those that the run declares, of the environment where it says so, else 1 and 0. A group of one
+"""All samples count, whether they were trained on or not, for a trainer compares all.
+
+Highest and lowest are those that the run declares, of the environment where it says so, else 1 and 0. A group of one
 sample is in none of them."""
 
 _SQL = """
 {own}
-SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER), sum((low = high)::INTEGER)
+SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER),
+       sum((high - low <= {equal} * greatest(abs(low), abs(high)))::INTEGER)
 FROM (
   SELECT split, step, grp, any_value(env) AS env, min(reward) AS low, max(reward) AS high FROM {table}
   WHERE isfinite(reward) AND split IN (SELECT unnest(?)) GROUP BY split, step, grp HAVING count(*) > 1
@@ -74,7 +80,7 @@ def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, Grou
     matches = matching(snapshot, where, ["reward"])
     overlay = matches.overlay if matches.own else overlay
     best, worst = bar_of(run, "reward", None).sql("low"), _worst(run.info).sql("high")
-    sql = _SQL.format(own=matches.own, table=matches.table, best=best, worst=worst)
+    sql = _SQL.format(own=matches.own, table=matches.table, best=best, worst=worst, equal=EQUAL)
 
     def count(pieces: Sequence[Piece], splits: Sequence[str]) -> Iterator[tuple[int, GroupCounts]]:
         question = Question(pieces, sql, [*matches.values, list(splits)], matches.named, overlay=overlay)

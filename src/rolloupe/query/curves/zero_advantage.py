@@ -1,4 +1,7 @@
-"""How many trained samples of a step have an advantage of zero: nothing is learned from them."""
+"""How many trained samples of a step have an advantage of zero: nothing is learned from them.
+
+Zero is judged as equal rewards are, from which such advantages come.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -8,6 +11,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.step_answers import StepAnswers
 from rolloupe.query.steps.summaries import trained_column
+from rolloupe.tokens.groups import EQUAL
 
 KEPT_STEPS = 1_000_000
 
@@ -27,7 +31,7 @@ def advantage_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, 
     snapshot = run.snapshot()
     column = trained_column(run, snapshot, "advantage", where)
     sql = f"""
-    {column.own} SELECT step, count(*) FILTER ({column.value} = 0), count(*) FROM {column.table}
+    {column.own} SELECT step, count(*) FILTER (abs({column.value}) <= {EQUAL}), count(*) FROM {column.table}
     WHERE split IN (SELECT unnest(?)) AND isfinite({column.value}) AND discarded = '' GROUP BY step"""
 
     def ask(pieces: Sequence[Piece], splits: Sequence[str]) -> Iterator[tuple[int, AdvantageCounts]]:

@@ -1,5 +1,6 @@
 """Discarded samples, which were generated but not trained on: counts for each step and reason."""
 
+import math
 from collections import Counter
 
 from rolloupe.index import OpenRun, Snapshot, StepKey
@@ -46,6 +47,19 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
     for one in _all(run):
         counts[one.split, one.step] += one.samples
     return dict(counts)
+
+
+def discarded_among(run: OpenRun, split: str, step_min: int | None, step_max: int | None) -> str:
+    """Say in a sentence how many samples of some steps of a split were discarded; empty if none.
+
+    Figures of what the model wrote count these samples, too; those of the update do not.
+    """
+    low, high = -math.inf if step_min is None else step_min, math.inf if step_max is None else step_max
+    by_step, steps = discarded_by_step(run), run.snapshot().steps
+    inside = [key for key in steps if is_asked(key[0], split) and low <= key[1] <= high]
+    count = sum(by_step.get(key, 0) for key in inside)
+    words = f"{count:,} {'was' if count == 1 else 'were'} discarded, and {'counts' if count == 1 else 'count'} as well."
+    return f"Of {sum(steps[key].rows for key in inside):,} samples {words}" if count else ""
 
 
 def _all(run: OpenRun) -> list[Discards]:

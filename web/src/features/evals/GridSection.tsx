@@ -99,7 +99,9 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
         </span>
       </div>
       {reply !== null && split === "train" && <Judge of={reply} />}
-      {reply !== null && <Kinds reply={reply} />}
+      {reply !== null && (
+        <Kinds reply={reply} discarded={item?.splits.find(({ name }) => name === split)?.discarded ?? 0} />
+      )}
       {loaded.error !== null && <Failure error={loaded.error} what="The grid" again={loaded.again} />}
       {loaded.error === null && reply !== null && (
         <Content key={Object.values(query).join("\n")} reply={reply} query={query} />
@@ -109,7 +111,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
 }
 
 /** The kinds of prompts with their counts: each narrows the grid. */
-function Kinds({ reply }: { reply: GridReply }) {
+function Kinds({ reply, discarded }: { reply: GridReply; discarded: number }) {
   const session = useSession();
   const chosen = evalOption(session, "only");
   const all = KINDS.reduce((sum, [name]) => sum + (name === "unbeaten" ? 0 : (reply.counts[name] ?? 0)), 0);
@@ -136,6 +138,7 @@ function Kinds({ reply }: { reply: GridReply }) {
           {words} {figure(reply.counts[name] ?? 0)}
         </button>
       ))}
+      {discarded > 0 && <span class="quiet">{count(discarded, "discarded sample")} included</span>}
       {reply.once > 0 && (
         <span class="quiet">
           {count(reply.once, "prompt")} that occur at one step only {reply.once === 1 ? "is" : "are"} not here

@@ -137,7 +137,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const averageWords = average === value ? "" : `EMA ${figure(span)}: ${average}`;
   const hasLine = over.length > 0 ? curve !== null : rows.some(({ lines }) => (lines[0]?.curve?.steps.length ?? 0) > 1);
   const bounds = boundsOfAll(session, rows, which.from_zero || drawing === "std");
-  const definition = isMap || isMany ? "" : definitionOf(entry.chart);
+  const definition = isMap || isMany ? "" : definitionOf(entry.chart, { hasDiscarded: session.run.hasDiscarded.value });
   const notes = isMap
     ? notesOfMap({ chart: entry.chart, asked, leftOut })
     : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero, isLog: isLog(asked) });

@@ -96,7 +96,7 @@ export function PaneChart({ chart, remove, raise }: Props) {
   const notes = [
     ...chart.more.map((text) => `and ${nameOf(chartOf(text) ?? chart)}`),
     isMap ? "" : samplesAt(own, at),
-    isMap ? "" : definitionOf(chart),
+    isMap ? "" : definitionOf(chart, { hasDiscarded: session.run.hasDiscarded.value }),
     ...wordsOf(isMap ? { ...which, from_zero: false } : which),
     leftOut + (own?.left_out ?? 0) > 0 ? `${count(leftOut + (own?.left_out ?? 0), "outlier")} left out` : "",
     x === "" || isMap ? "" : `by ${nameOf(chartOf(x) ?? chart)}`,

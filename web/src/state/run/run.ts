@@ -12,6 +12,9 @@ export class RunStore extends Store {
   /** The splits of the run to choose from, including all evaluations together. */
   readonly splitChoices = computed<readonly SplitItem[]>(() => choicesOf(this.now.value?.splits ?? []));
 
+  /** True if some samples of the split were not trained on. */
+  readonly hasDiscarded = computed(() => (this.split.value?.discarded ?? 0) > 0);
+
   /** True if the address names a split that the run lacks, which is certain once the run is indexed. */
   readonly isSplitMissing = computed(
     () =>

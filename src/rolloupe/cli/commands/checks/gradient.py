@@ -48,9 +48,10 @@ def gradient(
     divided by the standard deviation of the group; and by the advantages that the trainer recorded. Groups of equal
     rewards are dead: nothing pulls. Groups all right or all wrong differ only by other parts of the reward.
 
-    With --json, the first object has run, groups, dead, effective, samples, correct, all_right, all_wrong, prompts and
-    samples to look at; one for each share follows, with run, by (shaping, env, length or outcome), name, where (a
-    filter), samples, groups, on_rewards, on_std and recorded; then one for each step with run, step, groups and dead.
+    With --json, the first object has run, groups, dead, effective, samples, discarded, correct, all_right, all_wrong,
+    prompts and samples to look at; one for each share follows, with run, by (shaping, env, length or outcome), name,
+    where (a filter), samples, groups, on_rewards, on_std and recorded; then one for each step with run, step, groups
+    and dead.
     """
     with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
@@ -98,8 +99,9 @@ def _print(run: "Run", found: "RunGradient") -> None:
         return
     alone = f" ({found.single:,} of one sample)" if found.single else ""
     tell(
-        f"{run.id}: of {found.groups:,} groups {found.dead:,}{alone} have equal rewards, and no gradient. The others "
-        f"pull as much as {found.effective:,.0f} of equal weight would."
+        f"{run.id}: {found.samples:,} trained samples{_without(found.discarded)}. Of {found.groups:,} groups "
+        f"{found.dead:,}{alone} have equal rewards, and no gradient. The others pull as much as "
+        f"{found.effective:,.0f} of equal weight would."
     )
     columns = ["by", "part", "samples", "share", "rewards", "divided by std", "recorded"]
     rows = [_row(by, one, found) for by, one in _parts(found)]
@@ -110,6 +112,10 @@ def _print(run: "Run", found: "RunGradient") -> None:
             f"Prompts of several steps, by {fared.metric}: {fared.always:,} always right, {fared.never:,} never, "
             f"{fared.solved:,} solved, {fared.lost:,} lost, {fared.mixed:,} mixed."
         )
+
+
+def _without(discarded: int) -> str:
+    return f", without {discarded:,} discarded, which count in groups alone" if discarded else ""
 
 
 def _row(by: str, one: "GradientShare", found: "RunGradient") -> list[str]:

@@ -86,7 +86,13 @@ def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
     many = "rule" if len(answer.checked) == 1 else "rules"
     read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
     rules = f"{len(answer.checked)} {many}; {len(answer.broken)} broken"
-    tell(f"{name}Checked {answer.samples:,} samples{read} by {rules}.")
+    discarded = f", {answer.discarded:,} discarded ones included" if answer.discarded else ""
+    comma = "," if discarded and not read else ""
+    tell(
+        f"{name}Checked {answer.samples:,} samples{discarded}{read}{comma} by {rules}."
+        if answer.samples
+        else f"{name}There is no sample in these steps."
+    )
     for rule in answer.unchecked:
         complain(f"{name}Not checked: {rule.rule}, for {rule.reason}.")
 

@@ -48,6 +48,8 @@ class GradientReply(Struct, kw_only=True):
     step_max: int | None
     env: str | None
     samples: int
+    discarded: int
+    """Samples that were not trained on: they count in groups alone."""
     groups: int
     dead: int
     single: int

@@ -33,5 +33,7 @@ class LintReply(Struct, kw_only=True):
     unchecked: list[UncheckedRuleView]
     checked: list[str]
     samples: int
+    discarded: int
+    """How many of them were not trained on."""
     read: int
     """How many of them were read whole, for the rules that need it."""

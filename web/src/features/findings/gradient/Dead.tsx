@@ -12,7 +12,7 @@ const WIDTH = 240;
 const HEIGHT = 32;
 
 export function Dead({
-  reply: { groups, dead, single, by_step: steps, dead_samples: samples },
+  reply: { samples: trained, discarded, groups, dead, single, by_step: steps, dead_samples: samples },
 }: {
   reply: GradientReply;
 }) {
@@ -26,6 +26,8 @@ export function Dead({
   return (
     <div class={style["dead"]}>
       <p>
+        {count(trained, "trained sample")}
+        {discarded > 0 && `, without ${figure(discarded)} discarded, which count in groups alone`}.{" "}
         <b>{figure(dead)}</b> of {figure(groups)} groups ({percent(dead / groups, 1)}) have equal rewards
         {single > 0 && ` (${figure(single)} have one sample)`}, and no gradient.{" "}
         {first !== undefined && (

@@ -27,6 +27,7 @@ const REPLY: GradientReply = {
   step_max: null,
   env: "math",
   samples: 80,
+  discarded: 6,
   groups: 10,
   dead: 2,
   single: 0,

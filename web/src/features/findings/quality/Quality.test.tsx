@@ -24,6 +24,7 @@ const REPLY: LintReply = {
   unchecked: [{ rule: "policy_lag", reason: "the samples name no version" }],
   checked: ["mask_gap", "same_id"],
   samples: 1200,
+  discarded: 0,
   read: 64,
 };
 
@@ -51,6 +52,9 @@ describe("data quality", () => {
     ]);
     expect(host.querySelector("summary")?.textContent).toBe(
       "2 rules checked over 1,200 samples, of which lint read 64 whole, evenly over the steps; 1 not checked",
+    );
+    expect((await page({ ...REPLY, discarded: 7 })).querySelector("summary")?.textContent).toContain(
+      "over 1,200 samples, 7 discarded ones included, of which",
     );
     expect(host.querySelector("li")?.textContent).toBe("Not checked: policy_lag, for the samples name no version.");
     expect(vi.mocked(findingsApi.getLint).mock.lastCall?.[1]).toEqual({ split: "train", step_min: "3", step_max: "" });

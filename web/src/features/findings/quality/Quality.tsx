@@ -31,9 +31,10 @@ export function Quality({ run, version }: { run: string; version: string }) {
   );
 }
 
-function Rules({ reply: { broken, unchecked, checked, samples, read } }: { reply: LintReply }) {
+function Rules({ reply: { broken, unchecked, checked, samples, discarded, read } }: { reply: LintReply }) {
   const part = read < samples ? `, of which lint read ${figure(read)} whole, evenly over the steps` : "";
-  const all = `${count(checked.length, "rule")} checked over ${count(samples, "sample")}${part}`;
+  const unused = discarded === 0 ? "" : `, ${figure(discarded)} discarded ones included`;
+  const all = `${count(checked.length, "rule")} checked over ${count(samples, "sample")}${unused}${part}`;
   const not = unchecked.length === 0 ? "" : `; ${figure(unchecked.length)} not checked`;
   return (
     <>

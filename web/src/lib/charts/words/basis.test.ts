@@ -33,3 +33,19 @@ describe("numbers that share a name", () => {
     expect(definitionOf({ kind: "trainer", name: "loss" })).toBe("");
   });
 });
+
+it("says of a share which samples count, where some were discarded", () => {
+  const of = (kind: string, name: string): string => definitionOf({ kind, name }, { hasDiscarded: true });
+  expect([
+    of("share", "completed"),
+    of("share", "zero_advantage"),
+    of("group", "without_spread"),
+    of("sample", "x"),
+  ]).toEqual([
+    "of all samples, discarded ones too",
+    "of the trained samples",
+    "of groups with all their samples, discarded ones too",
+    "",
+  ]);
+  expect(definitionOf({ kind: "share", name: "completed" })).toBe("");
+});

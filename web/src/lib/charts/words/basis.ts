@@ -19,8 +19,20 @@ export function samplesAt(data: Pick<CurveData, "with_value" | "samples"> | unde
 const AMBIGUOUS = /(?:^|[._/])(?:\w+_)?(?:kl|entropy|logprobs?)(?:_\w+)?$/i;
 const DERIVED = /^derived\.(mean|max)_(.*)$/;
 
+/** Which samples a share counts, where some were discarded. */
+function countedOf({ kind, name }: { kind: string; name: string }): string {
+  if (kind === "group") return "of groups with all their samples, discarded ones too";
+  if (kind !== "share") return "";
+  return name === "zero_advantage" ? "of the trained samples" : "of all samples, discarded ones too";
+}
+
 /** How a number was computed, where others of the same name were computed in another way; empty for all others. */
-export function definitionOf({ kind, name }: { kind: string; name: string }): string {
+export function definitionOf(
+  { kind, name }: { kind: string; name: string },
+  { hasDiscarded = false }: { hasDiscarded?: boolean } = {},
+): string {
+  const counted = hasDiscarded ? countedOf({ kind, name }) : "";
+  if (counted !== "") return counted;
   if (!AMBIGUOUS.test(name)) return "";
   if (kind === "trainer") return "as the trainer computed it";
   if (kind === "token") return "over all tokens of the step";
