@@ -1,5 +1,6 @@
 """Runs that were resumed and wrote steps again, in files that name no launch."""
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -10,9 +11,11 @@ import pytest
 
 import rolloupe
 from rolloupe import query
+from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import grid
 from rolloupe.index.segments.launches import older_steps
+from tests.cli.support import rolloupe as rolloupe_
 from tests.index.support import eventually, opened
 
 Row = dict[str, Any]
@@ -68,7 +71,9 @@ def write(path: Path, rows: Sequence[Row], name: str = "generic", mode: str = "w
 
 def means(run: OpenRun, split: str = "train") -> dict[int, tuple[int, float | None]]:
     """The number of samples and the mean reward of each step."""
-    return {one.step: (one.samples, one.reward.mean) for one in query.steps(run, split)}
+    with contextlib.suppress(NotFound):  # while the file is replaced
+        return {one.step: (one.samples, one.reward.mean) for one in query.steps(run, split)}
+    return {}
 
 
 NEWEST = {0: (4, 0.0), 1: (4, 0.0), 2: (4, 1.0), 3: (4, 1.0), 4: (4, 1.0)}
@@ -126,6 +131,21 @@ def test_a_launch_that_begins_while_the_run_is_open_is_followed(tmp_path: Path) 
         eventually(lambda: means(run) == NEWEST)
         write(tmp_path / "run", [row | {"reward": 2.0} for row in rows_of(1, 1.0) + rows_of(2, 1.0)], mode="ab")
         eventually(lambda: means(run) == NEWEST | {1: (4, 2.0), 2: (4, 2.0)})
+
+
+def test_a_file_that_takes_the_place_of_one_of_several_launches_has_none(tmp_path: Path) -> None:
+    write(tmp_path / "run", resumed())
+    rows = [row for step in range(5, 14) for row in rows_of(step, 3.0)]
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (run,) = library.runs
+        assert means(run) == NEWEST
+        eventually(lambda: not run._goes_back)
+        write(tmp_path / "run", rows)
+        eventually(lambda: means(run) == dict.fromkeys(range(5, 14), (4, 3.0)))
+        eventually(lambda: not next(iter(run._sources.all().values())).source.launches)
+        assert {one.launch for one in run.snapshot().steps.values()} == {0}
+        write(tmp_path / "run", resumed())
+        eventually(lambda: means(run) == NEWEST)
 
 
 def unnamed(rows: Sequence[Row]) -> list[Row]:
@@ -202,6 +222,22 @@ def test_files_that_an_earlier_launch_left_are_named(tmp_path: Path) -> None:
         (doubt,) = runs.launch_doubts()
         assert "from step 6 to 7 are older" in doubt
         assert runs.splits()[0].samples == 32
+
+
+def test_the_command_line_says_what_was_left_out_and_what_is_doubtful(tmp_path: Path) -> None:
+    write(tmp_path / "certain", resumed())
+    write(tmp_path / "doubtful", unnamed(resumed()))
+    for name in LEFT:  # a busy machine takes longer than doctor waits
+        opened(tmp_path / name, tmp_path / "index").close()
+    reports = [rolloupe_("doctor", tmp_path / name, "--index-dir", tmp_path / "index") for name in LEFT]
+    assert "20 samples; 6 samples of steps that were recorded again left out" in reports[0].out
+    assert "perhaps several launches: rollouts.jsonl goes back to step 2 of train" in reports[1].out
+    for name, (superseded, doubts) in LEFT.items():
+        (run,) = rolloupe_("doctor", tmp_path / name, "--index-dir", tmp_path / "index", "--json").json["runs"]
+        assert (run["superseded"], len(run["launch_doubts"])) == (superseded, doubts)
+
+
+LEFT: dict[str, tuple[dict[str, int], int]] = {"certain": ({"train": 6}, 0), "doubtful": ({}, 1)}
 
 
 @pytest.mark.parametrize(

@@ -451,6 +451,7 @@ class OpenRun:
     def _drop_stale(self, names: set[str] | None = None) -> None:
         """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
         orphans, stale = self.catalog.stale(self._sources.all(), names)
+        self._forget_launches({name for name, _ in (*orphans, *stale)})
         if orphans:
             self.catalog.drop(orphans)
         while stale:  # an older one may be of the source as it is now
@@ -558,6 +559,13 @@ class OpenRun:
         if marked:
             self._schedule.again(marked)
             self._index_new()
+
+    def _forget_launches(self, names: Collection[str]) -> None:
+        """Forget what is known of sources that are gone, or no longer what they were."""
+        if names:
+            self._last_steps = {key: last for key, last in self._last_steps.items() if key[0] not in names}
+            self._launches = {name: found for name, found in self._launches.items() if name not in names}
+            self._goes_back |= {*names}
 
     def _note_blocks(self, name: str, blocks: Sequence[StepBlock]) -> None:
         """Note whether a source goes back to earlier steps."""
