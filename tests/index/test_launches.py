@@ -162,6 +162,9 @@ EPOCHS = [row | {"step": row["step"] + 12 * epoch} for epoch in range(2) for one
 SAME_STEPS = [row | {"epoch": epoch} for epoch in range(2) for one in STEPS for row in one]
 FEW = [row for one in STEPS for row in one]
 NO_LAUNCH: dict[str, list[Row]] = {
+    "each step logged again when it is judged": [
+        row for n in range(40) for row in rows_of(n + 1, 0.0) + (rows_of(n, 1.0) if n else [])
+    ],
     "late samples of asynchronous trainers": LATE,
     "epochs that repeat prompts": EPOCHS,
     "epochs that count steps from 0 again": SAME_STEPS,
@@ -211,16 +214,28 @@ def test_a_file_that_goes_back_far_with_other_prompts_is_only_named(tmp_path: Pa
         assert "goes back to step 5" in broken.text
 
 
-def test_files_that_an_earlier_launch_left_are_named(tmp_path: Path) -> None:
-    train = tmp_path / "run/rollout_result/train"
+@pytest.mark.parametrize(
+    ("folder", "file", "form"),
+    [
+        ("rollout_result/train", "{}.jsonl", as_relax),
+        ("", "{}.jsonl", as_verl),
+        ("", "step_{}.jsonl", dict),
+        ("rollouts", "{}.jsonl", dict),
+    ],
+)
+def test_files_that_an_earlier_launch_left_are_named(
+    tmp_path: Path, folder: str, file: str, form: Callable[[Row], Row]
+) -> None:
+    train = tmp_path / "run" / folder
     train.mkdir(parents=True)
     for step in range(8):
-        (train / f"{step}.jsonl").write_text("".join(json.dumps(as_relax(row)) + "\n" for row in rows_of(step, 0.0)))
+        path = train / file.format(step + 1)
+        path.write_text("".join(json.dumps(form(row)) + "\n" for row in rows_of(step + 1, 0.0)))
         at_s = 1e9 + 60 * step + (86_400 if step in (3, 4, 5) else 0)
-        os.utime(train / f"{step}.jsonl", (at_s, at_s))
+        os.utime(path, (at_s, at_s))
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         (doubt,) = runs.launch_doubts()
-        assert "from step 6 to 7 are older" in doubt
+        assert "from step 7 to 8 are older" in doubt
         assert runs.splits()[0].samples == 32
 
 

@@ -214,14 +214,18 @@ class OpenRun:
 
     def launch_doubts(self) -> list[str]:
         """What looks as if the run was resumed over its own files, but only a person can tell: a sentence each."""
-        known = agreed(self._launches, self._last_steps)
-        doubts = [
-            f"{name} goes back to step {step} of {split} at {place} and writes steps again: if a launch began there, "
-            "all of its predecessor counts as well. Next: move what that wrote of these steps out of the run"
-            for name, found in sorted(self._launches.items())
-            for place, (split, step) in sorted({**found.doubtful, **found.certain}.items())
-            if place not in known.get(name, ())
-        ]
+        launches, doubts = {**self._launches}, []
+        known = agreed(launches, {**self._last_steps})
+        for name, found in sorted(launches.items()):
+            places = {**found.doubtful, **found.certain}
+            left = sorted(places.keys() - {*known.get(name, ())})
+            if left:
+                split, step = places[left[0]]
+                more = f", and so at {len(left) - 1:,} places behind" if len(left) > 1 else ""
+                doubts.append(
+                    f"{name} goes back to step {step} of {split} at {left[0]} and writes steps again{more}: if a "
+                    "launch began there, all that its predecessor wrote counts, too. Next: move that out of the run"
+                )
         times: dict[str, dict[int, float]] = {}
         for source, state in self._sources.all().values():
             if source.step is not None and not (source.annotates or source.stream):

@@ -17,21 +17,26 @@ def proxy(port: int, name: str) -> Iterator[int]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     running: set[asyncio.Task[None]] = set()
+    lines: set[asyncio.StreamWriter] = set()
+    """The connections that are open, to browsers and to the server."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         running.add(task)
+        lines.add(writer)
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             head = await reader.readuntil(b"\r\n\r\n")
             own = f"\r\nX-Forwarded-User: {name}\r\nConnection: close\r\n\r\n".encode()
             server, client = await asyncio.open_connection("127.0.0.1", port)
+            lines.add(client)
             client.write(NAMED.sub(b"", head)[:-4] + own)
             sending = asyncio.ensure_future(_copy(reader, client))
             try:
                 await _copy(server, writer)
             finally:
                 sending.cancel()
+                await asyncio.wait([sending])
                 client.close()
         writer.close()
         running.discard(task)
@@ -40,10 +45,14 @@ def proxy(port: int, name: str) -> Iterator[int]:
         return await asyncio.start_server(serve, "127.0.0.1", 0, limit=HEAD_BYTES)
 
     async def end(server: asyncio.Server) -> None:
+        await _rounds()  # what was accepted is served from now on: asyncio leaves its socket open in a closed server
         server.close()
         for task in list(running):
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+        for line in lines:
+            line.transport.abort()  # nobody reads what is left
+        await _rounds()
 
     server = asyncio.run_coroutine_threadsafe(begin(), loop).result(10)
     try:
@@ -59,3 +68,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     while block := await reader.read(65536):
         writer.write(block)
         await writer.drain()
+
+
+async def _rounds() -> None:
+    """Let the loop do all that is due, and what follows from that: to accept a connection takes four rounds."""
+    for _ in range(8):
+        await asyncio.sleep(0)

@@ -23,6 +23,9 @@ MAX_BLOCKS = 20_000
 MAX_LOOKS = 100
 """A file that goes back far more often is in no order."""
 
+MAX_LAUNCHES = 16
+"""A file that seems to have more is written twice on purpose, as by trainers that log a step before it is judged."""
+
 FAR = 3
 """Trainers that run ahead, and ranks that share a file, write a step up to two steps late."""
 
@@ -99,7 +102,7 @@ def launches_of(blocks: Iterable[StepBlock]) -> LaunchPlaces:
         by_split[block.split].append(block)
     for members in by_split.values():
         _find(members, found)
-    return found
+    return found if len(found.certain) < MAX_LAUNCHES else LaunchPlaces({}, found.doubtful | found.certain)
 
 
 def _find(members: Sequence[StepBlock], found: LaunchPlaces) -> None:
