@@ -143,7 +143,7 @@ def _verdict(
         return True
     if is_far and whole and not is_first:
         return True
-    return False if whole or (is_far and any(old.rows == new.rows for old, new in pairs)) else None
+    return False if whole or (is_far and any(old.rows == new.rows > 1 for old, new in pairs)) else None
 
 
 def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
