@@ -141,7 +141,7 @@ def _verdict(
     whole = [(old, new) for old, new in pairs if (old.rows, old.prompts) == (new.rows, new.prompts)]
     if any(old.is_named and new.is_named and old.ids == new.ids for old, new in whole):
         return True
-    if is_far and whole and not is_first:
+    if is_far and sum(old.rows for old, _ in whole) > 1 and not is_first:
         return True
     return False if whole or (is_far and any(old.rows == new.rows > 1 for old, new in pairs)) else None
 
