@@ -159,7 +159,8 @@ def test_a_sample_that_a_log_has_twice_counts_once(tmp_path: Path, *, is_each: b
         text = path.read_text().splitlines(keepends=True)
         path.write_text("".join(one + one for one in text) if is_each else "".join(text + text))
     twice = findings_of(tmp_path / "twice", plan)
-    assert (twice.samples, twice.scanned, twice.groups) == (2 * once.samples, once.scanned, once.groups)
+    samples = 2 * once.samples if is_each else once.samples  # a whole step that is written again is of a new launch
+    assert (twice.samples, twice.scanned, twice.groups) == (samples, once.scanned, once.groups)
     assert twice.largest_z == pytest.approx(once.largest_z) and once.largest_z > 5
     assert [one.text for one in twice.findings] == [one.text for one in once.findings]
 
