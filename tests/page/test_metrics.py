@@ -69,7 +69,7 @@ def look_across(page: Page, asked: list[dict[str, Any]]) -> None:
     expect(page).to_have_url(re.compile(r"x%3Dtrainer\.actor%252Floss%26low%3D-1%26high%3D1"))
     page.keyboard.press("Escape")
     table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
-    assert list(table[0]) == ["step", "actor/loss", "value", "ema"] and len(table) == 11
+    assert list(table[0]) == ["step", "actor/loss", "value"] and len(table) == 11
 
     reward = page.get_by_role("region", name="Reward by elapsed time").get_by_role("img")
     reward.hover(position={"x": 48, "y": 40})
@@ -122,7 +122,7 @@ def arrange(page: Page) -> None:
     hide.click()
     expect(hide).to_have_count(0)
     table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
-    assert list(table[0]) == ["step", "actor/kl", "actor/kl ema", "actor/loss", "actor/loss ema"] and len(table) == 12
+    assert list(table[0]) == ["step", "actor/kl", "actor/loss"] and len(table) == 12
     legend.nth(1).get_by_role("button", name="Take loss out of the chart").click()
     expect(legend).to_have_count(0)
 
@@ -226,7 +226,7 @@ def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
     expect(only).to_have_count(0)
     expect(chart.get_by_text("mean, p5 to p95")).to_be_visible()
     table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
-    assert list(table[0]) == ["step", "value", "std", "p5", "p95", "ema"]
+    assert list(table[0]) == ["step", "value", "std", "p5", "p95"]
     assert float(table[0]["p95"]) == pytest.approx(0.85), "of one reward 1 and three of 0"
     chart.get_by_role("button", name="Menu of").click()
     menu.get_by_text("Settings of this chart").click()
@@ -250,10 +250,10 @@ def see_what_is_beyond(page: Page, viewer: Viewer) -> None:
         return {one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")}
 
     expect(beyond).to_be_visible()
-    assert "3" in labels() and "EMA over 10 steps · train · 1 point above: 90.0" in labels()
+    assert "3" in labels() and "train · 1 point above: 90.0" in labels()
     beyond.click()
     expect(chart.get_by_role("button", name="Fit to the other points")).to_be_visible()
-    assert "100" in labels() and "EMA over 10 steps · train" in labels()
+    assert "100" in labels() and "train" in labels()
     table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
     assert float(table[3]["value"]) == 90.0
 
@@ -397,7 +397,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         flat = page.get_by_role("region", name="Without spread by step")
         expect(flat.get_by_role("link", name="open its")).to_have_text("0 %")
         assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
-        assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {10}
+        assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {-1}
 
         kl.get_by_role("img").hover(position={"x": 48, "y": 40})
         expect(charts.get_by_text("step 0", exact=True)).to_have_count(6)
@@ -405,13 +405,13 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
 
         save = partial(saved_as, page, kl)
         table = list(csv.DictReader(save("Data as CSV").read_text().splitlines()))
-        assert list(table[0]) == ["step", "value", "ema"] and [float(row["value"]) for row in table] == [
+        assert list(table[0]) == ["step", "value"] and [float(row["value"]) for row in table] == [
             pytest.approx(0.01 * (step + 1)) for step in range(12)
         ]
         svg = ET.parse(save("Picture as SVG")).getroot()
         words = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
         assert {"kl", "step", "0", "11", "run"} <= set(words)
-        assert "EMA over 10 steps · train · as the trainer computed it" in words
+        assert "train · as the trainer computed it" in words
         assert save("Picture as PNG").read_bytes().startswith(b"\x89PNG")
 
         look_at_marks(page)
@@ -423,13 +423,13 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         menu.get_by_role("checkbox", name="Ignore the first step").check()
         menu.get_by_role("textbox", name="Last step").fill("9")
         page.keyboard.press("Escape")
-        expect(kl.get_by_text("4 outliers left out")).to_be_visible()
+        expect(kl.get_by_text("2 outliers left out")).to_be_visible()
         expect(page).to_have_url(re.compile(r"outliers=0\.1&first=0&last=9"))
         assert "without outliers, without the first step, up to step 9" in menu_button(page).inner_text()
         rows = list(csv.DictReader(save("Data as CSV").read_text().splitlines()))
-        assert [int(row["step"]) for row in rows] == list(range(3, 8)), "the file has what is drawn"
+        assert [int(row["step"]) for row in rows] == list(range(1, 8)), "the file has what is drawn"
         page.reload()
-        expect(kl.get_by_text("4 outliers left out")).to_be_visible()
+        expect(kl.get_by_text("2 outliers left out")).to_be_visible()
         menu_button(page).click()
         menu.get_by_role("checkbox", name="Ignore outliers").uncheck()
         menu.get_by_role("checkbox", name="Ignore the first step").uncheck()
