@@ -198,29 +198,35 @@ def _turns(one: Expected, whole: Any) -> list[tuple[str, str]]:
 
 
 def _tokens(one: Expected, run: rolloupe.Run, item: Any) -> list[tuple[str, str]]:
+    """Compare what is shown of the tokens of the response, which come last. Ids may be missing, but never others."""
     if one.mask is None and one.logprobs is None and one.ids is None:
         return []
     table = run.sample(item.id).tokens
     columns = {} if table is None else table.to_pydict()
     faults: list[tuple[str, str]] = []
-    if one.ids is not None:
-        shown = [None if number is None else int(number) for number in columns.get("id", [])][-len(one.ids) :]
-        if shown != one.ids:
-            faults.append(("token ids", f"{one.ids[:8]}, shown {shown[:8]} of {len(columns.get('id', []))}"))
-    trained = one.mask or [True] * len(one.logprobs or one.ids or ())
+    if one.ids is not None and any(ids := columns.get("id", [])):
+        shown_ids = [None if number is None else int(number) for number in ids][-len(one.ids) :]
+        if shown_ids != one.ids:
+            faults.append(("token ids", f"{one.ids[:8]}, shown {shown_ids[:8]} of {len(ids)}"))
+    trained = one.mask or [True] * len(one.logprobs or ())
     if one.mask is not None:
-        marks = columns.get("mask", [])
-        shown_marks = [mark is True for mark in marks]
-        if shown_marks[-len(trained) :] != trained or any(shown_marks[: -len(trained)]):
-            faults.append(("mask", f"{_dots(trained)}, shown {_dots(shown_marks)}"))
+        marks = [mark is True for mark in columns.get("mask", [])]
+        if marks[-len(trained) :] != trained or any(marks[: -len(trained)]):
+            faults.append(("mask", f"{_dots(trained)}, shown {_dots(marks)}"))
     if one.logprobs is not None:
-        values = columns.get("logprobs", [])[-len(trained) :]
-        pairs = [(a, b) for a, b, mark in zip(one.logprobs, values, trained, strict=False) if mark]
-        if len(values) != len(trained) or any(b is None or not abs(a - b) < 1e-5 for a, b in pairs):
+        values = [columns[name] for name in columns if "logprobs" in name and name != "top_logprobs"]
+        if not any(_is_same(one.logprobs, each, trained) for each in values):
             faults.append(
-                ("logprobs", f"{one.logprobs[:5]}, shown {columns.get('logprobs', [])[:5]} of {sorted(columns)}")
+                ("logprobs", f"{one.logprobs[:5]}, shown {[each[-5:] for each in values]} in {sorted(columns)}")
             )
     return faults
+
+
+def _is_same(wanted: list[float], shown: list[float | None], trained: list[bool]) -> bool:
+    """Whether what is shown of the last tokens is what it should be, wherever they count."""
+    last = shown[-len(trained) :]
+    pairs = [(a, b) for a, b, mark in zip(wanted, last, trained, strict=False) if mark]
+    return len(last) == len(trained) and all(b is not None and abs(a - b) < 1e-5 for a, b in pairs)
 
 
 def _dots(marks: Iterable[bool]) -> str:

@@ -7,12 +7,18 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
+from tests.campaign import words
 from tests.campaign.check import Outcome, check
-from tests.campaign.folders import make
+from tests.campaign.folders import Case, make, put_down
+from tests.campaign.style import CONTAINERS, LAYOUTS, SHAPES, TEMPLATES, TOKENS, Style
+from tests.campaign.truth import Plan, plan
 
 
 def outcome(seed: int, home: Path) -> Outcome:
@@ -79,6 +85,106 @@ def _cause(one: Outcome) -> str:
     return f"{one.facts}: {reason:.160}"
 
 
+ROLES: dict[str, Mapping[str, float]] = {
+    "prompt": words.PROMPTS,
+    "response": words.RESPONSES,
+    "reward": words.REWARDS,
+    "group": words.GROUPS,
+    "label": words.LABELS,
+    "step": words.STEPS,
+    "advantage": words.ADVANTAGES,
+    "end": words.END_WEIGHTS,
+    "env": words.ENVIRONMENTS,
+    "place": words.PLACES,
+    "own_id": words.OWN_IDS,
+    "count": words.COUNTS,
+}
+TOKEN_ROLES = {
+    "logprobs": words.LOGPROBS,
+    "mask": words.MASKS,
+    "ids": words.RESPONSE_IDS,
+    "prompt_ids": words.PROMPT_IDS,
+}
+OF_TOKENS = {
+    "response": ("ids", "logprobs", "mask"),
+    "whole": ("ids", "logprobs", "mask"),
+    "labels": ("ids",),
+    "none": (),
+}
+
+
+def alone() -> Iterator[tuple[str, Style, Plan]]:
+    """Yield each habit and each word alone, in files that are usual otherwise."""
+    ground = replace(plan(Random(5)), is_verdict=False, system="", steps=[1, 2], repeats_prompts=False)
+    ground = replace(ground, has_turns=False, has_tools=False, has_ragged_groups=False, has_missing_rewards=False)
+    keys = {"step": "step", "prompt": "prompt", "response": "completion", "reward": "reward"}
+    many = {"ids": "input_ids", "logprobs": "logprobs", "mask": "loss_mask"}
+
+    def style(more: Mapping[str, str] = keys, **changes: Any) -> Style:
+        return replace(Style(step_place="row", keys=keys | dict(more)), **changes)
+
+    for container in CONTAINERS:
+        yield f"container {container}", style(container=container), ground
+    for layout in LAYOUTS:
+        yield f"layout {layout}", style(layout=layout), ground
+    for shape in SHAPES:
+        more = {"sharegpt": "conversations", "messages": "messages", "blocks": "messages"}
+        yield f"shape {shape}", style({"messages": more[shape]} if shape in more else {}, shape=shape), ground
+    for template in TEMPLATES:
+        yield f"template {template}", style(shape="templated", template=template), ground
+    for spelling in ("camel", "capital"):
+        yield f"spelling {spelling}", style({"label": "ground_truth"}, spelling=spelling), ground
+    for tokens in TOKENS:
+        own = {role: many[role] for role in OF_TOKENS.get("response" if tokens == "whole" else tokens, ("logprobs",))}
+        own |= {"logprobs": "tokens"} if tokens == "pairs" else {}
+        yield (
+            f"tokens {tokens}",
+            style(own | ({"logprobs": "tokens"} if tokens == "pairs" else {}), tokens=tokens),
+            ground,
+        )
+    for meta in words.METAS:
+        yield f"all else in {meta}", style({"label": "ground_truth"}, nesting="meta", nest=(meta,)), ground
+    for pair in words.PAIRS:
+        yield f"nested in {pair}", style(nesting="pairs", nest=pair), ground
+    for whole in words.WHOLES:
+        yield f"whole in {whole}", style(nesting="whole", nest=(whole,)), ground
+    for key, parts in words.REWARD_OBJECTS.items():
+        for part in parts:
+            two = ["answer_reward", "format_reward"]
+            yield f"reward in {key}.{part}", style(nesting="reward", nest=(key, part), parts=two), ground
+    for role, weights in ROLES.items():
+        for word in weights:
+            yield (
+                f"{role}: {word}",
+                style({role: word} | ({"response": "completion"} if role != "response" else {})),
+                ground,
+            )
+    for word in words.VERDICTS:
+        yield f"verdict: {word}", style({"reward": word}), replace(ground, is_verdict=True)
+    for word in words.MESSAGES:
+        yield f"messages: {word}", style({"messages": word}, shape="messages"), ground
+    for role, weights in TOKEN_ROLES.items():
+        for word in weights:
+            rest = {"ids": "completion_ids", "logprobs": "logprobs", "mask": "loss_mask"}
+            yield f"{role}: {word}", style(rest | {role: word}, tokens="response"), ground
+    for word in words.ALL_IDS:
+        yield f"all ids: {word}", style(many | {"ids": word}, tokens="whole"), ground
+
+
+def each_alone(home: Path) -> str:
+    """Describe what becomes of each habit and each word alone."""
+    lines: list[str] = []
+    for number, (name, style, ground) in enumerate(alone()):
+        case = Case(0, home / str(number) / "run")
+        if len(set(style.keys.values())) == len(style.keys):
+            put_down(Random(2), case, ground, [style] * len(ground.steps))
+            found = check(case, home / str(number) / "index")
+            lines += [f"{found.verdict:8} {name}: {fact}: {how:.200}" for fact, how in found.faults[:2]] or ["right"]
+        shutil.rmtree(home / str(number), ignore_errors=True)
+    failed = [line for line in lines if line != "right"]
+    return "\n".join([f"{lines.count('right')} habits and words are read right alone. The others:", *failed])
+
+
 def show(seed: int, home: Path) -> str:
     """Describe one folder: its files with their beginnings, the habits, and what came of it."""
     place = home / "run"
@@ -100,7 +206,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--show", type=int, metavar="SEED", help="show one folder, and what came of it")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="with --show: write the folder there, and leave it")
+    parser.add_argument("--alone", action="store_true", help="check each habit and each word alone")
     options = parser.parse_args()
+    if options.alone:
+        with tempfile.TemporaryDirectory() as home:
+            print(each_alone(Path(home)))
+        return
     if options.show is None:
         first, last = (int(one) for one in options.seeds.split(":"))
         print(summary(list(outcomes(range(first, last), options.workers))))
