@@ -16,6 +16,8 @@ Verdict = Literal["right", "refused", "lost", "wrong"]
 
 NAMED = re.compile(r'(?<![\w.-])([a-z_]{2,})\s*=\s*"([^"\n]+)"')
 """A line of a mapping in a message: prompt = "request.text"."""
+MAPPED = re.compile(r"""--map ('[^']*'|"[^"]*"|\S+)""")
+"""The same as an option: --map prompt=request.text,reward=score."""
 OPTION = re.compile(r"--(group-by|reward-key|format)[ =]([^\s,;]+)")
 
 
@@ -44,7 +46,7 @@ def check(case: Case, index_dir: Path) -> Outcome:
         return Outcome(case, "wrong", faults)
     if not lines:
         return Outcome(case, "lost", [("no line", f"of {notes[:2]} says what to do")])
-    options = _options(lines)
+    options = options_of(lines)
     if not options:
         return Outcome(case, "lost", [("line without options", lines[0])])
     again, _ = _opened(case, index_dir / "mapped", options)
@@ -55,10 +57,13 @@ def check(case: Case, index_dir: Path) -> Outcome:
     return Outcome(case, "refused")
 
 
-def _options(lines: Iterable[str]) -> dict[str, Any]:
+def options_of(lines: Iterable[str]) -> dict[str, Any]:
     """Take the options of a message as they stand there."""
     text = "\n".join(line.partition("Next:")[2] for line in lines)
     named = dict(NAMED.findall(text))
+    for option in MAPPED.findall(text):
+        pairs = [pair.partition("=") for pair in option.rstrip(",.;").strip("'\"").split(",")]
+        named |= {role: key for role, _, key in pairs if key not in ("", "KEY")}
     options: dict[str, Any] = {"fields": named} if named else {}
     return options | {name.replace("-", "_"): value for name, value in OPTION.findall(text)}
 
@@ -76,6 +81,8 @@ def _opened(case: Case, index_dir: Path, options: dict[str, Any]) -> tuple[list[
             return compare(case.expected, found[0]), notes
     except rolloupe.RolloupeError as error:
         return None, [str(error)]
+    except Exception as error:  # a campaign goes on, and lists it
+        return [("crash", f"{type(error).__name__}: {error}")], []
 
 
 def compare(expected: list[Expected], run: rolloupe.Run) -> list[tuple[str, str]]:

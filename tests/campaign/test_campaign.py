@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.campaign.check import check
+from tests.campaign.check import check, options_of
 from tests.campaign.folders import Case, make, put_down
 from tests.campaign.report import outcome, summary
 from tests.campaign.style import Style
@@ -144,6 +144,20 @@ def test_a_sample_too_many_and_another_group_are_noticed(tmp_path: Path) -> None
     assert "groups" in check(case, tmp_path / "index").facts
     case.expected = rest
     assert "count" in check(case, tmp_path / "index").facts
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("f: no text. Next: name the keys with --map", {}),
+        ('f: no text (keys: a = "b"). Next: name the keys with --map response=KEY,reward=KEY', {}),
+        ("f: no text. Next: --map prompt=in.text,reward=marks, if these fit", {"prompt": "in.text", "reward": "marks"}),
+        ("f: no text. Next: --map 'prompt=The Question'", {"prompt": "The Question"}),
+        ('f: no text. Next: pass --map FILE with these lines: prompt = "in.text"', {"prompt": "in.text"}),
+    ],
+)
+def test_the_options_of_a_line_are_taken_as_they_stand(line: str, options: dict[str, str]) -> None:
+    assert options_of([line]) == ({"fields": options} if options else {})
 
 
 def test_a_refused_folder_is_opened_as_its_line_says(tmp_path: Path) -> None:
