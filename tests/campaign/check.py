@@ -46,20 +46,24 @@ def check(case: Case, index_dir: Path) -> Outcome:
         return Outcome(case, "wrong", faults)
     if not lines:
         return Outcome(case, "lost", [("no line", f"of {notes[:2]} says what to do")])
-    options = options_of(lines)
-    if not options:
-        return Outcome(case, "lost", [("line without options", lines[0])])
-    again, _ = _opened(case, index_dir / "mapped", options)
-    if again is None:
-        return Outcome(case, "lost", [("line that opens nothing", f"{options} of {lines[0]}")])
-    if again:
-        return Outcome(case, "wrong", [(f"by the line: {fact}", f"{how}, with {options}") for fact, how in again])
-    return Outcome(case, "refused")
+    outcome = Outcome(case, "lost", [("line without options", lines[0])])
+    for number, line in enumerate(lines):
+        if not (options := options_of(line)):
+            continue
+        again, _ = _opened(case, index_dir / f"mapped{number}", options)
+        if again is not None and not again:
+            return Outcome(case, "refused")
+        if again is None:
+            outcome.faults = [("line that opens nothing", f"{options} of {line}")]
+        elif outcome.verdict == "lost":
+            found = [(f"by the line: {fact}", f"{how}, with {options}") for fact, how in again]
+            outcome = Outcome(case, "wrong", found)
+    return outcome
 
 
-def options_of(lines: Iterable[str]) -> dict[str, Any]:
+def options_of(line: str) -> dict[str, Any]:
     """Take the options of a message as they stand there."""
-    text = "\n".join(line.partition("Next:")[2] for line in lines)
+    text = line.partition("Next:")[2]
     named = dict(NAMED.findall(text))
     for option in MAPPED.findall(text):
         pairs = [pair.partition("=") for pair in option.rstrip(",.;").strip("'\"").split(",")]

@@ -164,11 +164,19 @@ def expect(style: Style, one: Sample) -> Expected:
         response_turns=one.response,
         label=one.label if "label" in keys else None,
         advantage=one.advantage if "advantage" in keys else None,
-        status=("truncated" if one.is_cut else "completed") if "end" in keys or style.shape == "choice" else None,
+        status=_status(style, one),
         mask=[bool(mark) for mark in one.mask] if has_mask else None,
         logprobs=one.logprobs if "logprobs" in keys else None,
         ids=one.ids if "ids" in keys else None,
     )
+
+
+def _status(style: Style, one: Sample) -> str | None:
+    """What the files say of the end; that a sample was not truncated says nothing more."""
+    key = style.keys.get("end", "finish_reason" if style.shape == "choice" else "")
+    if one.is_cut and key:
+        return "truncated"
+    return None if key in ("", "truncated", "is_truncated") else "completed"
 
 
 def _plain(style: Style, one: Sample) -> str:
@@ -272,7 +280,7 @@ def fields(style: Style, ground: Plan, one: Sample) -> list[Field]:
         ("step", one.step),
         ("group", f"{group * 77 + 13:08x}" if keys.get("group") in ("uid", "record_id") else group),
         ("place", one.place + style.starts_at),
-        ("own_id", f"{one.group * 1000 + one.place:012d}"),
+        ("own_id", f"{one.group:08x}-{one.place:04x}-4a1b-9c3d-{one.group * 1000 + one.place:012x}"),
         *_texts(style, one),
         ("label", one.label),
         ("reward", reward),

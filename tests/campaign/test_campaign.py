@@ -157,7 +157,7 @@ def test_a_sample_too_many_and_another_group_are_noticed(tmp_path: Path) -> None
     ],
 )
 def test_the_options_of_a_line_are_taken_as_they_stand(line: str, options: dict[str, str]) -> None:
-    assert options_of([line]) == ({"fields": options} if options else {})
+    assert options_of(line) == ({"fields": options} if options else {})
 
 
 def test_a_refused_folder_is_opened_as_its_line_says(tmp_path: Path) -> None:
