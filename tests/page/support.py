@@ -1,5 +1,6 @@
 """A real server for a browser to look at."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ def let_in(page: Page, viewer: Viewer) -> None:
     """Let the page in as its link does, before it is there."""
     reply = page.request.post(f"{viewer.address}api/login", data={"token": viewer.token}, headers={"X-Rolloupe": "1"})
     assert reply.ok
+    key = json.dumps(reply.json()["key"])
+    page.add_init_script(f"location.href.startsWith('{viewer.address}') && localStorage.setItem('rolloupe.key/', {key})")
 
 
 def go(page: Page, viewer: Viewer, where: str) -> None:

@@ -100,3 +100,13 @@ def test_notes_are_private_until_they_are_shared(people: People) -> None:
     expect(ada.get_by_role("button", name="Copy link to this sample")).to_be_visible()
     expect(notes).to_have_count(0)
     expect(bob.get_by_role("button", name="Share with the team")).to_have_count(0)
+
+
+def test_the_key_of_a_viewer_that_was_here_before_hinders_no_download(people: People) -> None:
+    ada = people.open("ada")
+    ada.evaluate("localStorage.setItem('rolloupe.key/', 'of a viewer')")
+    ada.reload()
+    ada.get_by_role("button", name="Share", exact=True).click()
+    with ada.expect_download() as taken:
+        ada.get_by_role("link", name="Download").click()
+    assert "train/0/0/0" in taken.value.path().read_text() and "ticket=" not in taken.value.url

@@ -46,6 +46,10 @@ describe("the house", () => {
   });
   it("talks to the server from api/ alone", () => {
     expect(offenders(/\bfetch\(|new EventSource|XMLHttpRequest|sendBeacon|new WebSocket/, outside("api"))).toEqual([]);
+    // A browser sends no key with a download or an image.
+    expect(offenders(/<(a|img)\b[^<]*?(\sdownload(\s+\w|\s*>)|[sS]rc=\{address\()/)).toEqual([
+      "./ui/controls/Download.tsx",
+    ]);
   });
   it("keeps lib/ free of the page", () => {
     expect(

@@ -147,12 +147,15 @@ class App:
         self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
     ) -> None:
         self.context = Context(library, settings)
-        login_routes = [] if settings.team else [Route(LOGIN, caught(login.login), methods=["POST"])]
+        login_routes = [
+            Route(LOGIN, caught(login.login), methods=["POST"]),
+            Route("/api/ticket", caught(login.ticket), methods=["POST"]),
+        ]
         inner = Starlette(
             routes=[
                 *(Route(path, caught(endpoint), methods=["GET"]) for path, endpoint in GET),
                 *(Route(path, caught(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
-                *login_routes,
+                *([] if settings.team else login_routes),
                 Route("/{path:path}", caught(static_app.shell), methods=["GET"]),
             ],
             exception_handlers={HTTPException: http_error},

@@ -139,7 +139,15 @@ from rolloupe.wire.records.search import (
     TextSearch,
     TranscriptHit,
 )
-from rolloupe.wire.records.session import CacheStats, ErrorReply, Event, LoginReply, LoginRequest
+from rolloupe.wire.records.session import (
+    CacheStats,
+    ErrorReply,
+    Event,
+    LoginReply,
+    LoginRequest,
+    TicketReply,
+    TicketRequest,
+)
 from rolloupe.wire.records.state import (
     ConflictReply,
     MarkedReply,
@@ -309,6 +317,8 @@ __all__ = [
     "SuggestionItem",
     "TextReply",
     "TextSearch",
+    "TicketReply",
+    "TicketRequest",
     "TokenAlternative",
     "TokenArray",
     "TokenChangesReply",

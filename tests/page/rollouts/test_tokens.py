@@ -1,10 +1,13 @@
 """The view of tokens, and the tokens of a run: of RLLoggingBoard, of prime-rl, and one that has what goes wrong."""
 
+import json
 import math
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -73,6 +76,13 @@ def tokens(page: Page, token_viewer: Viewer) -> Page:
     page.emulate_media(reduced_motion="reduce")
     let_in(page, token_viewer)
     return page
+
+
+def asked(viewer: Viewer, what: str) -> Any:
+    """What the server answers a program about the run."""
+    bearer = {"Authorization": f"Bearer {viewer.token}"}
+    with urlopen(Request(f"{viewer.address}api/runs/toy/{what}", headers=bearer), timeout=30) as reply:
+        return json.load(reply)
 
 
 def menu(page: Page, name: str) -> Locator:
@@ -550,8 +560,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     tokens.goto(f"{token_viewer.address}runs/toy")
     tokens.get_by_role("navigation", name="Pages").get_by_role("link", name="Tokens").click()
     expect(tokens).to_have_title(re.compile("^toy · Tokens"))
-    api = f"{token_viewer.address}api/runs/toy"
-    by_step = tokens.request.get(f"{api}/token-steps?split=train&series=kl").json()
+    by_step = asked(token_viewer, "token-steps?split=train&series=kl")
     region = tokens.get_by_role("region", name="By step")
     expect(region.get_by_role("img", name="Mean KL over 3 steps")).to_be_visible()
     mean = region.locator("dl").get_by_text("mean over tokens").locator("xpath=following-sibling::dd")
@@ -563,7 +572,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     expect(tokens.get_by_role("region", name="By position").get_by_role("img")).to_be_visible()
     expect(tokens.get_by_role("region", name="By rule")).to_contain_text("No rule applies")
 
-    words = tokens.request.get(f"{api}/token-words?split=train&step=1").json()["words"]
+    words = asked(token_viewer, "token-words?split=train&step=1")["words"]
     most = tokens.get_by_role("region", name="Token strings with most KL")
     expect(most.get_by_role("row").nth(1).locator("td").last).to_have_text(str(words[0]["with_kl"]))
     tokens.get_by_role("textbox", name="Compare with step").fill("7")
@@ -572,16 +581,13 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     tokens.get_by_role("textbox", name="at least").press("Enter")
     changes = tokens.get_by_role("region", name="Token strings from step 2 to step 1")
     expect(tokens.get_by_role("status").filter(has_text="There is no step 7: 2 is the nearest.")).to_be_visible()
-    asked = f"{api}/token-changes?split=train&before=2&after=1&min_tokens=3&limit=12"
-    gained = tokens.request.get(asked).json()["gained"]
+    gained = asked(token_viewer, "token-changes?split=train&before=2&after=1&min_tokens=3&limit=12")["gained"]
     expect(changes.get_by_role("table", name="Gained").get_by_role("row")).to_have_count(len(gained) + 1)
     expect(tokens).to_have_url(re.compile("series=value_error&before=7&least=3"))
 
     changes.get_by_role("link").first.click()
     expect(tokens).to_have_url(re.compile("where=token"))
-    samples = tokens.request.get(
-        f"{api}/samples?split=train&step=1&where=token+%22{gained[0]['after']['text']}%22"
-    ).json()
+    samples = asked(token_viewer, f"samples?split=train&step=1&where=token+%22{gained[0]['after']['text']}%22")
     expect(tokens.get_by_role("status").filter(has_text=f"{samples['total']} of")).to_be_visible()
     tokens.go_back()
 

@@ -14,9 +14,24 @@ from tests.server.support import BEARER, TOKEN, WRITE, ask, get, served
 SHELL = "/{path:path}"
 
 
-def login(app: App, token: object, host: str = "localhost:8080", **headers: str) -> tuple[int, str]:
+HERE = "localhost:8080"
+
+
+def login(app: App, token: object, host: str = HERE, **headers: str) -> tuple[int, str]:
     answer = ask(app, "POST", "/api/login", WRITE | headers, json.dumps({"token": token}).encode(), host=host)
     return answer.status, answer.headers.get("set-cookie", "")
+
+
+def session(app: App, host: str = HERE) -> dict[str, str]:
+    """What the page sends after a login: the cookie, and its key."""
+    answer = ask(app, "POST", "/api/login", WRITE, json.dumps({"token": TOKEN}).encode(), host=host)
+    return {"cookie": answer.headers["set-cookie"].partition(";")[0], "x-rolloupe-key": answer.json["key"]}
+
+
+def ticket(app: App, address: str) -> str:
+    answer = ask(app, "POST", "/api/ticket", session(app) | WRITE, json.dumps({"address": address}).encode(), host=HERE)
+    assert answer.status == 200
+    return str(answer.json["ticket"])
 
 
 def test_every_route_needs_the_token(app: App) -> None:
@@ -91,9 +106,56 @@ def test_the_token_becomes_a_cookie_named_after_the_port(app: App) -> None:
     assert cookie.startswith("rolloupe-9123=")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert TOKEN not in cookie
-    pair = cookie.partition(";")[0]
-    assert ask(app, "GET", "/api/runs", {"cookie": f"other=1; {pair}; more=2"}, host="localhost:9123").status == 200
-    assert ask(app, "GET", "/api/runs", {"cookie": pair}, host="localhost:9124").status == 401
+    pairs = session(app, host="localhost:9123")
+    among = pairs | {"cookie": f"other=1; {pairs['cookie']}; more=2"}
+    assert ask(app, "GET", "/api/runs", among, host="localhost:9123").status == 200
+    assert ask(app, "GET", "/api/runs", pairs, host="localhost:9124").status == 401
+
+
+def test_the_cookie_alone_opens_nothing(app: App) -> None:
+    """Whoever listens at another port of the host gets the cookie, and can send any other header with it."""
+    pairs = session(app)
+    stolen = {"cookie": pairs["cookie"], "sec-fetch-site": "same-origin", "origin": f"http://{HERE}"}
+    guesses = ["", "wrong", pairs["cookie"].partition("=")[2], TOKEN, "open", pairs["x-rolloupe-key"][:-1]]
+    for route in app.routes:
+        for method in route.methods or ():
+            if route.path not in (SHELL, "/api/login"):
+                target = re.sub(r"{\w+(:path)?}", "x", route.path)
+                assert ask(app, method, target, stolen | WRITE, host=HERE).status == 401, target
+    for guess in guesses:
+        assert ask(app, "GET", "/api/runs", stolen | {"x-rolloupe-key": guess}, host=HERE).status == 401, guess
+    assert ask(app, "GET", "/api/runs", {"x-rolloupe-key": pairs["x-rolloupe-key"]}, host=HERE).status == 401
+    twice = [*pairs.items(), ("x-rolloupe-key", pairs["x-rolloupe-key"])]
+    assert ask(app, "GET", "/api/runs", twice, host=HERE).status == 401
+    login_with_it = ask(app, "POST", "/api/login", stolen | WRITE, b'{"token": ""}', host=HERE)
+    assert login_with_it.status == 401 and b"key" not in login_with_it.body
+    assert ask(app, "GET", "/api/runs", pairs, host=HERE).status == 200
+
+
+def test_a_ticket_opens_one_address_once_and_soon(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    cookie, address = {"cookie": session(app)["cookie"]}, "/api/runs?x=%20y"
+    assert ask(app, "GET", f"{address}&ticket={ticket(app, address)}", host=HERE).status == 401, "without the cookie"
+    assert ask(app, "GET", f"/api/configs?ticket={ticket(app, address)}", cookie, host=HERE).status == 401, "elsewhere"
+    assert ask(app, "GET", f"/api/runs?x=z&ticket={ticket(app, address)}", cookie, host=HERE).status == 401
+    one = ticket(app, address)
+    assert ask(app, "HEAD", f"{address}&ticket={one}", cookie, host=HERE).status == 401
+    assert ask(app, "GET", f"{address}&ticket={one}", cookie, host=HERE).status == 200
+    assert ask(app, "GET", f"{address}&ticket={one}", cookie, host=HERE).status == 401, "again"
+    assert ask(app, "GET", f"/api/runs?ticket={ticket(app, '/api/runs')}", cookie, host=HERE).status == 200
+    change = ask(app, "POST", f"/api/cache/clear?ticket={ticket(app, '/api/cache/clear')}", cookie | WRITE, host=HERE)
+    assert change.status == 401, "a ticket changes nothing"
+    late, now = ticket(app, address), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + auth.TICKET_S + 1)
+    assert ask(app, "GET", f"{address}&ticket={late}", cookie, host=HERE).status == 401
+
+
+def test_what_asks_for_a_ticket_may_be_anything(app: App) -> None:
+    for body in (b"", b"[]", b'{"address": 1}', b"\xff", b"[" * 5000):
+        assert ask(app, "POST", "/api/ticket", session(app) | WRITE, body, host=HERE).status == 400
+    assert len({ticket(app, "/api/runs") for _ in range(auth.MAX_TICKETS + 1)}) > auth.MAX_TICKETS
+    for word in ("", "x", "x" * 5000, "\u00e9"):
+        target = f"/api/runs?ticket={word}".encode().decode("latin-1")
+        assert ask(app, "GET", target, {"cookie": session(app)["cookie"]}, host=HERE).status == 401
 
 
 def test_behind_tls_the_cookie_is_for_tls_only(app: App) -> None:
@@ -101,7 +163,7 @@ def test_behind_tls_the_cookie_is_for_tls_only(app: App) -> None:
 
 
 def test_a_session_survives_a_restart_but_not_another_token_or_key(app: App, library: Library) -> None:
-    pair = {"cookie": login(app, TOKEN)[1].partition(";")[0]}
+    pair = session(app)
     assert ask(served(library), "GET", "/api/runs", pair, host="localhost:8080").status == 200
     assert ask(served(library, token="another-token"), "GET", "/api/runs", pair, host="localhost:8080").status == 401
     assert ask(served(library, cookie_key=b"x" * 32), "GET", "/api/runs", pair, host="localhost:8080").status == 401
@@ -131,7 +193,7 @@ def test_guessing_is_stopped(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_guessing_does_not_end_sessions(app: App) -> None:
-    pair = {"cookie": login(app, TOKEN)[1].partition(";")[0]}
+    pair = session(app)
     for n in range(auth.MAX_FAILURES + 1):
         login(app, f"guess {n}")
     assert ask(app, "GET", "/api/runs", pair, host="localhost:8080").status == 200

@@ -1,6 +1,7 @@
 /** Requests to the server. Only this folder knows HTTP; nothing else calls `fetch`. */
 
-import type { ErrorReply } from "./types.gen";
+import { eachLine, keyHeader } from "./stream";
+import type { ErrorReply, TicketReply } from "./types.gen";
 
 /** A failed request: what failed and what to do next, in the server's words or the page's. */
 export class ApiError extends Error {
@@ -20,9 +21,11 @@ export class ApiError extends Error {
   }
 }
 
-type Send = (url: string, init: RequestInit) => Promise<Response>;
+type Asked = RequestInit & { headers?: Record<string, string> };
+type Send = (url: string, init: Asked) => Promise<Response>;
 
-let send: Send = async (url, init) => fetch(url, init);
+let send: Send = async (url, { headers, ...init }) =>
+  fetch(url, { credentials: "same-origin", ...init, headers: { ...headers, ...keyHeader(pageKey()) } });
 
 /** Answer all requests by a function instead of a server: a report holds its own answers. */
 export function answerWith(answers: Send): void {
@@ -71,16 +74,57 @@ export async function bytes(path: readonly string[], query: Query = {}, signal?:
   return (await replied(address(path, query), { headers, ...(signal && { signal }) })).arrayBuffer();
 }
 
+/** Request an image. Throws `ApiError`. */
+export const blob = async (path: readonly string[], query: Query): Promise<Blob> =>
+  (await replied(address(path, query), { headers: { accept: "image/*" } })).blob();
+
 /** Request a change. Throws `ApiError`. */
 export async function post<T>(path: readonly string[], body: unknown): Promise<T> {
   const headers = { accept: "application/json", "content-type": "application/json", "x-rolloupe": "1" };
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/**
+ * An address that a browser can open by itself once, and soon: with a download, it sends no header. Null if the server
+ * asks for its token.
+ */
+export async function ticketed(url: string): Promise<string | null> {
+  if (pageKey() === "") return url;
+  try {
+    const { ticket } = await post<TicketReply>(["ticket"], { address: `/${url.slice(document.baseURI.length)}` });
+    return `${url}${url.includes("?") ? "&" : "?"}ticket=${ticket}`;
+  } catch (error) {
+    return error instanceof ApiError && error.status === 401 ? null : url; // a team's server has no tickets
+  }
+}
+
+let lastKey = "";
+
+/** Where the key of this page lies: in the storage of its origin, which other ports cannot read, unlike its cookies. */
+const keyPlace = (): string => `rolloupe.key${new URL(document.baseURI).pathname}`;
+
+/** The key that the login gave; empty without one. */
+export function pageKey(): string {
+  try {
+    return localStorage.getItem(keyPlace()) ?? lastKey;
+  } catch {
+    return lastKey; // the storage is closed: the key lasts until the page is left
+  }
+}
+
+export function keepKey(key: string): void {
+  lastKey = key;
+  try {
+    localStorage.setItem(keyPlace(), key);
+  } catch {
+    // as above
+  }
+}
+
 /** True if the server refuses an address because the token is missing. Calls no function that shows the login. */
 export async function isRefused(url: string): Promise<boolean> {
   try {
-    return (await fetch(url, { credentials: "same-origin", method: "HEAD" })).status === 401;
+    return (await send(url, { method: "HEAD" })).status === 401;
   } catch {
     return false;
   }
@@ -98,23 +142,10 @@ export async function lines<T>(
 ): Promise<void> {
   const headers = { accept: "application/x-ndjson", "content-type": "application/json", "x-rolloupe": "1" };
   try {
-    const reply = await fetch(address(path), {
-      credentials: "same-origin",
-      method: "POST",
-      headers,
-      body: JSON.stringify(body),
-      signal,
-    });
+    const reply = await send(address(path), { method: "POST", headers, body: JSON.stringify(body), signal });
     if (reply.status === 401) locked();
     if (!reply.ok || reply.body === null) throw await refusal(reply);
-    const reader = reply.body.getReader();
-    const decoder = new TextDecoder();
-    let rest = "";
-    for (let block = await reader.read(); !block.done; block = await reader.read()) {
-      const pieces = (rest + decoder.decode(block.value, { stream: true })).split("\n");
-      rest = pieces.pop() ?? "";
-      for (const piece of pieces) hear(JSON.parse(piece) as T);
-    }
+    await eachLine(reply.body, (line) => hear(JSON.parse(line) as T));
   } catch (error) {
     if (signal.aborted) return;
     if (error instanceof ApiError) throw error;
@@ -130,7 +161,7 @@ function plain(value: Plain): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 
-async function answered<T>(url: string, init: RequestInit): Promise<T> {
+async function answered<T>(url: string, init: Asked): Promise<T> {
   const reply = await replied(url, init);
   try {
     const answer: unknown = await reply.json();
@@ -141,10 +172,10 @@ async function answered<T>(url: string, init: RequestInit): Promise<T> {
   throw new ApiError(reply.status, "The answer is incomplete, or did not come from this server.", "Try again.");
 }
 
-async function replied(url: string, init: RequestInit): Promise<Response> {
+async function replied(url: string, init: Asked): Promise<Response> {
   let reply: Response;
   try {
-    reply = await send(url, { credentials: "same-origin", ...init });
+    reply = await send(url, init);
   } catch {
     throw new ApiError(
       0,

@@ -1,6 +1,6 @@
 /** Events of the server: from a stream that all tabs share if the browser can do that, else from one of our own. */
 
-import { address, isRefused } from "./client";
+import { address, isRefused, pageKey } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
 import { trusted } from "../lib/trustedScript";
 import { Stream, type StreamMessage } from "./stream";
@@ -19,18 +19,21 @@ export function listen(listener: Listener): () => void {
   const url = address(["events"]);
   let ownStream: Stream | null = null;
   const alone = (): void => {
-    ownStream ??= new Stream(url, hear);
+    ownStream ??= new Stream(url, pageKey(), hear);
   };
   const hear = (message: StreamMessage): void => {
     if (message.kind === "event") read(message.data, listener);
-    else if (message.kind === "none") alone();
     else listener.connection(message.kind === "up");
-    if (message.kind === "refused") void isRefused(url).then((isSo) => isSo && listener.shut());
+    if (message.kind === "refused") void isRefused(url).then((isSo) => (isSo ? listener.shut() : nameKey()));
   };
+  /** A login gives another key, in this tab or in another. */
+  const nameKey = (): void => (ownStream === null ? port?.postMessage(wish(url)) : ownStream.use(pageKey()));
   const port = shared(url, hear, alone);
   if (port === null) alone();
   return () => (ownStream === null ? port?.postMessage("again") : ownStream.open());
 }
+
+const wish = (url: string): { url: string; key: string } => ({ url, key: pageKey() });
 
 /** Listen to the shared worker and return its port; null without one. Calls `failed` if it does not start. */
 function shared(url: string, hear: (message: StreamMessage) => void, failed: () => void): MessagePort | null {
@@ -48,11 +51,11 @@ function shared(url: string, hear: (message: StreamMessage) => void, failed: () 
   worker.addEventListener("error", failed);
   port.addEventListener("message", (event: MessageEvent<StreamMessage>) => hear(event.data));
   port.start();
-  port.postMessage({ url });
+  port.postMessage(wish(url));
   addEventListener("pagehide", () => port.postMessage("bye"));
   addEventListener("pageshow", (shown) => {
     // A page that comes back from the browser's memory must listen again.
-    if (shown.persisted) port.postMessage({ url });
+    if (shown.persisted) port.postMessage(wish(url));
   });
   return port;
 }

@@ -1,7 +1,8 @@
 /**
  * The shared worker: one stream of events for all the tabs of a browser, which opens six connections to a host at most.
  *
- * A tab says `{ url }` to listen, `"again"` to try a broken stream at once, `"bye"` when it goes.
+ * A tab says `{ url, key }` to listen or to name another key, `"again"` to try a broken stream at once, `"bye"` when it
+ * goes.
  */
 
 import { Stream, type StreamMessage } from "./stream";
@@ -26,13 +27,16 @@ function hear(port: MessagePort, message: unknown): void {
       stream = null;
     }
   } else if (message === "again") stream?.open();
-  else if (typeof message === "object" && message !== null && "url" in message && typeof message.url === "string") {
-    if (typeof EventSource === "undefined") return port.postMessage({ kind: "none" } satisfies StreamMessage);
+  else if (isListening(message)) {
     ports.add(port);
-    stream ??= new Stream(message.url, tell);
+    stream ??= new Stream(message.url, message.key, tell);
+    stream.use(message.key);
     if (stream.isUp) port.postMessage({ kind: "up" } satisfies StreamMessage);
   }
 }
+
+const isListening = (message: unknown): message is { url: string; key: string } =>
+  typeof message === "object" && message !== null && "url" in message && "key" in message;
 
 (globalThis as unknown as Scope).onconnect = (event) => {
   const port = event.ports[0];

@@ -1,6 +1,6 @@
 /** The routes of the server as functions. */
 
-import { address, ApiError, get, lines, post } from "./client";
+import { address, blob, get, keepKey, lines, post } from "./client";
 import type {
   AboutReply,
   MembersReply,
@@ -40,7 +40,7 @@ import type {
   TurnsReply,
 } from "./types.gen";
 
-export { ApiError, isAlone, onLocked } from "./client";
+export { ApiError, isAlone, onLocked, ticketed } from "./client";
 export * from "./tokenRoutes";
 
 /** Which samples, in which order, and which page of them. With `around`, the page with this sample. */
@@ -171,19 +171,9 @@ export const getText = (run: string, id: string, start: number): Promise<TextRep
 export const findIn = (run: string, id: string, text: string, isCased: boolean, after?: string): Promise<FindReply> =>
   get(["runs", run, "sample", "find"], { id, after, text, case: isCased });
 
-/** The address of an image in a sample: `at` is the name of its part. */
-export const imageAt = (run: string, id: string, at: string, after?: string): string =>
-  address(["runs", run, "sample", "image"], { id, after, at });
-
-/** Why an image is missing, in the server's words; null if it is not. */
-export async function imageError(url: string): Promise<string | null> {
-  try {
-    await get(url);
-  } catch (error) {
-    return error instanceof ApiError && error.status >= 400 ? error.message : null;
-  }
-  return null;
-}
+/** An image in a sample: `at` is the name of its part. */
+export const getImage = (run: string, id: string, at: string, after?: string): Promise<Blob> =>
+  blob(["runs", run, "sample", "image"], { id, after, at });
 
 export const getProblems = (run: string, offset: number, limit: number): Promise<ProblemsReply> =>
   get(["runs", run, "problems"], { offset, limit });
@@ -216,7 +206,10 @@ export const getState = (since: number): Promise<StateReply> => get(["state"], {
 export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> =>
   post(["state"], change);
 
-export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
+/** Exchange the token for a session: a cookie, and the key of the page. */
+export async function login(token: string): Promise<void> {
+  keepKey((await post<LoginReply>(["login"], { token })).key);
+}
 
 /** Search; calls `hear` with each event until the search is over or `signal` ends it. */
 export const search = (

@@ -2,23 +2,41 @@
 
 /**
  * A message to the page: the connection is `up` or `down`; `refused`: down, since the answer was not a stream; `event`
- * with the JSON of an `Event`; `none`: the worker's browser has no streams in workers.
+ * with the JSON of an `Event`.
  */
-export type StreamMessage =
-  { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "none" } | { kind: "event"; data: string };
+export type StreamMessage = { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "event"; data: string };
 
-const AGAIN_MS = 2000;
+const AGAIN_MS = 1000;
+const AGAIN_AFTER_REFUSAL_MS = 2000;
+const DATA = "data: ";
 
-/** Open the stream and keep it open. A browser gives up after a refusal (no session yet); this stream tries again. */
+/** The header that carries the key of the page: an `EventSource` would send none. */
+export const keyHeader = (key: string): Record<string, string> => (key === "" ? {} : { "x-rolloupe-key": key });
+
+/** Call `hear` with each line of a body, as it comes. */
+export async function eachLine(body: ReadableStream<Uint8Array>, hear: (line: string) => void): Promise<void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (let block = await reader.read(); !block.done; block = await reader.read()) {
+    const pieces = (rest + decoder.decode(block.value, { stream: true })).split("\n");
+    rest = pieces.pop() ?? "";
+    for (const piece of pieces) hear(piece);
+  }
+}
+
+/** Open the stream and keep it open: when it breaks or is refused (no session yet), this tries again. */
 export class Stream {
   readonly #url: string;
   readonly #tell: (message: StreamMessage) => void;
-  #source: EventSource | null = null;
+  #key: string;
+  #reading: AbortController | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isUp = false;
 
-  constructor(url: string, tell: (message: StreamMessage) => void) {
+  constructor(url: string, key: string, tell: (message: StreamMessage) => void) {
     this.#url = url;
+    this.#key = key;
     this.#tell = tell;
     this.open();
   }
@@ -30,24 +48,50 @@ export class Stream {
   /** Try now, if the stream is not open. */
   open(): void {
     clearTimeout(this.#timer);
-    if (this.#source !== null && this.#source.readyState !== EventSource.CLOSED) return;
-    const source = new EventSource(this.#url);
-    this.#source = source;
-    source.addEventListener("open", () => this.#set("up"));
-    source.addEventListener("message", (message: MessageEvent<string>) =>
-      this.#tell({ kind: "event", data: message.data }),
-    );
-    source.addEventListener("error", () => {
-      const isRefused = source.readyState === EventSource.CLOSED;
-      this.#set(isRefused ? "refused" : "down");
-      if (isRefused) this.#timer = setTimeout(() => this.open(), AGAIN_MS);
-    });
+    if (this.#reading !== null) return;
+    this.#reading = new AbortController();
+    void this.#read(this.#reading);
+  }
+
+  /** Use another key from now on. */
+  use(key: string): void {
+    if (key === this.#key) return;
+    this.#key = key;
+    this.open();
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#source?.close();
-    this.#source = null;
+    this.#reading?.abort();
+    this.#reading = null;
+  }
+
+  async #read(reading: AbortController): Promise<void> {
+    const ended = await this.#ended(reading.signal);
+    if (this.#reading !== reading) return;
+    this.#reading = null;
+    this.#set(ended);
+    this.#timer = setTimeout(() => this.open(), ended === "down" ? AGAIN_MS : AGAIN_AFTER_REFUSAL_MS);
+  }
+
+  /** How the stream ended, once it has. */
+  async #ended(signal: AbortSignal): Promise<"down" | "refused"> {
+    try {
+      const headers = { accept: "text/event-stream", ...keyHeader(this.#key) };
+      const reply = await fetch(this.#url, { credentials: "same-origin", cache: "no-store", headers, signal });
+      const isStream = reply.headers.get("content-type")?.startsWith("text/event-stream") === true;
+      if (!reply.ok || !isStream || reply.body === null) {
+        void reply.body?.cancel();
+        return "refused";
+      }
+      this.#set("up");
+      await eachLine(reply.body, (line) => {
+        if (line.startsWith(DATA)) this.#tell({ kind: "event", data: line.slice(DATA.length) });
+      });
+    } catch {
+      // The connection broke, or `close` ended it.
+    }
+    return "down";
   }
 
   #set(kind: "up" | "down" | "refused"): void {

@@ -1963,7 +1963,7 @@ export interface MarkedReply {
   before: number;
 }
 
-/** `POST /api/login`: exchanges the token for the session cookie. */
+/** `POST /api/login`: exchanges the token for a session: a cookie, and the key of the page. */
 export interface LoginRequest {
   token: string;
 }
@@ -1971,6 +1971,19 @@ export interface LoginRequest {
 /** The answer to `POST /api/login`. */
 export interface LoginReply {
   ok: boolean;
+  /** What the page sends with each request as `X-Rolloupe-Key`: the cookie alone opens nothing. */
+  key: string;
+}
+
+/** `POST /api/ticket`: asks for a ticket for one address, from `/api/` on. */
+export interface TicketRequest {
+  address: string;
+}
+
+/** The answer to `POST /api/ticket`. */
+export interface TicketReply {
+  /** Appended to the address as `ticket=`, it stands for the page key: once, and within a minute. */
+  ticket: string;
 }
 
 /** Every answer with a status of 400 or above: what failed, and what to do next. */

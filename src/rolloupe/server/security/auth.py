@@ -1,17 +1,23 @@
-"""Authentication: by the bearer token, or by the session cookie that the token was exchanged for.
+"""Authentication: by the bearer token, or by the session that the token was exchanged for.
 
 Denies by default. Only the page (GET of any address not below /api/: shell, scripts, icon, no data) and `POST
-/api/login` are public. The cookie is a keyed hash of the token: it reveals nothing, needs no table, survives a restart,
-and ends when the token is rotated. Its key is random, so guessing cookies is hopeless however short the token.
-`Attempts` slows down guesses of a token that a person chose. A random token needs no such limit, which would let
-anybody on the machine lock out its owner. The cookie's name contains the port, because browsers share cookies between
-ports.
+/api/login` are public. A session is a cookie and a page key. Browsers send the cookie to every port of a host, and so
+to whatever listens there; the page key lies in the storage of the page's own origin, and the page sends it in a header.
+A browser sends no header with a download, so the page asks for a ticket that opens one address once.
+
+Cookie and page key are keyed hashes of the token: they reveal nothing, need no table, survive a restart, and end when
+the token is rotated. Their key is random, so guessing them is hopeless however short the token. `Attempts` slows down
+guesses of a token that a person chose. A random token needs no such limit, which would let anybody on the machine lock
+out its owner. The cookie's name contains the port, so that the viewers on two ports have a cookie each.
 """
 
 import hashlib
 import hmac
+import re
+import secrets
 import time
 from collections import deque
+from urllib.parse import unquote
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,6 +36,15 @@ MAX_FAILURES_ALL = 100
 MAX_ADDRESSES = 1024
 FIRST_S = 120.0
 """Seconds after the start during which `Settings.first_token` is valid."""
+
+PAGE_KEY = b"x-rolloupe-key"
+"""The header with which the page sends its key."""
+
+TICKET_S = 60.0
+"""How long a ticket is good."""
+MAX_TICKETS = 1024
+TICKET = re.compile(r"(?:^|&)ticket=([\w-]{1,64})$", re.ASCII)
+"""The last word of an address with a ticket."""
 
 NEXT = "Open the address that the server printed (it ends in #token=...), or send 'Authorization: Bearer TOKEN'."
 
@@ -62,11 +77,14 @@ class Attempts:
 
 
 class Gate:
-    """The token, its session cookie, and the attempts to guess it."""
+    """The token, its session, and the attempts to guess it."""
 
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
-        self._cookie = None if settings.token is None else cookie_of(settings)
+        self._cookie = session_hash(settings, "")
+        self.page_key = session_hash(settings, "page\n")
+        self._tickets: Lru[str, tuple[str, float]] = Lru(MAX_TICKETS)
+        """By ticket, the address that it opens, and until when."""
         self._first = settings.first_token
         self._first_until = time.monotonic() + FIRST_S
         self._attempts = Attempts() if settings.is_token_chosen else None
@@ -77,11 +95,27 @@ class Gate:
         """True if no token is required."""
         return self._token is None
 
-    def knows_cookie(self, scope: Scope) -> bool:
-        """True if a request carries the session cookie."""
+    def knows_page(self, scope: Scope, ticket: str) -> bool:
+        """True if a request carries the session cookie, and with it the page key or a ticket for its address."""
         name = cookie_name(scope)
         values = [value for key, value in cookies(scope) if key == name]
-        return self._cookie is not None and any(same(value, self._cookie) for value in values)
+        if not any(same(value, self._cookie) for value in values):
+            return False
+        return same(header(scope, PAGE_KEY) or "", self.page_key) or (
+            scope["method"] == "GET" and self._takes(ticket, address_of(scope))
+        )
+
+    def ticket(self, address: str) -> str:
+        """Return a ticket that opens an address once, and soon."""
+        ticket = secrets.token_urlsafe(24)
+        path, _, query = address.partition("?")
+        self._tickets.put(ticket, (f"{unquote(path)}?{query}", time.monotonic() + TICKET_S))
+        return ticket
+
+    def _takes(self, ticket: str, address: str) -> bool:
+        known, until = self._tickets.get(ticket) or ("", 0.0)
+        self._tickets.pop(ticket)
+        return same(address, known) and time.monotonic() < until
 
     def check(self, token: str, scope: Scope) -> tuple[bool, float]:
         """Return whether a token is right, and the seconds to wait after too many wrong ones."""
@@ -104,13 +138,13 @@ class Gate:
         """Return the header that starts a session."""
         secure = "; Secure" if (header(scope, b"origin") or "").startswith("https:") else ""
         return (
-            f"{cookie_name(scope)}={self._cookie or 'open'}; Path={self.base_path}/; Max-Age=2592000; HttpOnly; "
+            f"{cookie_name(scope)}={self._cookie}; Path={self.base_path}/; Max-Age=2592000; HttpOnly; "
             f"SameSite=Strict{secure}"
         )
 
 
 class Auth:
-    """Admits requests with the token or the cookie, and all requests for public addresses."""
+    """Admits requests with the token or a session, and all requests for public addresses."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -120,7 +154,8 @@ class Auth:
         """Pass a request on, or refuse it."""
         if scope["type"] == "http":
             scope["rolloupe.gate"] = self.gate
-            if not (is_public(scope) or self.gate.is_open or self.gate.knows_cookie(scope)):
+            scope, ticket = parted(scope)
+            if not (is_public(scope) or self.gate.is_open or self.gate.knows_page(scope, ticket)):
                 token = bearer(scope)
                 is_right, wait_s = (False, 0.0) if token is None else self.gate.check(token, scope)
                 if wait_s:
@@ -158,9 +193,26 @@ def bearer(scope: Scope) -> str | None:
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
-def cookie_of(settings: Settings) -> str:
-    """Return the value of the session cookie."""
-    return hmac.new(settings.cookie_key, (settings.token or "").encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+def session_hash(settings: Settings, what: str) -> str:
+    """Return one of the secrets of a session; without a token, a word that opens nothing more than is open."""
+    if settings.token is None:
+        return "open"
+    words = f"{what}{settings.token}".encode("utf-8", "replace")
+    return hmac.new(settings.cookie_key, words, hashlib.sha256).hexdigest()
+
+
+def parted(scope: Scope) -> tuple[Scope, str]:
+    """Return a request without its ticket, and the ticket; empty without one."""
+    query = scope["query_string"].decode("latin-1")
+    match = TICKET.search(query)
+    if match is None:
+        return scope, ""
+    return {**scope, "query_string": query[: match.start()].encode("latin-1")}, match[1]
+
+
+def address_of(scope: Scope) -> str:
+    """Return what a request asks for, below the base path."""
+    return f"{scope['path']}?{scope['query_string'].decode('latin-1')}"
 
 
 def cookie_name(scope: Scope) -> str:

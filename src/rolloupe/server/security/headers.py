@@ -4,7 +4,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
     "connect-src 'self'; worker-src 'self'; form-action 'none'; frame-ancestors 'none'; "
     "base-uri 'self'; "  # the shell names its --base-path in <base>
     "require-trusted-types-for 'script'"

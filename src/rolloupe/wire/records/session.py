@@ -6,7 +6,7 @@ from rolloupe.wire.records.runs import RunItem
 
 
 class LoginRequest(Struct, kw_only=True):
-    """`POST /api/login`: exchanges the token for the session cookie."""
+    """`POST /api/login`: exchanges the token for a session: a cookie, and the key of the page."""
 
     token: str
 
@@ -15,6 +15,21 @@ class LoginReply(Struct, kw_only=True):
     """The answer to `POST /api/login`."""
 
     ok: bool
+    key: str
+    """What the page sends with each request as `X-Rolloupe-Key`: the cookie alone opens nothing."""
+
+
+class TicketRequest(Struct, kw_only=True):
+    """`POST /api/ticket`: asks for a ticket for one address, from `/api/` on."""
+
+    address: str
+
+
+class TicketReply(Struct, kw_only=True):
+    """The answer to `POST /api/ticket`."""
+
+    ticket: str
+    """Appended to the address as `ticket=`, it stands for the page key: once, and within a minute."""
 
 
 class ErrorReply(Struct, kw_only=True, omit_defaults=True):

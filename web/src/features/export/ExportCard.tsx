@@ -7,6 +7,7 @@ import { nameOf } from "../../state/marks";
 import { nameOfSample } from "../../lib/sample/name";
 import { Copy } from "../../ui/controls/Copy";
 import { copyLink } from "../../ui/controls/link";
+import { Download } from "../../ui/controls/Download";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { Segments } from "../../ui/controls/Segments";
 import { callOf, exportOpen, fileOf, type Kind, type Of, reportOf, selectionNow } from "./exporting";
@@ -108,9 +109,9 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
         </div>
       )}
       <p>
-        <a class="button first" href={href} download onClick={close}>
+        <Download class="button first" href={href} then={close}>
           Download
-        </a>{" "}
+        </Download>{" "}
         {of === "sample" && (
           <button type="button" class="button" onClick={() => (close(), void copyLink(session))}>
             Copy a link instead

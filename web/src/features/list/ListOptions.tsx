@@ -6,6 +6,7 @@ import { samplesCsv } from "../../api";
 import type { Mode } from "../../lib/address/address";
 import { queryOf } from "../../lib/list/scope";
 import { chooseView, view } from "../../state/browser/listView";
+import { Download } from "../../ui/controls/Download";
 import { Icon } from "../../ui/controls/Icon";
 import { Popover } from "../../ui/overlay/Popover";
 import { Segments } from "../../ui/controls/Segments";
@@ -129,9 +130,9 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
         <span>Tooltips with whole prompts and previews</span>
       </label>
       {of !== null && (
-        <a class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })} download>
+        <Download class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })}>
           All samples of the list as CSV
-        </a>
+        </Download>
       )}
       {of !== null && (
         <button type="button" class="action" onClick={() => leaveFor(close, "html")}>

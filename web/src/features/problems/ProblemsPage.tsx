@@ -7,6 +7,7 @@ import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers/numbers";
 import { asApiError } from "../../state/browser/login";
 import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
+import { Download } from "../../ui/controls/Download";
 import { Text } from "../../ui/text/Text";
 import pageStyle from "../../ui/layout/page.module.css";
 import style from "./ProblemsPage.module.css";
@@ -110,10 +111,7 @@ function Problem({ problem: { file, start, stop, reason, excerpt } }: { problem:
         {excerpt !== "" && start !== null && stop !== null && (
           <>
             {" "}
-            ·{" "}
-            <a href={problemRaw(id, file, start, stop)} download>
-              Download
-            </a>
+            · <Download href={problemRaw(id, file, start, stop)}>Download</Download>
           </>
         )}
       </p>

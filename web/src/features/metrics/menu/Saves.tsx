@@ -2,6 +2,7 @@
 
 import type { Picture } from "../../../lib/charts/picture";
 import { csvOf } from "../../../lib/distribution/heatMap";
+import { Download } from "../../../ui/controls/Download";
 import { save } from "../../../ui/controls/save";
 import { type Charted, type MapCharted, pictureOfChart, pictureOfMap, pngBlob, svgBlob } from "../../charts";
 
@@ -30,9 +31,9 @@ export function Saves({ title, csv, drawn, close }: Props) {
           Data as CSV
         </button>
       ) : (
-        <a class="action" href={csv} download onClick={() => setTimeout(close)}>
+        <Download class="action" href={csv} then={close}>
           Data as CSV
-        </a>
+        </Download>
       )}
       {drawn !== null && (
         <>
