@@ -51,7 +51,9 @@ def let_in(page: Page, viewer: Viewer) -> None:
     reply = page.request.post(f"{viewer.address}api/login", data={"token": viewer.token}, headers={"X-Rolloupe": "1"})
     assert reply.ok
     key = json.dumps(reply.json()["key"])
-    page.add_init_script(f"location.href.startsWith('{viewer.address}') && localStorage.setItem('rolloupe.key/', {key})")
+    page.add_init_script(
+        f"location.href.startsWith('{viewer.address}') && localStorage.setItem('rolloupe.key/', {key})"
+    )
 
 
 def go(page: Page, viewer: Viewer, where: str) -> None:

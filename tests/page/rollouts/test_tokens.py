@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -587,7 +588,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
 
     changes.get_by_role("link").first.click()
     expect(tokens).to_have_url(re.compile("where=token"))
-    samples = asked(token_viewer, f"samples?split=train&step=1&where=token+%22{gained[0]['after']['text']}%22")
+    samples = asked(token_viewer, f"samples?split=train&step=1&where=token+%22{quote(gained[0]['after']['text'])}%22")
     expect(tokens.get_by_role("status").filter(has_text=f"{samples['total']} of")).to_be_visible()
     tokens.go_back()
 

@@ -164,7 +164,7 @@ def test_a_store_that_is_silent_or_never_ends_is_said(monkeypatch: pytest.Monkey
         done = command("ls", "s3://endless/runs", "--endpoint", address)
     said, failure = done.err.splitlines()
     assert said == "s3://endless has not answered for 0 s: waiting"
-    assert "s3://endless did not end an answer within 0 s. Next: name a folder below, or a file" in failure
+    assert "s3://endless did not end an answer within 0 s: nothing of that was seen. Next: name a folder" in failure
 
 
 @pytest.mark.usefixtures("bucket")

@@ -4,7 +4,7 @@ import datetime as dt
 import hashlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -89,8 +89,15 @@ def test_an_object_replaced_on_a_server_that_knows_no_conditions_is_noticed(monk
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
     link = connection.ObstoreConnection("az", "container")
     listed = connection._state_of({"size": 2, "last_modified": dt.datetime.now(dt.UTC), "e_tag": "0x1"})
-    found = SimpleNamespace(meta={"e_tag": '"0x1"'}, bytes=lambda: b"ab")
-    monkeypatch.setattr(link, "_obstore", SimpleNamespace(get=lambda *_, **__: found))
+
+    async def body(**_: int) -> AsyncIterator[bytes]:
+        yield b"ab"
+
+    async def get(*_: object, **__: object) -> SimpleNamespace:
+        return found
+
+    found = SimpleNamespace(meta={"e_tag": '"0x1"'}, stream=body)
+    monkeypatch.setattr(link, "_obstore", SimpleNamespace(get_async=get))
     assert listed.tag == '"0x1"', "as a look-up says it: listings of Azure and Google leave out the quotes"
     assert bytes(link.read("a", 0, 2, listed)) == b"ab"
     found.meta["e_tag"] = '"0x2"'

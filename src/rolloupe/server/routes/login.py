@@ -1,4 +1,4 @@
-"""`POST /api/login` exchanges the token of the printed address for a session, `POST /api/ticket` that for a download."""
+"""`POST /api/login`: exchanges the token of the printed address for a session. `POST /api/ticket`: for a download."""
 
 import msgspec
 from starlette.requests import Request

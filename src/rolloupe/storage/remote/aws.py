@@ -53,7 +53,7 @@ def region_of(bucket: str) -> str:
     place = os.environ.get("ROLLOUPE_ENDPOINT") or endpoint() or "https://s3.amazonaws.com"
     request = urllib.request.Request(f"{place.rstrip('/')}/{bucket}", method="HEAD")  # noqa: S310 - checked
     try:
-        with urllib.request.urlopen(request, timeout=ASKING_S) as reply:  # noqa: S310 - checked
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=ASKING_S) as reply:
             headers = reply.headers
     except urllib.error.HTTPError as refusal:
         headers = refusal.headers
@@ -61,6 +61,11 @@ def region_of(bucket: str) -> str:
         return ""
     match = re.fullmatch(r"[a-z0-9-]{1,40}", headers.get("x-amz-bucket-region", ""))
     return match[0] if match else ""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Send no other request: the answer that would lead to one names the region itself."""
 
 
 def _profile() -> dict[str, str]:

@@ -1,11 +1,16 @@
 """Connections to buckets: what is listed, looked up and read there, with patience for stores that ask for it."""
 
+import asyncio
+import contextlib
 import datetime as dt
 import errno
+import functools
+import os
 import random
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
@@ -22,8 +27,18 @@ PATIENCE_S = 60.0
 
 SILENCE_S = 5.0
 """After so long without an answer, a person hears of it."""
-MOST_S = 180.0
+MOST_S = 30.0
 """How long one answer may go on: a list may name a next page for ever."""
+MOST_BYTES = 128 * 2**20
+"""By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
+TRIES = 2
+"""How often this process may grow during an answer before that is why: something else may have taken the memory."""
+FREED_S = 1.0
+"""How long an answer that was ended may take to give back its memory."""
+LOOK_S = 0.03
+"""How often to look at an answer under way."""
+PAGE = 1000
+"""How many objects of a long list are looked at together: as many as a store sends at once."""
 UPLOADED_AT_ONCE = 3
 """How many parts of an object, so that each is sent within the time of a silent server."""
 
@@ -102,7 +117,7 @@ class ObstoreConnection:
         """See `Connection`."""
         prefix = f"{key}/" if key else ""
         try:
-            found = self._patiently(key, lambda: self._obstore.list_with_delimiter(self._store, key or None))
+            found = self._patiently(key, lambda: self._obstore.list_with_delimiter_async(self._store, key or None))
         except OSError as error:
             if self._scheme in ("http", "https") and error.errno != errno.EHOSTUNREACH:
                 raise FileNotFoundError(errno.ENOENT, "does not exist", self._path(key)) from None  # few list folders
@@ -115,7 +130,7 @@ class ObstoreConnection:
 
     def state(self, key: str) -> ObjectState:
         """See `Connection`."""
-        return _state_of(self._patiently(key, lambda: self._obstore.head(self._store, key)))
+        return _state_of(self._patiently(key, lambda: self._obstore.head_async(self._store, key)))
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
         """See `Connection`."""
@@ -125,9 +140,9 @@ class ObstoreConnection:
         else:
             options["if_unmodified_since"] = dt.datetime.fromtimestamp(-(-state.mtime_ns // 10**9), dt.UTC)
 
-        def get() -> tuple[str, memoryview]:
-            result = self._obstore.get(self._store, key, options=options)
-            return _tag_of(result.meta), memoryview(result.bytes())
+        async def get() -> tuple[str, memoryview]:
+            result = await self._obstore.get_async(self._store, key, options=options)
+            return _tag_of(result.meta), await _body(result, stop - start)
 
         tag, data = self._patiently(key, get)
         if len(data) != stop - start or (tag and state.tag and tag.strip(_WEAK) != state.tag.strip(_WEAK)):
@@ -137,16 +152,24 @@ class ObstoreConnection:
     def below(self, key: str) -> dict[str, ObjectState]:
         """See `Connection`."""
         prefix = f"{key}/" if key else ""
-        pages = self._patiently(key, lambda: [*self._obstore.list(self._store, key or None)])
-        return {one["path"].removeprefix(prefix): _state_of(one) for page in pages for one in page}
+
+        async def call() -> dict[str, ObjectState]:
+            found = dict[str, ObjectState]()
+            async for page in self._obstore.list(self._store, key or None, chunk_size=PAGE):
+                found |= {one["path"].removeprefix(prefix): _state_of(one) for one in page}
+            return found
+
+        return self._patiently(key, call)
 
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
         """See `Connection`."""
-        self._patiently(
-            key,
-            lambda: self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE),
-            is_long=True,
-        )
+
+        def begin() -> Future[Any]:
+            return in_thread(
+                lambda: self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE)
+            )
+
+        patiently(self._scheme, self._bucket, self._path(key), begin, is_long=True)
 
     def get(self, key: str, most_bytes: int, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
         """Return an object whole, and its version; None if that is the known one.
@@ -155,36 +178,43 @@ class ObstoreConnection:
         """
         options: Any = {"if_none_match": known["e_tag"]} if known and "e_tag" in known else {}
 
-        def call() -> tuple[bytes, ObjectVersion] | None:
+        async def call() -> tuple[bytes, ObjectVersion] | None:
             try:
-                result = self._obstore.get(self._store, key, options=options)
+                result = await self._obstore.get_async(self._store, key, options=options)
             except self._obstore.exceptions.NotModifiedError:
                 return None
             if (size := result.meta["size"]) > most_bytes:
                 reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
                 raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
-            return bytes(result.bytes()), _version_of(result.meta)
+            return bytes((await _body(result, size))[:size]), _version_of(result.meta)
 
         return self._patiently(key, call)
 
     def stream(self, key: str, size: int) -> Iterator[bytes]:
         """Yield the bytes of an object in pieces. Raises OSError, and `ReplacedObject` for one of another size."""
-        result = self._patiently(key, lambda: self._obstore.get(self._store, key))
+        result = self._patiently(key, lambda: self._obstore.get_async(self._store, key))
         if result.meta["size"] != size:
             raise ReplacedObject(self._path(key))
+        left = size
         try:
-            yield from map(bytes, result.stream())
+            for piece in result.stream():
+                left -= len(piece)
+                if left < 0:
+                    break
+                yield bytes(piece)
         except Exception as error:
             raise failure(error, self._scheme, self._bucket, self._path(key)) from None
+        if left < 0:
+            raise ReplacedObject(self._path(key))
 
     def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
         """Put an object in place of this version of it, or of none; None if there is another by now. Raises OSError."""
         mode: Any = before or "create"
         lost = self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError
 
-        def call() -> ObjectVersion | None:
+        async def call() -> ObjectVersion | None:
             try:
-                result = self._obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+                result = await self._obstore.put_async(self._store, key, data, mode=mode, use_multipart=False)
             except lost:
                 return None
             return _version_of(result)
@@ -194,25 +224,31 @@ class ObstoreConnection:
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects. Raises OSError."""
         if keys:
-            self._patiently(keys[0], lambda: self._obstore.delete(self._store, keys))
+            self._patiently(keys[0], lambda: self._obstore.delete_async(self._store, keys))
 
     def _path(self, key: str) -> str:
         return f"/{self._scheme}:/{self._bucket}/{key}".rstrip("/")
 
-    def _patiently(self, key: str, call: Callable[[], T], *, is_long: bool = False) -> T:
-        return patiently(self._scheme, self._bucket, self._path(key), call, is_long=is_long)
+    def _patiently(self, key: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        async def begun() -> T:
+            return await call()  # obstore wants a loop that runs
+
+        def begin() -> Future[T]:
+            return asyncio.run_coroutine_threadsafe(begun(), _loop())
+
+        return patiently(self._scheme, self._bucket, self._path(key), begin)
 
 
-def patiently(scheme: str, bucket: str, path: str, call: Callable[[], T], *, is_long: bool = False) -> T:
+def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]], *, is_long: bool = False) -> T:
     """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so.
 
-    Raises OSError.
+    What is long goes on for as long as it takes, such as an upload. Raises OSError.
     """
     wait_s, began = FIRST_WAIT_S, time.monotonic()
     place = f"{scheme}://{parts_of(path)[1]}"
     while True:
         try:
-            result = _answer(place, call, None if is_long else MOST_S)
+            result = _answer(place, begin, is_long=is_long)
         except Exception as error:
             known = failure(error, scheme, bucket, path)
             if not isinstance(known, Throttled):
@@ -228,8 +264,38 @@ def patiently(scheme: str, bucket: str, path: str, call: Callable[[], T], *, is_
         wait_s = min(MOST_WAIT_S, 2 * wait_s)
 
 
-def _answer(place: str, call: Callable[[], T], most_s: float | None) -> T:
-    """Return the result of a call, and say so if it takes long. In a thread of its own, so that waiting can end."""
+def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
+    """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
+    began, silence_s, tries = time.monotonic(), SILENCE_S, TRIES
+    answer, memory_before = begin(), memory_bytes()
+    while not wait((answer,), LOOK_S).done:
+        waited_s = time.monotonic() - began
+        if waited_s >= silence_s:
+            silence_s += SILENCE_S
+            notices.say(place, f"{place} has not answered for {waited_s:.0f} s: waiting")
+        if is_long:
+            continue
+        if waited_s > MOST_S:
+            answer.cancel()
+            raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
+        if memory_bytes() - memory_before > MOST_BYTES:
+            answer.cancel()
+            tries -= 1
+            if not tries:
+                reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
+                raise Interrupted(errno.EFBIG, reason)
+            freed = time.monotonic() + FREED_S
+            while time.monotonic() < freed and memory_bytes() - memory_before > MOST_BYTES // 2:
+                time.sleep(LOOK_S)
+            answer, memory_before = begin(), memory_bytes()
+    return answer.result()
+
+
+NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
+
+
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Begin a call in a thread of its own, so that waiting for it can end; the call itself cannot be ended."""
 
     def fetch() -> None:
         try:
@@ -238,13 +304,39 @@ def _answer(place: str, call: Callable[[], T], most_s: float | None) -> T:
             answer.set_exception(error)
 
     answer = Future[T]()
+    answer.set_running_or_notify_cancel()
     threading.Thread(target=fetch, name="remote call", daemon=True).start()
-    if not wait((answer,), SILENCE_S).done:
-        notices.say(place, f"{place} has not answered for {SILENCE_S:.0f} s: waiting")
-        if not wait((answer,), most_s).done:
-            reason = f"{place} did not end an answer within {most_s:.0f} s. Next: name a folder below, or a file"
-            raise Interrupted(errno.ETIMEDOUT, reason)
-    return answer.result()
+    return answer
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop of all calls that can be ended."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="remote calls", daemon=True).start()
+    return loop
+
+
+async def _body(result: Any, size: int) -> memoryview:
+    """The body of an answer, or a little more than should come: a server may send without end."""
+    pieces, left = list[Any](), size
+    async for piece in result.stream(min_chunk_size=size + 1):
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            break
+    return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+
+
+def memory_bytes() -> int:
+    """Return how much memory this process has; where the system does not say, how much it had at most."""
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
 
 
 def _version_of(meta: Any) -> ObjectVersion:

@@ -11,6 +11,9 @@ ANONYMOUS = "ROLLOUPE_ANONYMOUS"
 ENDPOINT = "ROLLOUPE_ENDPOINT"
 """Environment variables, so that worker processes have what `--anonymous` and `--endpoint` set."""
 
+NOWHERE = "127.0.0.1:0"
+"""An address where nothing can listen: requests that may not be sent go there."""
+
 EXTRA = "reading it needs a package that is not installed. Next: pip install 'rolloupe[remote]'"
 
 
@@ -110,6 +113,9 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         )
     if _NO_CREDENTIALS.search(text):
         return PermissionError(errno.EACCES, f"no credentials were found. Next: {_CREDENTIALS.get(scheme, '')}", path)
+    if NOWHERE in details:
+        reason = f"{where} sends this request on to another host, where it is not sent"
+        return OSError(errno.EREMOTE, f"{reason}. Next: name the address where the data are", path)
     if _EXPIRED.search(text):
         return PermissionError(
             errno.EACCES, f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again", path
@@ -141,7 +147,12 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         words = match["status"].strip() + (f", {code[1]}" if code else "")
         step = ". Next: try again later" if words.startswith("5") else ""
         return Interrupted(errno.EIO, f"{where} answers {words}{step}", path)
-    return Interrupted(errno.EIO, f"{where} failed: {_NOISE.sub('', text.split(chr(10), 1)[0])[:200]}", path)
+    return Interrupted(errno.EIO, f"{where} failed: {_own_words(text)}", path)
+
+
+def _own_words(text: str) -> str:
+    """What obstore itself says: the body of an answer follows a colon, and may say anything."""
+    return _NOISE.sub("", re.split(r"(?i)\b(?:response|status)\b[^:\n]*: |[<\n]", text, maxsplit=1)[0]).strip()[:200]
 
 
 def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:

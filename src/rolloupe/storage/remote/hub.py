@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from rolloupe.storage.remote.connection import FolderListing, ObjectState, patiently
+from rolloupe.storage.remote.connection import FolderListing, ObjectState, in_thread, patiently
 from rolloupe.storage.remote.failures import OtherBytes
 
 KIND = "datasets"
@@ -109,4 +109,5 @@ class HubConnection:
         return commit, tuple(tree)
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
-        return patiently("hf", f"{KIND}/{self._place(key).repository}", f"/hf:/{KIND}/{key}", call)
+        bucket = f"{KIND}/{self._place(key).repository}"
+        return patiently("hf", bucket, f"/hf:/{KIND}/{key}", lambda: in_thread(call))

@@ -5,9 +5,11 @@ import errno
 import os
 import re
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from rolloupe.storage.remote import aws
-from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT
+from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT, NOWHERE
 
 RETRIES = 2
 """Of obstore, for failures that go by."""
@@ -17,6 +19,12 @@ READ_TIMEOUT_S = 30.0
 
 HOST_HAS_LOGIN = "holds a login, which would be shown. Next: name an address without one, or download the file"
 NO_QUERY = "has a query, which may hold a signature, and is not read. Next: download the file, and open it"
+SIGN_IN = {
+    "s3": ("169.254.169.254", "169.254.170.2", "169.254.170.23", "amazonaws.com"),
+    "gs": ("169.254.169.254", "metadata.google.internal", "googleapis.com"),
+    "az": ("169.254.169.254", "localhost", "login.microsoftonline.com"),
+}
+"""Where credentials come from: hosts of a provider, and of the machine in its cloud."""
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._:-]*")
 _SERVER = re.compile(r"https?://(\[[\da-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?(/[\w./~-]*)?", re.ASCII)
 
@@ -48,8 +56,10 @@ def opened_store(scheme: str, bucket: str) -> Any:
     endpoint = _endpoint(scheme)
     _check_names(scheme, bucket, endpoint)
     anonymous = bool(os.environ.get(ANONYMOUS))
+    address = f"{scheme}://{bucket}" if scheme.startswith("http") else endpoint
     common: dict[str, Any] = {
         "client_options": {
+            **fence(scheme, address, signs_in=not _has_keys(scheme)),
             "allow_http": scheme == "http" or endpoint.startswith("http://"),
             "connect_timeout": "5s",
             "read_timeout": f"{READ_TIMEOUT_S:.0f}s",
@@ -77,6 +87,28 @@ def opened_store(scheme: str, bucket: str) -> Any:
         config |= {"endpoint": endpoint} if endpoint else {}
         return store.AzureStore(bucket, config=config, **common)
     return store.HTTPStore.from_url(f"{scheme}://{bucket}", **common)
+
+
+def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
+    """Return the options that keep redirects on the host of an address: another one is asked of a proxy that is none.
+
+    The hosts of a provider itself are its own affair, and where a proxy of the machine leads is that proxy's. A machine
+    that signs in by its cloud must reach that too: only over TLS, so that no redirect leads there.
+    """
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        return {}
+    proxies = getproxies()
+    if (parts.scheme in proxies or "all" in proxies) and not proxy_bypass(parts.hostname):
+        return {}
+    others = SIGN_IN.get(scheme, ()) if signs_in and parts.scheme == "https" else ()
+    return {"proxy_url": f"http://{NOWHERE}", "proxy_excludes": ",".join((parts.hostname, *others))}
+
+
+def _has_keys(scheme: str) -> bool:
+    """Whether nobody needs to be asked for credentials."""
+    keys = {"s3": "AWS_ACCESS_KEY_ID", "az": "AZURE_STORAGE_ACCOUNT_KEY"}
+    return bool(os.environ.get(ANONYMOUS) or os.environ.get(keys.get(scheme, "")))
 
 
 def _endpoint(scheme: str) -> str:
